@@ -10,7 +10,7 @@ import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_f
 import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
+import { renderAddress, renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
 
 const PAGE_ROWS = 50;
@@ -79,7 +79,7 @@ function renderEntries(
   entries: readonly ConsoleAuditEntry[],
   { now, hasApp }: { now: number; hasApp: boolean },
 ): Html {
-  const names = ["When", "Who", "Did what", ...(hasApp ? ["App"] : []), "To whom", "Details"];
+  const names = ["When", "Who", "Action", "Target", "Details"];
   return renderTable(
     "Activity",
     names.map((name) => ({ name })),
@@ -87,16 +87,18 @@ function renderEntries(
       renderTime(entry.at, now),
       renderActor(entry),
       html`<span class="did">${ACTION_WORDS[entry.action] ?? ""} <code class="act-name">${entry.action}</code></span>`,
-      ...(hasApp ? [renderApp(entry.app)] : []),
-      // What people do to themselves names them once.
-      entry.userId === entry.actor ? "" : renderPerson(entry.userId, entry.email),
+      renderTarget(entry, hasApp),
       renderDetails(entry.details),
     ]),
   );
 }
 
-function renderApp(slug: string | null): Part {
-  return slug !== null && html`<a href="${toAppPath(slug)}">${slug}</a>`;
+/** The app, and the person if it is not the one who acted. */
+function renderTarget({ app, userId, actor, email }: ConsoleAuditEntry, hasApp: boolean): Part {
+  const slug = hasApp ? app : null;
+  const person = userId === actor ? null : userId;
+  if (slug === null && person === null) return "";
+  return html`<span class="target">${slug !== null && html`<a href="${toAppPath(slug)}">${slug}</a>`}${renderPerson(person, email)}</span>`;
 }
 
 /** Who, and under it from which address. */
@@ -108,10 +110,10 @@ function renderActor({ actor, actorEmail, client }: ConsoleAuditEntry): Part {
 /** Of one who was deleted, only the id is left. */
 function renderPerson(id: string | null, email: string | null): Part {
   if (id === null) return "";
-  return html`<span class="person">${email === null ? renderText(id) : html`<a href="${toPersonPath(id)}">${renderText(email)}</a>`}</span>`;
+  return html`<span class="person">${email === null ? renderText(id) : html`<a href="${toPersonPath(id)}">${renderAddress(email)}</a>`}</span>`;
 }
 
-const SHORT_CHARS = 60;
+const SHORT_CHARS = 160;
 
 /** What changed: its names and values, and with a click the whole as it was noted. */
 function renderDetails(details: string): Part {
@@ -126,6 +128,12 @@ function toSummary(details: string): string {
   const noted = tryParseJson(details);
   if (!isObject(noted)) return details;
   return Object.entries(noted)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}: ${toShort(value)}`)
     .join(", ");
+}
+
+function toShort(value: unknown): string {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (isList && value.length > 0) return value.join(" ");
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -57,7 +57,7 @@ export function renderFilter({ typed, faults }: ReadFilter, app: string | undefi
 ${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS })}
 ${renderActions(typed.action)}
 ${app === undefined && renderTextField({ name: "app", label: "App", hint: "its name", value: typed.app, maxLength: MAX_CHARS })}
-${renderTextField({ name: "person", label: "To whom", hint: "address or id", value: typed.person, maxLength: MAX_CHARS })}
+${renderTextField({ name: "person", label: "Target", hint: "address or id", value: typed.person, maxLength: MAX_CHARS })}
 ${renderDay("from", "From", typed.from)}
 ${renderDay("to", "To", typed.to)}
 <div class="filter-buttons"><button class="button button-primary" type="submit">Filter</button><a class="button button-quiet" href="${path}">Clear</a></div>
@@ -71,7 +71,7 @@ function renderActions(chosen: string): Html {
     .toSorted((one, two) => one.label.localeCompare(two.label, "en"));
   const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "anything" }, ...other, ...known];
-  return renderSelect({ name: "action", label: "Did what", choices, value: chosen });
+  return renderSelect({ name: "action", label: "Action", choices, value: chosen });
 }
 
 function renderDay(name: string, label: string, value: string): Html {

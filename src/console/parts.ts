@@ -9,8 +9,17 @@ const NAME_CHARS = 120;
 
 /** A text that somebody typed: it can neither turn the direction of what is around it nor fill the page. */
 export function renderText(text: string): Html {
-  const shown = text.length > NAME_CHARS ? `${text.slice(0, NAME_CHARS)}…` : text;
-  return html`<bdi>${shown}</bdi>`;
+  return html`<bdi>${cut(text)}</bdi>`;
+}
+
+/** A mail address, which breaks before its @ where it breaks. */
+export function renderAddress(email: string): Html {
+  const [name = "", ...domain] = cut(email).split(/(?=@)/);
+  return html`<bdi>${name}${domain.map((part) => html`<wbr>${part}`)}</bdi>`;
+}
+
+function cut(text: string): string {
+  return text.length > NAME_CHARS ? `${text.slice(0, NAME_CHARS)}…` : text;
 }
 
 export type Column = { name: string; isNumber?: boolean; isHidden?: boolean };

@@ -84,7 +84,8 @@ function renderCode(text: string): Html {
 
 function renderReference({ table = "" }: NamedColumn, id: string, slug: string): Html {
   const path = toRowPath(toRowsPath(slug, table), id);
-  return html`<a class="mono" href="${path}" title="${id}">${shortenId(id)}</a>`;
+  // Beside the id: a press on the value edits it.
+  return html`<span class="mono" title="${id}">${shortenId(id)}</span><a class="cell-link" href="${path}" aria-label="Open row ${shortenId(id)} of ${table}">↗</a>`;
 }
 
 /** A moment as PostgreSQL prints it, without the zeros at its end. */

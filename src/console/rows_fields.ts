@@ -7,7 +7,7 @@
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Choice } from "./parts.ts";
-import { isChosen, isFreeText, type State } from "./rows_state.ts";
+import { isChosen, isEmptyAsked, isFreeText, type State } from "./rows_state.ts";
 import { describeColumn } from "./rows_table.ts";
 
 export type RowField = {
@@ -24,6 +24,8 @@ export type RowField = {
   isTooLong?: boolean;
   /** Whether typing begins here. */
   isFirst?: boolean;
+  /** Whether the row is new: an empty text is stored only if its box is checked. */
+  isNew?: boolean;
 };
 
 const HINTS: Readonly<Record<Kind, string | undefined>> = {
@@ -62,10 +64,10 @@ ${isFaulty && html`<ul class="faults" id="fault.${name}">${faults.map((fault) =>
 }
 
 function renderControl(field: RowField, described: Html): Html {
-  const { column, state } = field;
+  const { column, state, isNew = false } = field;
   const { name, kind } = column;
-  const text = typeof state === "string" ? "" : state.text;
-  const placeholder = toPlaceholder(column, state);
+  const text = toText(state);
+  const placeholder = isNew && isEmptyAsked(column) ? "" : toPlaceholder(column, state);
   const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
   return CONTROLS[kind]({ field, text, common, described });
 }
@@ -131,21 +133,26 @@ function renderChoice(
 }
 
 /** A box for what is no value. */
-function renderBoxes({ column, state, isTooLong = false }: RowField): Part {
+function renderBoxes({ column, state, isTooLong = false, isNew = false }: RowField): Part {
   if (isChosen(column) || isTooLong) return undefined;
   const { name, required } = column;
-  const render = (word: "null" | "default") =>
-    html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word === "null" && html` data-null`}${state === word && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
+  const render = (word: "null" | "default" | "empty") => {
+    const isChecked = word === "empty" ? state !== "null" && toText(state) === "" : state === word;
+    return html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word !== "default" && html` data-null`}${isChecked && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
+  };
   const boxes = [
+    isNew && isEmptyAsked(column) && render("empty"),
     state === "default" && isFreeText(column) && render("default"),
     !required && render("null"),
   ];
   return boxes.some((box) => box !== false) && html`<div class="row-boxes">${boxes}</div>`;
 }
 
+const toText = (state: State) => (typeof state === "string" ? "" : state.text);
+
 const SHOWN_CHARS = 600;
 
 function renderTooLong({ column, state }: RowField): Html {
-  const text = typeof state === "string" ? "" : state.text;
+  const text = toText(state);
   return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, SHOWN_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to be changed here.</p>`;
 }

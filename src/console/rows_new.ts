@@ -1,6 +1,6 @@
 /** A new row. The form carries a key of its own, so that one that is sent twice makes one row. @module */
 import { answerSeeOther } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { readHeaderValue } from "./read.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
@@ -8,7 +8,7 @@ import { callRows, readRow } from "./rows_call.ts";
 import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
-import { readState, type State, toFirstState, toMark } from "./rows_state.ts";
+import { isEmptyAsked, readState, type State, toFirstState, toMark } from "./rows_state.ts";
 import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
 
 export async function answerNewRow(visit: Visit): Promise<Response> {
@@ -58,6 +58,15 @@ function readValues({ fields }: Visit, { definition }: RowsTable): TypedValue[] 
   });
 }
 
+/** Required texts that were left alone: an empty one is stored only if its box is checked. */
+function findUnasked(values: readonly TypedValue[]): Detail[] {
+  return values
+    .filter(({ column, state }) => state === "null" && isEmptyAsked(column))
+    .map(({ column }) => ({ path: `/${column.name}`, message: ASK_FOR_TEXT }));
+}
+
+const ASK_FOR_TEXT = "Enter a text, or check “empty” to store an empty text";
+
 type Shown = {
   states: ReadonlyMap<string, State>;
   key: string;
@@ -71,12 +80,18 @@ async function answerForm(
   { states, key, problem, values = [] }: Shown,
 ): Promise<Response> {
   const place = readPlace(visit);
-  const faults = problem && sortFaults(problem, table.definition, findTypingFaults(values));
+  const faults =
+    problem &&
+    sortFaults(problem, table.definition, [...findTypingFaults(values), ...findUnasked(values)]);
   const fields = await makeFields(visit, table, { states, faults });
   const form = renderRowForm(visit, {
     action: withPlace(`${table.path}/new`, place),
     hidden: { create_key: key },
-    fields: fields.map((field, at) => ({ ...field, isFirst: at === 0 && problem === undefined })),
+    fields: fields.map((field, at) => ({
+      ...field,
+      isNew: true,
+      isFirst: at === 0 && problem === undefined,
+    })),
     button: "Add the row",
     cancel: withPlace(table.path, place),
   });

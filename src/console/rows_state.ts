@@ -43,10 +43,16 @@ export function isFreeText({ kind }: NamedColumn): boolean {
   return FORM_KINDS[kind].isFreeText;
 }
 
+/** Whether the form of a new row stores an empty text only on request: nothing else says that it is meant. */
+export function isEmptyAsked(column: NamedColumn): boolean {
+  return column.required && column.default === undefined && isFreeText(column);
+}
+
 /** What the form of a new row begins with. */
-export function toFirstState({ required, default: initial }: NamedColumn): State {
+export function toFirstState(column: NamedColumn): State {
+  const { required, default: initial } = column;
   if (initial !== undefined) return "default";
-  return required ? { text: "" } : "null";
+  return required && isChosen(column) ? { text: "" } : "null";
 }
 
 /** What the form of a row begins with. */
@@ -77,6 +83,8 @@ export function readState(
   const isTicked = (box: string) => fields.get(`${box}.${name}`) === "on";
   if (isTicked("null") && (text === "" || options.first !== toMark("null"))) return "null";
   if (isTicked("default") && text === "") return "default";
+  if (options.isNew && isEmptyAsked(column) && text === "")
+    return isTicked("empty") ? { text } : "null";
   if (text !== "" || isFreeText(column)) return { text };
   return options.isNew && column.default !== undefined ? "default" : "null";
 }

@@ -68,7 +68,7 @@ async function openGrid(
 async function keys(page: Page, ...chords: string[]): Promise<void> {
   for (const chord of chords) await page.keyboard.press(chord);
 }
-/** Waits for an announcement in just these letters: "Not stored" is not "Stored". */
+/** Waits for an announcement in just these letters: "Not saved" is not "Saved". */
 const said = (page: Page, text: string) =>
   page.locator("#announcements", { hasText: new RegExp(text) }).waitFor({ state: "attached" });
 const cell = (page: Page, row: number, column: string): Locator =>
@@ -126,9 +126,149 @@ test("what is typed before the editor is there goes into it, and is no shortcut"
     await page.locator(".cell-form [name='value.title']").waitFor();
     expect(await page.locator(".cell-form [name='value.title']").inputValue()).toBe("newgh");
     await keys(page, "Enter");
-    await said(page, "^Stored");
+    await said(page, "^Saved");
     expect(await cell(page, 0, "title").textContent()).toBe("newgh");
   });
+});
+
+test("a key that types a character begins to edit the cell, and is no shortcut", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await cell(page, 0, "title").focus();
+    await page.keyboard.type("new?/");
+    await page.locator(".cell-form [name='value.title']").waitFor();
+    await keys(page, "Enter");
+    await said(page, "^Saved");
+    expect((await rowsOf())[0]?.["title"]).toBe("new?/");
+    await cell(page, 0, "status").focus();
+    await keys(page, "d");
+    await control(page, "status").waitFor();
+    expect(await control(page, "status").inputValue()).toBe("=doing");
+    await keys(page, "Escape");
+    await cell(page, 0, "id").focus();
+    await keys(page, "n");
+    expect(page.url()).not.toContain("/new");
+  });
+});
+
+test("the editor lies over its cell: no column moves", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const places = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll("th")].map((head) => head.getBoundingClientRect().left),
+      );
+    const before = await places();
+    for (const column of ["title", "is_paid", "meta"]) {
+      await edit(page, 0, column);
+      expect(await places()).toEqual(before);
+      await keys(page, "Escape");
+    }
+  });
+});
+
+test("a change is shown as saved, as not saved while offline, and sent again by Retry", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const shown = page.locator("#save-state");
+    await edit(page, 0, "title");
+    await page.context().setOffline(true);
+    await page.keyboard.type("Oat milk");
+    await keys(page, "Enter");
+    await shown.getByText("Not saved: you are offline.").waitFor();
+    expect(await control(page, "title").inputValue()).toBe("Oat milk");
+    await page.context().setOffline(false);
+    await shown.getByRole("button", { name: "Retry" }).click();
+    await shown.getByText("Saved", { exact: true }).waitFor();
+    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+    await page.route("**/rows/*", (route) => route.abort());
+    await cell(page, 0, "title").focus();
+    await page.keyboard.type("Tea");
+    await shown.getByText("Not saved: the server did not respond.").waitFor();
+    await page.unroute("**/rows/*");
+    await shown.getByRole("button", { name: "Retry" }).click();
+    await control(page, "title").waitFor();
+    expect(await control(page, "title").inputValue()).toBe("Tea");
+  });
+});
+
+/** Ends all sessions of the person on the server; the browser keeps its cookies. */
+const endSessions = () =>
+  site.service.service.admin.message("delete from rowhouse.sessions; select 1");
+
+/** Signs in again in a tab of its own. */
+async function signInElsewhere(page: Page): Promise<void> {
+  const other = await page.context().newPage();
+  await other.goto(`${site.identityUrl}/console`);
+  await signInToConsole(other, person.email);
+  await other.close();
+}
+
+test("what was typed in a cell or a drawer survives the end of the session", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const shown = page.locator("#save-state");
+    await edit(page, 0, "title");
+    await endSessions();
+    await page.keyboard.type("Oat milk");
+    await keys(page, "Enter");
+    await shown.getByText("Not saved: your session has ended").waitFor();
+    expect(await control(page, "title").inputValue()).toBe("Oat milk");
+    await signInElsewhere(page);
+    await shown.getByRole("button", { name: "Retry" }).click();
+    await shown.getByText("Saved", { exact: true }).waitFor();
+    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+    await keys(page, "Shift+Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await control(page, "note").fill("typed in the drawer");
+    await endSessions();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Not saved: your session has ended").waitFor();
+    await signInElsewhere(page);
+    await dialog.getByRole("button", { name: "Retry" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await rowsOf())[0]?.["note"]).toBe("typed in the drawer");
+  });
+});
+
+test("what was typed on a row's own page survives the end of the session", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const row = (await cell(page, 0, "id").getByRole("link").getAttribute("href")) ?? "";
+    await page.goto(site.identityUrl + row);
+    await control(page, "title").fill("Oat milk");
+    await endSessions();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("#password").waitFor();
+    await signInToConsole(page, person.email);
+    await page.locator(".notice", { hasText: "Your input is restored" }).waitFor();
+    expect(await control(page, "title").inputValue()).toBe("Oat milk");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+  });
+});
+
+test("the drawer has the caret behind its first value and Save in sight; a deletion has Cancel", async () => {
+  await openGrid(
+    ["Milk"],
+    async (page) => {
+      await cell(page, 0, "title").focus();
+      await keys(page, "Shift+Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.waitFor();
+      const below = await dialog
+        .getByRole("button", { name: "Save" })
+        .evaluate((button) => button.getBoundingClientRect().bottom - innerHeight);
+      expect(below).toBeLessThanOrEqual(0);
+      await page.keyboard.type("!");
+      expect(await control(page, "title").inputValue()).toBe("Milk!");
+      await control(page, "title").fill("Milk");
+      await keys(page, "Escape", "Delete");
+      await dialog.waitFor();
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+      await keys(page, "Enter");
+      await dialog.waitFor({ state: "detached" });
+      expect((await rowsOf()).length).toBe(1);
+    },
+    { viewport: { width: 1280, height: 600 } },
+  );
 });
 
 test("past the last row Page Down shows the next ones, with an address of their own", async () => {
@@ -142,7 +282,7 @@ test("past the last row Page Down shows the next ones, with an address of their 
     await page.goBack();
     await said(page, "Rows 1 to 50");
     expect(await cell(page, 0, "title").textContent()).toBe("row 1.");
-    await keys(page, "?");
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
     expect(await page.getByRole("dialog").textContent()).toContain("In the grid");
   });
 });
@@ -225,7 +365,7 @@ test("a cell is edited in place by its kind; Enter and Tab store and move on", a
       await edit(page, 0, column);
       await control(page, column).selectOption({ label });
       await keys(page, "Enter");
-      await said(page, "Stored");
+      await said(page, "^Saved");
       await page.locator(".cell-form").waitFor({ state: "detached" });
     }
     const [first] = await rowsOf();
@@ -243,7 +383,7 @@ test("null and an empty text are told apart; Escape leaves a value as it was", a
     await keys(page, "Shift+Enter");
     await page.keyboard.type("two");
     await keys(page, "Enter");
-    await said(page, "Stored");
+    await said(page, "^Saved");
     expect((await rowsOf())[0]?.["note"]).toBe("one\ntwo");
     await edit(page, 0, "note");
     await keys(page, "Delete", "Enter");
@@ -269,12 +409,12 @@ test("a refusal is shown in the cell and said, and what was typed stays", async 
     await edit(page, 0, "hours");
     await page.keyboard.type("1,50");
     await keys(page, "Enter");
-    await said(page, "Not stored");
+    await said(page, "^Not saved");
     await page.locator(".cell-form .faults").first().waitFor();
     expect(await control(page, "hours").inputValue()).toBe("1,50");
     await control(page, "hours").fill("1.50");
     await keys(page, "Enter");
-    await said(page, "Stored");
+    await said(page, "^Saved");
     expect((await rowsOf())[0]?.["hours"]).toBe("1.50");
   });
 });
@@ -288,7 +428,7 @@ test("NULL takes the place of what a cell shows, and of nothing else", async () 
     expect(await control(page, "note").inputValue()).toBe("stored meanwhile");
     expect((await rowsOf())[0]?.["note"]).toBe("stored meanwhile");
     await keys(page, "Control+Backspace");
-    await said(page, "Stored");
+    await said(page, "^Saved");
     expect((await rowsOf())[0]?.["note"]).toBeNull();
   });
 });
@@ -323,12 +463,12 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
     await dialog.locator(".faults").first().waitFor();
     await control(page, "hours").fill("1.5");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await said(page, "Stored");
+    await said(page, "^Saved");
     await cell(page, 0, "hours").getByText("1.5").waitFor();
     expect(await place(page)).toEqual([0, 1]);
     await keys(page, "Delete");
     await dialog.getByRole("button", { name: "Delete the row" }).click();
-    await said(page, "Deleted");
+    await said(page, "^Deleted");
     await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
     await page.waitForFunction(() => document.activeElement?.tagName === "TD");
     expect(await place(page)).toEqual([0, 1]);
@@ -385,7 +525,7 @@ test.each([
         await edit(page, 0, "hours");
         await page.keyboard.type("1,5");
         await keys(page, "Enter");
-        await said(page, "Not stored");
+        await said(page, "^Not saved");
         expect(await findAxeViolations(page)).toEqual([]);
         await keys(page, "Escape");
         await page.locator(".cell-form").waitFor({ state: "detached" });

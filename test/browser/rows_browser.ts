@@ -112,6 +112,38 @@ test.each([
   },
 );
 
+test("a new row that was left alone is not added; an empty text is stored only on request", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await signIn(page);
+  await follow(page, "New row");
+  await press(page, "Add the row");
+  await page.getByText("Enter a text, or check “empty”").waitFor();
+  await page.getByLabel("title: empty").check();
+  await press(page, "Add the row");
+  await page.getByText("was added").waitFor();
+  await page.locator("td .nothing", { hasText: "empty" }).waitFor();
+  await context.close();
+});
+
+test("a press on a reference edits the cell; the arrow beside it opens the row", async () => {
+  const json = { name: "House" };
+  const made = await site.service.call(app, "/v1/data/db/projects", { method: "POST", json });
+  await addRow({ title: "Milk", project: (made.json as { id: string }).id });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await signIn(page);
+  const reference = page.locator("tbody td").nth(7);
+  await page.locator("table[role=grid]").waitFor();
+  await reference.locator(".mono").dblclick();
+  await field(page, "project").waitFor();
+  expect(page.url()).toEndWith("/tables/todos");
+  await page.keyboard.press("Escape");
+  await reference.getByRole("link", { name: "Open row" }).click();
+  await page.waitForURL("**/tables/projects/rows/*");
+  await context.close();
+});
+
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   test("no page of rows has an accessibility fault, or anything to scroll sideways", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });

@@ -1,6 +1,7 @@
 /** The script of the Console's pages. @module */
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
+import { startDrafts } from "./drafts.ts";
 import { focusFirstFault } from "./first_fault.ts";
 import { startJsonFields } from "./json_fields.ts";
 import { startNullChoices } from "./null_choice.ts";
@@ -13,6 +14,7 @@ import { startUnsavedWarnings } from "./unsaved.ts";
 openAnnouncements();
 startCopyButtons();
 startTypedNames();
+startDrafts();
 startUnsavedWarnings();
 startJsonFields();
 startNullChoices();

@@ -54,11 +54,17 @@ function onKey(event: KeyboardEvent): void {
     (chord === "PageDown" && place.row === lastRow) || (chord === "PageUp" && place.row === 0);
   const pager = isPast ? findPager(chord === "PageDown" ? "next" : "prev") : null;
   const act = ACTS[chord];
-  if (next === undefined && act === undefined) return;
+  if (next === undefined && act === undefined && !isTyped(event)) return;
   event.preventDefault();
   if (pager !== null) void openRows(pager.href, { focus: { ...KEPT_ROW, column: place.column } });
   else if (next !== undefined) focusCell(grid, next);
-  else act?.(target);
+  else if (act !== undefined) act(target);
+  else void editCell(target, { typed: event.key });
+}
+
+/** A key that types a character: it begins to edit. */
+function isTyped({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
+  return key.length === 1 && !ctrlKey && !metaKey && !altKey && !isComposing;
 }
 
 /** Links of the grid do on the page what they do on pages of their own. */
@@ -102,7 +108,7 @@ function openRow(cell: HTMLTableCellElement): void {
       const grid = findGrid();
       if (grid !== null) focusCell(grid, place);
     });
-  void openFormDialog({ url, done: "Stored", onDone });
+  void openFormDialog({ url, done: "Saved", onDone });
 }
 
 function askToDelete(cell: HTMLTableCellElement): void {

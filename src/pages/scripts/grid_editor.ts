@@ -10,7 +10,8 @@ import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cell
 import { findGrid, renewRow } from "./grid_rows.ts";
 import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
-import { readRowForm, sendRowForm } from "./row_form.ts";
+import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
+import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
 /** Where the focus goes when a value is stored, by the key that stored it. */
@@ -29,45 +30,59 @@ type Editor = {
   cell: HTMLTableCellElement;
   rowId: string;
   column: string;
-  /** What the cell shows when nothing is stored. */
-  before: Node[];
   /** Whether the row may be another than the one shown: something was refused. */
   isStale: boolean;
   isSending: boolean;
 };
 
+type EditOptions = {
+  toNull?: boolean;
+  /** What was typed on the cell: it takes the place of the value. */
+  typed?: string;
+};
+
+/** What was typed on a cell whose form could not be read. */
+const unread = new WeakMap<HTMLTableCellElement, string>();
+
 /** Opens the editor; whether this cell has one. */
 export async function editCell(
   cell: HTMLTableCellElement,
-  options: { toNull?: boolean } = {},
+  { toNull = false, typed = "" }: EditOptions = {},
 ): Promise<boolean> {
   const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
   const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
   const column = readColumn(cell);
-  if (row === null || url === undefined || column === undefined || cell.ariaBusy === "true")
-    return false;
+  if (row === null || url === undefined || column === undefined) return false;
+  if (cell.ariaBusy === "true" || isEdited(cell)) return true;
+  hideSaveState();
   cell.ariaBusy = "true";
-  const typing = keepTyping(cell);
-  const form = await readRowForm(url).finally(() => {
-    cell.ariaBusy = null;
-    typing.end();
-  });
-  // Signed out, or the row is gone: its own page says which.
-  if (form === undefined) location.assign(url);
-  if (form === undefined || findField(form, column) === null) return false;
+  const typing = keepTyping(cell, (unread.get(cell) ?? "") + typed);
+  const read = await readRowForm(url).catch(() => ({
+    kind: "lost" as const,
+    reason: explainSilence(),
+  }));
+  cell.ariaBusy = null;
+  typing.end();
+  if (read.kind === "lost") {
+    unread.set(cell, typing.text());
+    const run = () => void editCell(cell, { toNull });
+    showNotSaved(read.reason, { name: "Retry", run });
+    return true;
+  }
+  unread.delete(cell);
+  const { form } = read;
+  if (findField(form, column) === null) return false;
   const rowId = row.dataset["rowId"] ?? "";
-  const editor = {
-    cell,
-    rowId,
-    column,
-    before: [...cell.childNodes],
-    isStale: false,
-    isSending: false,
-  };
+  const editor = { cell, rowId, column, isStale: false, isSending: false };
   showForm(editor, form);
   typing.typeInto(document.activeElement);
-  if (options.toNull === true) await storeNullUnseen(editor, form, row.dataset["etag"]);
+  if (toNull) await storeNullUnseen(editor, form, row.dataset["etag"]);
   return true;
+}
+
+/** Whether a cell has its editor open. */
+function isEdited(cell: HTMLTableCellElement): boolean {
+  return cell.querySelector("form") !== null;
 }
 
 /** NULL in place of what the cell shows: not of what somebody else has stored there meanwhile. */
@@ -105,8 +120,13 @@ function showForm(editor: Editor, form: HTMLFormElement): void {
     if (!part.contains(field) && !field.contains(part)) part.hidden = true;
   form.noValidate = true;
   form.className = "cell-form";
-  editor.cell.replaceChildren(form);
+  // Over what the cell shows, so that no column becomes wider.
+  editor.cell.querySelector("form")?.remove();
+  editor.cell.append(form);
   editor.cell.classList.add("cell-edited");
+  const frame = editor.cell.closest(".sheet")?.getBoundingClientRect();
+  const isCut = form.getBoundingClientRect().right > (frame?.right ?? innerWidth);
+  form.classList.toggle("cell-form-end", isCut);
   const control = field.querySelector<HTMLElement>(CONTROL);
   control?.focus();
   if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)
@@ -135,9 +155,10 @@ function listen(editor: Editor, form: HTMLFormElement): void {
     event.preventDefault();
   });
   form.addEventListener("focusout", ({ relatedTarget }) => {
-    // Another cell or link was pressed; another window keeps the editor open.
-    if (relatedTarget instanceof Element && relatedTarget.closest("form") !== form)
-      void store(undefined);
+    // Another cell or link was pressed; another window keeps the editor open, and Retry sends the form itself.
+    if (!(relatedTarget instanceof Element) || relatedTarget.closest(".save-state") !== null)
+      return;
+    if (relatedTarget.closest("form") !== form) void store(undefined);
   });
 }
 
@@ -151,18 +172,22 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
   if (editor.isSending) return;
   editor.isSending = true;
   form.ariaBusy = "true";
-  const sent = await sendRowForm(form).catch(() => undefined);
+  const sent = await sendRowForm(form).catch(() => ({
+    kind: "lost" as const,
+    reason: explainSilence(),
+  }));
   editor.isSending = false;
   form.ariaBusy = null;
-  if (sent === undefined) announce("Not stored: there was no answer. Try again.");
-  else if (sent.kind === "elsewhere") location.assign(sent.url);
-  else if (sent.kind === "refused") {
+  if (sent.kind === "lost") {
+    const retry = () => renewToken(form).finally(() => void storeForm(editor, form, step));
+    showNotSaved(sent.reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
+  } else if (sent.kind === "refused") {
     showForm(editor, sent.form);
     showFaults(editor, sent.faults);
   } else {
     const place = readPlace(editor.cell);
     await renewRow(editor.rowId, sent.page);
-    announce("Stored");
+    showSaved("Saved");
     move(place, step);
   }
 }
@@ -177,14 +202,15 @@ function showFaults(editor: Editor, faults: readonly string[]): void {
   const undo = element("button", { type: "button", class: look }, "Undo");
   undo.addEventListener("click", () => close(editor, STAY));
   form?.append(undo);
-  announce(`Not stored: ${faults.join(" ")}`);
+  showNotSaved(faults.join(" "));
 }
 
 /** The cell as it was; after a refusal the row as it is now. */
-function close({ cell, rowId, before, isStale }: Editor, step: Step): void {
+function close({ cell, rowId, isStale }: Editor, step: Step): void {
   const place = readPlace(cell);
-  cell.replaceChildren(...before);
   cell.classList.remove("cell-edited");
+  cell.querySelector("form")?.remove();
+  hideSaveState();
   move(place, step);
   if (isStale) void renewRow(rowId);
 }

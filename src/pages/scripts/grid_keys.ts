@@ -5,12 +5,13 @@ const KEYS = [
   { keys: ["↑", "↓", "←", "→"], name: "Move; with Ctrl to the edge" },
   { keys: ["Page ↓", "Page ↑"], name: "Ten rows; past the last one, the next page" },
   { keys: ["Enter", "F2"], name: "Edit the cell" },
-  { keys: ["Enter", "Tab"], name: "Store it, and move on" },
+  { keys: ["a", "7", "…"], name: "Replace the value of the cell" },
+  { keys: ["Enter", "Tab"], name: "Save the value and move on" },
   { keys: ["Shift Enter"], name: "Begin a line" },
-  { keys: ["Esc"], name: "Leave it as it was" },
-  { keys: ["Ctrl ⌫"], name: "Set it to null" },
+  { keys: ["Esc"], name: "Cancel the edit" },
+  { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
   { keys: ["Shift Enter"], name: "Edit the whole row" },
-  { keys: ["Del"], name: "Delete the row, after a question" },
+  { keys: ["Del"], name: "Delete the row, after a confirmation" },
 ] as const;
 
 /** Puts the list on the page, where the dialog finds it. */

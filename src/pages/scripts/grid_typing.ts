@@ -1,11 +1,14 @@
 /** Keys typed before a cell's editor is there: they go into its field, and are neither shortcuts nor moves. @module */
 
-/** Keeps what is typed on a cell until `end`; Tab still leads away. */
-export function keepTyping(cell: HTMLTableCellElement): {
+export type Typing = {
   end: () => void;
+  text: () => string;
   typeInto: (field: Element | null) => void;
-} {
-  let typed = "";
+};
+
+/** Keeps what is typed on a cell until `end`; Tab still leads away. */
+export function keepTyping(cell: HTMLTableCellElement, first: string): Typing {
+  let typed = first;
   const keep = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab") return;
     event.preventDefault();
@@ -15,11 +18,22 @@ export function keepTyping(cell: HTMLTableCellElement): {
   cell.addEventListener("keydown", keep);
   return {
     end: () => cell.removeEventListener("keydown", keep),
+    text: () => typed,
     typeInto: (field) => {
-      if (typed === "") return;
-      if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return;
-      field.setRangeText(typed, 0, field.value.length, "end");
-      field.dispatchEvent(new Event("input", { bubbles: true }));
+      if (typed !== "") typeInto(field, typed);
     },
   };
+}
+
+/** Replaces the value of a field; of a choice, what begins with the text. */
+function typeInto(field: Element | null, text: string): void {
+  if (field instanceof HTMLSelectElement) {
+    const found = [...field.options].find(({ label }) =>
+      label.toLowerCase().startsWith(text.toLowerCase()),
+    );
+    if (found !== undefined) found.selected = true;
+  } else if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) {
+    field.setRangeText(text, 0, field.value.length, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
 }

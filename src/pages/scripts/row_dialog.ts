@@ -1,10 +1,11 @@
 /** A row's form over the grid: to edit all of it, or to delete it. The focus returns to where it came from. @module */
-import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
-import { toAction } from "./row_form.ts";
+import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
+import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
-const FORM = "main form[method=post]";
+/** Of a row: the sign-in has a form too. */
+const FORM = "main form.act[method=post]";
 
 export type FormDialog = {
   /** The page that has the form. */
@@ -16,9 +17,12 @@ export type FormDialog = {
 
 /** Opens the form of a page in a dialog; where it has none, the page itself. */
 export async function openFormDialog({ url, done, onDone }: FormDialog): Promise<void> {
-  const { page } = await requestPage(url);
+  hideSaveState();
+  const run = () => void openFormDialog({ url, done, onDone });
+  const answer = await requestPage(url).catch(() => undefined);
+  if (answer === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
   const dialog = element("dialog", { class: "drawer" });
-  if (!fill(dialog, page)) return location.assign(url);
+  if (!fill(dialog, answer.page)) return location.assign(url);
   const first = toState(dialog);
   const leave = () => {
     if (toState(dialog) === first || confirm("Leave without saving what was typed?"))
@@ -40,28 +44,45 @@ export async function openFormDialog({ url, done, onDone }: FormDialog): Promise
     void send(event).then((answered) => {
       if (answered === undefined) return;
       dialog.close();
-      announce(done);
+      showSaved(done);
       onDone(answered);
     });
   });
   document.querySelector("main")?.append(dialog);
   dialog.showModal();
+  focusFirst(dialog);
 }
 
-/** The page after an accepted form; a refused one is shown again with its faults. */
+/** The value of the first field with the caret behind it; of a form that deletes, what leaves everything as it is. */
+function focusFirst(dialog: HTMLDialogElement): void {
+  const field = dialog.querySelector<HTMLElement>(
+    "[data-field] :is(textarea, select, input:not([type=checkbox]))",
+  );
+  const first = field ?? dialog.querySelector<HTMLElement>(".act-buttons a");
+  first?.focus();
+  if (first instanceof HTMLTextAreaElement || first instanceof HTMLInputElement)
+    first.setSelectionRange(first.value.length, first.value.length);
+}
+
+/** The page after an accepted form; a refused one is shown again with its validation errors. */
 async function send({ target, submitter }: SubmitEvent): Promise<Document | undefined> {
   const form = target as HTMLFormElement;
   const dialog = form.closest("dialog");
   if (form.ariaBusy === "true" || dialog === null) return undefined;
+  hideSaveState();
   form.ariaBusy = "true";
   const answer = await requestPage(toAction(form), new FormData(form, submitter)).catch(
     () => undefined,
   );
   form.ariaBusy = null;
-  if (answer === undefined) announce("There was no answer. Try again.");
-  if (answer === undefined || answer.status < 300) return answer?.page;
-  if (!fill(dialog, answer.page)) location.assign(answer.url);
-  dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault")?.focus();
+  if (answer !== undefined && isDone(answer)) return answer.page;
+  if (answer !== undefined && fill(dialog, answer.page)) {
+    dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault")?.focus();
+    return undefined;
+  }
+  const reason = answer === undefined ? explainSilence() : toLost(answer).reason;
+  const retry = () => renewToken(form).finally(() => form.requestSubmit());
+  showNotSaved(reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
   return undefined;
 }
 

@@ -1,38 +1,67 @@
 /**
  * The form that edits a row, fetched from its own page: in a cell only one column's field is shown, in a dialog all. It is sent
- * as it is on its own page, with the version that it was opened at; the answer is the rows again, or the form with its
- * faults.
+ * as it is on its own page, with the version that it was opened at; the response is the rows again, or the form with its
+ * validation errors.
  *
  * @module
  */
-import { requestPage } from "./request_page.ts";
+import { type PageAnswer, requestPage } from "./request_page.ts";
 
 const FORM = "form[data-row-form]";
+/** What a page of rows that follows an accepted form has in its address. */
+const DONE = ["stored", "added", "deleted"];
+/** Belongs to the session, which may be another since the form was opened. */
+const TOKEN = 'input[type="hidden"][name="form_token"]';
 
 export type SentForm =
-  /** Stored: the page of rows, if the server led back to it. */
+  /** The page of rows, to which the server led back. */
   | { kind: "stored"; page: Document }
-  /** Refused: the form with its faults, and what is said above it. */
+  /** The form with its validation errors, and what is above it. */
   | { kind: "refused"; form: HTMLFormElement; faults: string[] }
-  | { kind: "elsewhere"; url: URL };
+  /** Neither: what was typed is still only here. */
+  | { kind: "lost"; reason: string };
 
-/** The form at an address; `undefined` where there is none, such as after a sign-out. */
-export async function readRowForm(url: string): Promise<HTMLFormElement | undefined> {
-  const { page } = await requestPage(url);
-  return adoptForm(page);
+export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost"; reason: string };
+
+/** The form at an address. */
+export async function readRowForm(url: string): Promise<ReadForm> {
+  const answer = await requestPage(url);
+  const form = adoptForm(answer.page);
+  return form === undefined ? toLost(answer) : { kind: "form", form };
 }
 
 export async function sendRowForm(
   form: HTMLFormElement,
   submitter?: HTMLElement | null,
 ): Promise<SentForm> {
-  const { status, url, page } = await requestPage(toAction(form), new FormData(form, submitter));
-  if (status < 300) return { kind: "stored", page };
-  const faults = readFaults(page);
-  const again = adoptForm(page);
+  const answer = await requestPage(toAction(form), new FormData(form, submitter));
+  if (isDone(answer)) return { kind: "stored", page: answer.page };
+  const again = adoptForm(answer.page);
   return again === undefined
-    ? { kind: "elsewhere", url }
-    : { kind: "refused", form: again, faults };
+    ? toLost(answer)
+    : { kind: "refused", form: again, faults: readFaults(answer.page) };
+}
+
+/** Whether a form was accepted: without a session the server leads to the sign-in, which is no error either. */
+export function isDone({ url }: PageAnswer): boolean {
+  return DONE.some((name) => url.searchParams.has(name));
+}
+
+/** What a response without the form means for what was typed. */
+export function toLost({ status, url, page }: PageAnswer): { kind: "lost"; reason: string } {
+  const isSignedOut = status === 403 || url.pathname.includes("/sign-in");
+  const reason = isSignedOut
+    ? "your session has ended. Sign in again in another tab, then retry."
+    : (page.querySelector("main h1")?.textContent ?? `the server responded with ${status}`);
+  return { kind: "lost", reason };
+}
+
+/** Takes over the token of the present session, so that a form can be sent that was opened before a sign-in. */
+export async function renewToken(form: HTMLFormElement): Promise<void> {
+  const { page } = await requestPage(toAction(form));
+  const fresh = page.querySelector<HTMLInputElement>(`main ${TOKEN}`);
+  const present = form.querySelector<HTMLInputElement>(TOKEN);
+  if (fresh !== null && present !== null) present.value = fresh.value;
 }
 
 /** Where a form is sent. Not form.action: a column of that name would be meant. */

@@ -42,7 +42,9 @@ function findShortcuts(): HTMLElement[] {
   return [...document.querySelectorAll<HTMLElement>("[data-keys]")];
 }
 
-const TYPED_INTO = "input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]";
+/** A cell of a grid takes what is typed on it as well. */
+const TYPED_INTO =
+  "input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable], [role=gridcell]";
 
 function isForSomethingElse(event: KeyboardEvent): boolean {
   const { target } = event;

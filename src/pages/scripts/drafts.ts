@@ -1,0 +1,49 @@
+/**
+ * What was typed into a form that is sent while the session has ended: the sign-in leads back to the form, which gets it again.
+ * Kept in this tab until the next page of the Console; without the form's token, which belongs to the ended session.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+
+const FORM = "form[data-unsaved]";
+const STORED = "rowhouse.draft";
+const TOKEN = "form_token";
+
+export function startDrafts(): void {
+  const draft = sessionStorage.getItem(STORED);
+  sessionStorage.removeItem(STORED);
+  const form = document.querySelector<HTMLFormElement>(FORM);
+  // A rejected form has what was typed already.
+  const isRejected = document.querySelector("main .notice-fault") !== null;
+  if (draft !== null && form !== null && !isRejected) restore(form, draft);
+  document.addEventListener("submit", ({ target, defaultPrevented }) => {
+    if (defaultPrevented || !(target instanceof HTMLFormElement) || !target.matches(FORM)) return;
+    sessionStorage.setItem(STORED, toDraft(target));
+  });
+}
+
+function toDraft(form: HTMLFormElement): string {
+  const values = [...new FormData(form)].filter(([name]) => name !== TOKEN);
+  return JSON.stringify({ action: form.getAttribute("action"), values });
+}
+
+function restore(form: HTMLFormElement, draft: string): void {
+  const { action, values } = JSON.parse(draft) as { action: string; values: [string, string][] };
+  if (action !== form.getAttribute("action")) return;
+  const typed = new Map(values);
+  for (const control of form.elements) {
+    if (control instanceof HTMLInputElement && control.type === "checkbox")
+      control.checked = typed.has(control.name);
+    else if (
+      control instanceof HTMLInputElement ||
+      control instanceof HTMLTextAreaElement ||
+      control instanceof HTMLSelectElement
+    )
+      control.value = typed.get(control.name) ?? control.value;
+  }
+  const text = "Not saved: your session had ended. Your input is restored. Save it again.";
+  form.before(element("p", { class: "notice notice-warn" }, text));
+  announce(text);
+}

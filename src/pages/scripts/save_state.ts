@@ -1,0 +1,54 @@
+/** What became of the last change, in sight of everyone: saved, or not saved and why, with what can be done about it. @module */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+
+const ID = "save-state";
+const SAVED_SHOWN_MS = 8000;
+
+export type SaveAction = { name: string; run: () => void };
+
+export function showSaved(text: string, action?: SaveAction): void {
+  const shown = show(text, "notice-remark", action);
+  setTimeout(() => shown.remove(), SAVED_SHOWN_MS);
+}
+
+/** Stays until the next change. */
+export function showNotSaved(reason: string, action?: SaveAction): void {
+  show(`Not saved: ${reason}`, "notice-fault", action);
+}
+
+export function hideSaveState(): void {
+  document.getElementById(ID)?.remove();
+}
+
+/** Why a request had no response. */
+export function explainSilence(): string {
+  return navigator.onLine ? "the server did not respond." : "you are offline.";
+}
+
+function show(text: string, look: string, action: SaveAction | undefined): HTMLElement {
+  hideSaveState();
+  const shown = element(
+    "div",
+    { id: ID, class: `save-state notice ${look}` },
+    element("span", {}, text),
+  );
+  if (action !== undefined) shown.append(makeButton(action));
+  // What is outside an open dialog cannot be reached.
+  (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(shown);
+  announce(text);
+  return shown;
+}
+
+function makeButton({ name, run }: SaveAction): HTMLButtonElement {
+  const button = element(
+    "button",
+    { type: "button", class: "button button-quiet button-small" },
+    name,
+  );
+  button.addEventListener("click", () => {
+    hideSaveState();
+    run();
+  });
+  return button;
+}

@@ -1,0 +1,160 @@
+/** The Console's layout in a browser: actions in sight at every width, names whole, and no page higher than its content. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { ALL_APPS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  DOMAIN,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+
+const SLUG = "an-app-whose-slug-is-rather-long";
+const CLIENT = "2001:db8:1234:5678:9abc:def0:1234:5678";
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  const { service } = site;
+  person = await makePerson(service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  const schema = defineSchema({ notes: { title: t.string().required() } });
+  const host = `the-address-of-an-app-can-be-long-as-well-as-its-slug.${DOMAIN}`;
+  await service.makeApp(schema, { slug: SLUG, cookieDomain: DOMAIN, origins: [`http://${host}`] });
+  await service.service.admin.message(`
+    insert into rowhouse.statistics
+      select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900 * n, n % 2, n, array_fill(n, array[12])
+      from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span,
+        generate_series(1, 8) as n
+      on conflict do nothing;
+    insert into rowhouse.kept_requests
+      select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
+    insert into rowhouse.audit (actor, action, user_id, app, details, client)
+      values ('${person.id}', 'set_targets', '${person.id}', '${SLUG}',
+        '{"origins": ["https://wiki.example.org", "https://other.example.org"]}', '${CLIENT}');
+    select 1`);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+async function openConsole(
+  viewport: { width: number; height: number },
+  run: (page: Page, go: (path: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const signInFirst = async (page: Page) => {
+    await page.goto(`${site.identityUrl}/console`);
+    await signInToConsole(page, person.email);
+    await run(page, async (path) => void (await page.goto(site.identityUrl + path)));
+  };
+  await withPage(browser, signInFirst, { viewport });
+}
+
+const LISTS = [
+  "/console",
+  "/console?span=week",
+  "/console/apps",
+  `/console/apps/${SLUG}`,
+  `/console/apps/${SLUG}/people`,
+  `/console/apps/${SLUG}/tables`,
+  `/console/apps/${SLUG}/pushes`,
+  "/console/people",
+  "/console/invitations",
+  "/console/tables",
+  "/console/tables/notes",
+  "/console/requests",
+  "/console/activity",
+];
+
+test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
+  "at %d px all of a list is inside of its card",
+  async (width) => {
+    await openConsole({ width, height: 900 }, async (page, go) => {
+      for (const path of LISTS) {
+        await go(path);
+        const cut = await page.evaluate(() =>
+          [...document.querySelectorAll(".sheet-tight")]
+            .map((card) => card.scrollWidth - card.clientWidth)
+            .filter((pixels) => pixels > 0),
+        );
+        expect([path, cut]).toEqual([path, []]);
+      }
+    });
+  },
+);
+
+test("a short page is as high as the window", async () => {
+  await openConsole({ width: 1280, height: 900 }, async (page, go) => {
+    for (const path of ["/console/new-app", "/console/people", `/console/apps/${SLUG}/limits`]) {
+      await go(path);
+      await page.locator("#announcements").waitFor({ state: "attached" });
+      expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(900);
+    }
+  });
+});
+
+/** How many lines of text an element has. */
+const lines = (page: Page, text: string) =>
+  page
+    .locator("td", { hasText: text })
+    .getByText(text, { exact: true })
+    .first()
+    .evaluate((element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    });
+
+test("activity splits no address and cuts no details", async () => {
+  await openConsole({ width: 1440, height: 900 }, async (page, go) => {
+    await go("/console/activity");
+    // Where an address breaks, it breaks before its @.
+    expect(await lines(page, person.email)).toBeLessThanOrEqual(2);
+    expect(await lines(page, CLIENT)).toBe(1);
+    const details = page.locator("summary", { hasText: "wiki.example.org" });
+    expect(await details.textContent()).toContain("other.example.org");
+  });
+});
+
+test("a long address of an app stays in its column", async () => {
+  await openConsole({ width: 1270, height: 900 }, async (page, go) => {
+    await go("/console");
+    const overlap = await page.evaluate(() => {
+      const row = [...document.querySelectorAll("tr")].find((one) => one.querySelector(".chart"));
+      const address = row?.querySelector(".row-note")?.getBoundingClientRect();
+      const chart = row?.querySelector(".chart")?.getBoundingClientRect();
+      return (address?.right ?? Number.NaN) - (chart?.left ?? Number.NaN);
+    });
+    expect(overlap).toBeLessThanOrEqual(0);
+  });
+});
+
+test("on a phone slugs and ids of requests are whole", async () => {
+  await openConsole({ width: 360, height: 800 }, async (page, go) => {
+    for (const [path, part] of [
+      ["/console", ".row-name"],
+      ["/console/requests", ".request-id"],
+      ["/console/requests", "td[data-label=App] a"],
+      ["/console/activity", ".target a"],
+    ] as const) {
+      await go(path);
+      const cut = await page
+        .locator(part)
+        .first()
+        .evaluate((element) => {
+          const { right } = element.getBoundingClientRect();
+          const card = element.closest(".sheet")?.getBoundingClientRect().right ?? 0;
+          return element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0
+            ? Number.NaN
+            : Math.max(right - card, 0);
+        });
+      expect([path, part, cut]).toEqual([path, part, 0]);
+    }
+  });
+});
