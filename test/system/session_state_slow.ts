@@ -211,7 +211,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     );
     await eventually(async () => (await readStatements()).some((text) => text.includes("api.")));
     const logged = (await readStatements()).join("\n");
-    for (const word of ["_list", "_create", "create table", "rowhouse.sessions", "finish_sign_in"])
+    for (const word of ["_list", "_create", "create table", "read_page_session", "finish_sign_in"])
       expect(logged).toContain(word);
     expect(await findSessionUse()).toEqual([]);
   });
