@@ -306,7 +306,7 @@ export const { title }: { title: string } = await ${line};
       (error: Error) => error,
     );
     expect(message).toEndWith(
-      ": This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or set DATABASE_URL\n",
+      "run bunx rowhouse init, which adds and installs it, or add --database <url> with the address of an empty database\n",
     );
   });
 
