@@ -326,6 +326,19 @@ export const SERVING_LOGINS: Page = {
         (world) => usesNonces(world, "data"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "data"),
+      "go on with a deletion of rows that an administrator has begun, or take it back, and begin none.":
+        async (world) => {
+          await world.refuses(
+            "data",
+            ["select rowhouse.run_rows_job(gen_random_uuid(), 1)"],
+            SIGNALS.unknownJob,
+          );
+          await world.allows("data", ["select rowhouse.cancel_rows_job(gen_random_uuid())"]);
+          await world.refuses("data", [
+            "insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts) values (gen_random_uuid(), '{}', 'delete_app', 'me', '{}')",
+            "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
+          ]);
+        },
     },
     Cannot: {
       "read or write a row with the proof of another app's key, or of one that was revoked.":

@@ -20,6 +20,7 @@ import {
   signInAs,
   submitSignIn,
 } from "../../support/people.ts";
+import { swapReadsPeople } from "../../support/planted.ts";
 import { openTestService, type TestApp, type TestService } from "../../support/service.ts";
 import { plantsNoPasskey } from "./passkeys.ts";
 import { DEFINITIONS, KEYS, LIST, listCall, type Page, PEOPLE, ROWS, SCHEMA } from "./world.ts";
@@ -71,8 +72,23 @@ export const OWNING_LOGINS: Page = {
             select current_setting('left.user') as ran, current_user as user`);
             expect(row?.ran).toBe(String(row?.user));
           }),
+      "run code in the sessions that serve, push or delete rows; without `IDENTITY_DATABASE_URL`, one process serves people in them, too, and this login is as powerful as its serving login.":
+        async () => expect(await swapReadsPeople("one")).toBe(true),
     },
     Cannot: {
+      "run code in a session of identity, where that has a login of its own, as with `IDENTITY_DATABASE_URL`.":
+        async () => {
+          expect(await swapReadsPeople("logins")).toBe(false);
+          expect(await swapReadsPeople("split")).toBe(false);
+        },
+      "store a result of the check of isolation, or the release whose functions are compared.": (
+        world,
+      ) =>
+        world.refuses("push", [
+          "update rowhouse.isolation_checks set faults = '[]'",
+          "insert into rowhouse.isolation_checks default values",
+          "update rowhouse.release set name = null",
+        ]),
       "read a person, a password's hash, a session, a link or the audit log.": (world) =>
         world.refuses("push", [
           ...PEOPLE,
@@ -118,6 +134,26 @@ export const OWNING_LOGINS: Page = {
           "update rowhouse.migrations set sql = ''",
           "delete from rowhouse.migrations",
           "truncate rowhouse.migrations",
+        ]),
+    },
+  },
+  "The rows login": {
+    Can: {
+      "count and delete every app's rows, and do what the pushing login can.": (world) =>
+        world.allows("rows", [
+          `select rowhouse.count_rows('todos', '${world.other.id}')`,
+          `select rowhouse.delete_rows(array['todos'], '${world.other.id}')`,
+          ...DEFINITIONS,
+        ]),
+    },
+    Cannot: {
+      "read a person, a password's hash, a session, a link or the audit log.": (world) =>
+        world.refuses("rows", [...PEOPLE, "select * from rowhouse.audit"]),
+      "begin to delete an app's rows in an administrator's name.": (world) =>
+        world.refuses("rows", [
+          "insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts) values (gen_random_uuid(), '{}', 'delete_app', 'me', '{}')",
+          "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
+          "select * from rowhouse.delete_app_step('x', 'me')",
         ]),
     },
   },

@@ -25,7 +25,7 @@ import { type Opened, serve, TEST_SECRETS } from "../../support/shape.ts";
 export const LIST = "/v1/data/db/todos";
 export const SCHEMA = defineSchema({ todos: { title: t.string().required() } });
 export const SERVING = ["all", "gateway", "data", "identity"] as const;
-export type Login = (typeof SERVING)[number] | "push" | "console" | "admin";
+export type Login = (typeof SERVING)[number] | "push" | "console" | "rows" | "admin";
 
 /** Tries that a sentence is true; fails where it is not. */
 export type Attempt = (world: World) => Promise<void>;
@@ -106,12 +106,13 @@ function openPart({ database }: TestService, role: "data" | "identity"): Promise
 }
 
 function openLogins({ database }: TestService): Pick<World, "tryAs" | "close"> {
-  const { servingUrl, roleUrls, pushUrl, consoleUrl, adminUrl } = database;
+  const { servingUrl, roleUrls, pushUrl, consoleUrl, rowsUrl, adminUrl } = database;
   const urls = {
     all: servingUrl,
     ...roleUrls,
     push: pushUrl,
     console: consoleUrl,
+    rows: rowsUrl,
     admin: adminUrl,
   };
   const opened = new Map<Login, postgres.Sql>();
