@@ -61,7 +61,7 @@ export async function benchQueries(options: BenchOptions): Promise<QueriesResult
             side,
             () => {
               const url = isPlain ? plainUrl : database.servingUrl;
-              const plan = { url, script, body: "", seconds: options.seconds, connections: 1 };
+              const plan = { url, script, body: "none", seconds: options.seconds, connections: 1 };
               return runPgbench(pgbench, plan, postmaster);
             },
           ]),
@@ -96,7 +96,7 @@ async function fill(admin: Database): Promise<void> {
       select ${appIdSql(`${index + 1}`)}, ${rowIdSql(`${index}::bigint * 10000000 + n`)}, 'Task ' || n,
         (array['open', 'doing', 'done'])[1 + n % 3]::data.tasks__status__enum, n % 3 = 2, n, n * 0.25,
         'Two coats, and mind the roses along the southern side of house ' || n,
-        timestamptz '2026-01-01' + (n * 7919 % ${rows}) * interval '1 minute'
+        timestamptz '2026-01-01' + ((n::bigint * 7919) % ${rows})::integer * interval '1 minute'
       from generate_series(1, ${rows}) as n; select 1`,
       { timeoutMs: FILL_MS },
     );

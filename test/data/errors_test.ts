@@ -23,7 +23,8 @@ let app: TestApp;
 let reader: TestApp;
 let project: string;
 beforeAll(async () => {
-  service = await openTestService();
+  // The codes of the default: without previews.
+  service = await openTestService({ service: { previews: [] } });
   app = await service.makeApp(schema);
   reader = await service.makeApp(schema, { scopes: ["data:read"] });
   const made = await service.call(app, "/v1/data/db/projects", {

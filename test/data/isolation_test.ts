@@ -1,5 +1,6 @@
 /** The matrix of isolation over services of this run, with the least rights and with all. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { PREVIEWS } from "../../src/preview.ts";
 import {
   checkEndpoint,
   endpoints,
@@ -13,14 +14,18 @@ test("every endpoint for keys is in the matrix", () => {
   expect([...endpointsOfMatrix].sort()).toEqual([...endpoints].sort());
 });
 
-for (const login of ["least", "superuser"] as const) {
-  describe(`isolation, served by the ${login} login`, () => {
+for (const { login, previews } of [
+  { login: "least", previews: [] },
+  { login: "superuser", previews: [] },
+  { login: "least", previews: PREVIEWS },
+] as const) {
+  describe(`isolation, served by the ${login} login with the previews "${previews.join()}"`, () => {
     let services: TestService[];
     let worlds: Worlds;
     beforeAll(async () => {
       const [one, two] = await Promise.all([
-        openTestService({ login }),
-        openTestService({ login }),
+        openTestService({ login, service: { previews } }),
+        openTestService({ login, service: { previews } }),
       ]);
       services = [one, two];
       worlds = {

@@ -5,6 +5,7 @@ import { makeProject, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { residentMb } from "../support/memory.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { previewsOfRun } from "../support/shape.ts";
 
 type Page = {
   rows: { id: string; text: string }[];
@@ -133,6 +134,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
         HOST: "127.0.0.1",
         PORT: "0",
+        PREVIEW: previewsOfRun().join(),
       },
     });
     const [, port] = await serving.until(/"event":"listening".*"port":(\d+)/);

@@ -126,6 +126,23 @@ function inQuery(name: string, query: (other: TestApp) => string): Attack {
     change: (ask, other) => ({ ...ask, path: `${ask.path}?${query(other)}` }),
   };
 }
+/** In the query of a list, whose matching rows are counted, too. */
+function inList(name: string, query: (other: TestApp) => string): Attack {
+  return {
+    name,
+    suits: ({ path, method = "GET" }) => method === "GET" && /\/db\/[^/]+$/.test(path),
+    change: (ask, other) => ({
+      ...ask,
+      path: `${ask.path}?${query(other)}`,
+      headers: { prefer: "count=bounded" },
+    }),
+  };
+}
+
+function toCursor(values: readonly string[]): string {
+  return Buffer.from(JSON.stringify(values)).toString("base64url");
+}
+
 const toProject = (ask: Ask) => ask.path.replace("todos", "projects");
 
 const ATTACKS: readonly Attack[] = [
@@ -202,6 +219,24 @@ const ATTACKS: readonly Attack[] = [
   inQuery("a filter by app", (other) => `app_id=eq.${other.id}`),
   inQuery("a select of everything", () => "select=*,secrets(*)"),
   inQuery("a setting in the query", (other) => `rowhouse.app_id=${other.id}`),
+  // Rejected, unless the preview of conditions is on.
+  inList("a condition on another app's value", () => `title=eq.${encodeURIComponent(SECRET)}`),
+  inList("a pattern that fits another app's value", () => "title=ilike.*OTHER*&order=title"),
+  inList("conditions on ids of another app", () => `id=in.(${THEIRS},${BOTH},${MINE})`),
+  inList("a reference to another app's row", () => `project=eq.${THEIRS}`),
+  inList("a reference that both apps have", () => `project=eq.${BOTH}&order=title.desc`),
+  inList("all but the rows of mine", () => `not.and=(id.eq.${MINE},title.eq.mine)`),
+  inList("a search in everything", () => "or=(title.like.*,kind.is.null)&select=id,title,project"),
+  inList("the rows from another app's on", () => `order=id&after=${toCursor(["id.asc", THEIRS])}`),
+  inList(
+    "the rows up to another app's",
+    () => `order=title.desc&after=${toCursor(["title.desc,id.desc", SECRET, THEIRS])}`,
+  ),
+  inList("an order that other rows would change", () => "order=kind,title.desc&limit=1&offset=1"),
+  inList(
+    "every condition at once",
+    (other) => `and=(${Array(30).fill(`pinned.is.null`).join(",")})&or=(title.eq.${other.slug})`,
+  ),
 ];
 
 /** A service as the matrix needs it: asked over HTTP, its rows looked at past it. */

@@ -1,5 +1,6 @@
 /** The two shapes of a service: one process that does everything, or a gateway in front of services. @module */
 
+import { expect } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import { isPreview, type Preview } from "../../src/preview.ts";
@@ -27,6 +28,12 @@ export function shapeOfRun(): Shape {
 /** The previews that TEST_PREVIEW turns on in every service that does not name some. */
 export function previewsOfRun(): Preview[] {
   return (process.env["TEST_PREVIEW"] ?? "").split(",").filter(isPreview);
+}
+
+/** What the envelope of a list has besides, in this run. */
+export function nextOf(hasMore: boolean): { next?: unknown } {
+  if (!previewsOfRun().includes("filters")) return {};
+  return { next: hasMore ? expect.any(String) : null };
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };

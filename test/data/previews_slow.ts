@@ -1,0 +1,15 @@
+/** The whole suite of the data endpoints where every preview is on: what is not about previews holds there, too. */
+import { expect, test } from "bun:test";
+import { PREVIEWS } from "../../src/preview.ts";
+import { ROOT } from "../support/command.ts";
+
+test("the data suite passes with every preview on", async () => {
+  const child = Bun.spawn([process.execPath, "test", "--timeout", "60000", "test/data"], {
+    cwd: ROOT,
+    env: { ...process.env, TEST_PREVIEW: PREVIEWS.join() },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const output = await new Response(child.stderr).text();
+  expect(output.split("\n").filter((line) => line.startsWith("(fail)"))).toEqual([]);
+  expect(await child.exited).toBe(0);
+}, 1_800_000);
