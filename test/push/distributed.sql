@@ -208,6 +208,49 @@ end
 $rowhouse$;
 select 1
 
+do $rowhouse$
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  set local citus.enable_ddl_propagation = 'off';
+  -- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet,
+-- so that the apps whose rows moved there would stop.
+create table if not exists rowhouse.nodes (id integer primary key);
+alter table rowhouse.nodes owner to rowhouse_owner;
+grant select on rowhouse.nodes
+  to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- Takes a new node out of what rebalances, and makes Citus refuse to move a shard to it. It belongs
+-- to the superuser who migrates: Citus changes the node's property on every node as the caller.
+create or replace function rowhouse.hold_new_nodes() returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform citus_set_node_property(nodename, nodeport, 'shouldhaveshards', false)
+    from pg_dist_node
+    where noderole = 'primary' and groupid <> 0 and shouldhaveshards
+      and nodeid not in (select id from rowhouse.nodes);
+end
+$$;
+revoke execute on function rowhouse.hold_new_nodes() from public;
+grant execute on function rowhouse.hold_new_nodes()
+  to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- The rebalancer asks it before a service has held the node.
+create or replace function rowhouse.may_have_shard(shard bigint, node integer) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.nodes where id = node)
+$$;
+alter function rowhouse.may_have_shard(bigint, integer) owner to rowhouse_owner;
+revoke execute on function rowhouse.may_have_shard(bigint, integer) from public;
+
+  if not exists (select from pg_catalog.pg_dist_rebalance_strategy where name = 'rowhouse') then
+    perform pg_catalog.citus_add_rebalance_strategy('rowhouse', 'citus_shard_cost_by_disk_size', 'citus_node_capacity_1',
+      'rowhouse.may_have_shard', 0.1, 0.01, 0.5);
+    perform pg_catalog.citus_set_default_rebalance_strategy('rowhouse');
+  end if;
+end
+$rowhouse$;
+select 1
+
 select replicate_reference_tables('block_writes')
 
 declare
@@ -222,7 +265,7 @@ end;
 
 -- the first push
 
-do $rowhouse$ begin perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 0); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -908,7 +951,7 @@ select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum
 
 -- a change
 
-do $rowhouse$ begin perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); end $rowhouse$;
+do $rowhouse$ begin perform rowhouse.lock_push(array['app 00000000-0000-4000-8000-00000000000a', 'table projects', 'table todos'], '{"projects":0,"todos":0}', '00000000-0000-4000-8000-00000000000a', 1); if (select to_json(features) from rowhouse.release)::pg_catalog.jsonb <> '[]'::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = 'RH002'; end if; end $rowhouse$;
 set local statement_timeout = '120000ms';
 set local lock_timeout = '700ms';
 set local citus.multi_shard_modify_mode = 'sequential';
@@ -1761,6 +1804,46 @@ $rowhouse$;
 do $rowhouse$
 begin
   perform create_distributed_function('rowhouse.forget_key(uuid, bytea)');
+end
+$rowhouse$;
+do $rowhouse$
+begin
+  set local citus.enable_ddl_propagation = 'off';
+  -- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet,
+-- so that the apps whose rows moved there would stop.
+create table if not exists rowhouse.nodes (id integer primary key);
+alter table rowhouse.nodes owner to rowhouse_owner;
+grant select on rowhouse.nodes
+  to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- Takes a new node out of what rebalances, and makes Citus refuse to move a shard to it. It belongs
+-- to the superuser who migrates: Citus changes the node's property on every node as the caller.
+create or replace function rowhouse.hold_new_nodes() returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform citus_set_node_property(nodename, nodeport, 'shouldhaveshards', false)
+    from pg_dist_node
+    where noderole = 'primary' and groupid <> 0 and shouldhaveshards
+      and nodeid not in (select id from rowhouse.nodes);
+end
+$$;
+revoke execute on function rowhouse.hold_new_nodes() from public;
+grant execute on function rowhouse.hold_new_nodes()
+  to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- The rebalancer asks it before a service has held the node.
+create or replace function rowhouse.may_have_shard(shard bigint, node integer) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.nodes where id = node)
+$$;
+alter function rowhouse.may_have_shard(bigint, integer) owner to rowhouse_owner;
+revoke execute on function rowhouse.may_have_shard(bigint, integer) from public;
+
+  if not exists (select from pg_catalog.pg_dist_rebalance_strategy where name = 'rowhouse') then
+    perform pg_catalog.citus_add_rebalance_strategy('rowhouse', 'citus_shard_cost_by_disk_size', 'citus_node_capacity_1',
+      'rowhouse.may_have_shard', 0.1, 0.01, 0.5);
+    perform pg_catalog.citus_set_default_rebalance_strategy('rowhouse');
+  end if;
 end
 $rowhouse$;
 select 'functions';
