@@ -1,15 +1,15 @@
-/** Another address of a person, as operators set it. @module */
-import { call, type Database, ViolationError } from "../db/mod.ts";
+/** Another address of a person, as operators and administrators in the Console set it. @module */
+import { ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { type Actor, runAction } from "./action.ts";
 import { toAddressValues } from "./addresses.ts";
-import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import { toUserRefusal, unknownUser } from "./users.ts";
 
-/** The address now, and the new one. */
-type Texts = { email: string; newEmail: string };
+/** The address now, the new one, and the person's id where a page knows it. */
+type Texts = { email: string; newEmail: string; id?: string };
 
 /**
  * Gives a person another address; returns both. Links that set the password end, an invitation's too.
@@ -17,19 +17,19 @@ type Texts = { email: string; newEmail: string };
  * @throws {Problem} invalid_request — what is malformed, all at once; nobody has the address, or somebody the new one
  */
 export async function changeEmail(
-  deps: { admin: Database; identitySecrets: IdentitySecrets },
+  deps: Actor & { identitySecrets: IdentitySecrets },
   texts: Texts,
 ): Promise<{ email: string; before: string }> {
   const { email: before, newEmail: email } = readBoth(texts);
-  const id = await findChanging(deps, { email: before, newEmail: email });
+  const id = texts.id ?? (await findChanging(deps, { email: before, newEmail: email }));
   const values = {
     person_id: id,
     new_mail: email,
     ...toAddressValues(deps.identitySecrets, id, email),
-    who: OPERATOR,
   };
-  await call(deps.admin, "change_email", values, {
-    reject: (error) => toAddressRefusal(error, { email: before, newEmail: email }),
+  await runAction(deps, "change_email", values, (error) => {
+    const isTaken = error instanceof ViolationError && error.violation.kind === "unique";
+    return isTaken ? taken(email) : toUserRefusal(error, before);
   });
   return { email, before };
 }
@@ -42,11 +42,8 @@ function readBoth({ email, newEmail }: Texts) {
 }
 
 /** Whose address it is. @throws {Problem} invalid_request — nobody has it, or somebody the new one: all at once */
-async function findChanging(
-  { admin }: { admin: Database },
-  { email, newEmail }: Texts,
-): Promise<string> {
-  const found = await call(admin, "find_addresses", { mails: [email, newEmail] });
+async function findChanging(actor: Actor, { email, newEmail }: Texts): Promise<string> {
+  const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
   const id = found.find((one) => one.email === email)?.id;
   const isTaken = found.some((one) => one.email === newEmail && one.email !== email);
   if (id !== undefined && !isTaken) return id;
@@ -63,10 +60,4 @@ function taken(email: string): Problem {
   return new Problem("invalid_request", {
     message: `Cannot use the address ${email}: somebody has it`,
   });
-}
-
-/** What a person is told whose change of an address failed. */
-export function toAddressRefusal(error: unknown, { email, newEmail }: Texts): unknown {
-  if (error instanceof ViolationError && error.violation.kind === "unique") return taken(newEmail);
-  return toUserRefusal(error, email);
 }

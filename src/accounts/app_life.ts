@@ -1,11 +1,10 @@
 /** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
 import { call, type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { type Actor, runAction } from "./action.ts";
 import { checkSlug } from "./apps.ts";
 import { OPERATOR } from "./audit.ts";
 import { refuseUnknownApp } from "./keys.ts";
-
-type Deps = { admin: Database };
 
 /**
  * Gives an app another slug. Its id, rows, keys and grants stay.
@@ -13,7 +12,7 @@ type Deps = { admin: Database };
  * @throws {Problem} unknown_app; invalid_request — the new slug is malformed, or taken
  */
 export async function renameApp(
-  deps: Deps,
+  deps: { admin: Database },
   { slug, newSlug }: { slug: string; newSlug: string },
 ): Promise<void> {
   checkSlug(newSlug);
@@ -33,14 +32,12 @@ export async function renameApp(
  * @throws {Problem} unknown_app
  */
 export async function setAppDisabled(
-  deps: Deps,
+  actor: Actor,
   slug: string,
   disabled: boolean,
 ): Promise<boolean> {
-  return await call(
-    deps.admin,
-    "set_app_disabled",
-    { app_slug: slug, disabled, actor: OPERATOR },
-    { reject: (error) => refuseUnknownApp(error, slug) },
+  const values = { app_slug: slug, disabled };
+  return await runAction(actor, "set_app_disabled", values, (error) =>
+    refuseUnknownApp(error, slug),
   );
 }

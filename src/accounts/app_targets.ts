@@ -1,8 +1,7 @@
 /** Changes of an app's targets after it was created: some are added, some removed, or all of a kind replaced. @module */
-import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { OPERATOR } from "./audit.ts";
+import { type Actor, runAction } from "./action.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
@@ -25,7 +24,7 @@ export type SetTargetsOptions = {
  * @throws {Problem} unknown_app; invalid_request — a URL to add is malformed, or one to remove is not registered
  */
 export async function setTargets(
-  { admin }: { admin: Database },
+  actor: Actor,
   { slug, replaced, add, remove, cookieDomain }: SetTargetsOptions,
 ): Promise<RegisteredTargets> {
   const added = readTargets(add, cookieDomain);
@@ -33,11 +32,9 @@ export async function setTargets(
     ...remove.origins.map((url) => ({ kind: "origin", url })),
     ...remove.redirects.map((url) => ({ kind: "redirect", url })),
   ];
-  const result = await call(
-    admin,
-    "set_targets",
-    { app_slug: slug, replaced, gone, added, actor: OPERATOR },
-    { reject: (error) => refuseUnknownApp(error, slug) },
+  const values = { app_slug: slug, replaced, gone, added };
+  const result = await runAction(actor, "set_targets", values, (error) =>
+    refuseUnknownApp(error, slug),
   );
   return readResult(slug, result as Result);
 }

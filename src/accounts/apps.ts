@@ -3,7 +3,9 @@ import { call, type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { SLUG_PATTERN, SLUG_WORDS } from "../std/stored_text.ts";
+import { type Actor, runAction } from "./action.ts";
 import { OPERATOR } from "./audit.ts";
+import { findFaults, refuseFor } from "./faults.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
@@ -29,41 +31,31 @@ export type CreateAppOptions = {
  * @throws {Problem} invalid_request — the slug or a target is malformed, or the slug is taken
  */
 export async function createApp(
-  deps: { admin: Database; makeId: () => string },
+  deps: Actor & { makeId: () => string },
   options: CreateAppOptions,
 ): Promise<{ id: string; slug: string }> {
-  checkSlug(options.slug);
-  const targets = readTargets(options, options.cookieDomain);
-  const id = deps.makeId();
-  try {
-    await insertApp(deps.admin, { id, slug: options.slug }, targets);
-  } catch (error) {
-    throw error instanceof ViolationError ? refuseTaken(options.slug) : error;
-  }
-  return { id, slug: options.slug };
+  const { slug } = options;
+  const [id, added] = [deps.makeId(), readNewApp(options)];
+  await runAction(deps, "create_app", { new_id: id, app_slug: slug, added }, (error) =>
+    error instanceof ViolationError
+      ? refusal(`Cannot create app "${slug}": it already exists`)
+      : error,
+  );
+  return { id, slug };
 }
 
-export function refuseTaken(slug: string): Problem {
-  return refusal(`Cannot create app "${slug}": it already exists`);
+/** The targets. @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
+function readNewApp(options: CreateAppOptions): Target[] {
+  const readAll = () => readTargets(options, options.cookieDomain);
+  const ofSlug = findFaults(() => checkSlug(options.slug), "");
+  if (ofSlug.length === 0) return readAll();
+  throw refuseFor([...ofSlug, ...findFaults(readAll, "")]);
 }
 
 /** @throws {Problem} invalid_request */
 export function checkSlug(slug: string): void {
   if (!APP_SLUG.test(slug))
     throw refusal(`Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`);
-}
-
-async function insertApp(
-  admin: Database,
-  app: { id: string; slug: string },
-  targets: readonly Target[],
-): Promise<void> {
-  await call(admin, "create_app", {
-    new_id: app.id,
-    app_slug: app.slug,
-    added: targets,
-    actor: OPERATOR,
-  });
 }
 
 /**

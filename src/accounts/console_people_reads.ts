@@ -6,7 +6,7 @@ import { isConfirmed } from "./addresses.ts";
 import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
-import type { Invitation } from "./invitations.ts";
+import type { Invitation, ListedInvitation } from "./invitations.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { ListedUser, SessionRecord } from "./people_lists.ts";
 import type { ShownCookies } from "./shown_call.ts";
@@ -122,4 +122,15 @@ export async function listAppPeople(
     refuseUnknownApp(error, slug),
   );
   return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
+}
+
+/** By address, as people are listed. */
+export async function listConsoleInvitations(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: PeopleFilter,
+): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
+  const values = { search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_invitations", values);
+  return shown as Shown<{ invitations: ListedInvitation[]; invited: number }>;
 }

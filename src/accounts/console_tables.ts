@@ -1,16 +1,16 @@
 /**
- * What the Console shows of apps' tables, each page with one call on the Console's login, and what administrators do with
- * them from a browser, by the same rules as the commands. Reads what was recorded and PostgreSQL's catalogs, never a row.
+ * What the Console shows of apps' tables, each page with one call on the Console's login. Reads what was recorded and
+ * PostgreSQL's catalogs, never a row.
  *
  * @module
  */
-import { SIGNALS } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
+import type { ConsoleActor } from "./action.ts";
 import { ROWS_WAIT_MS } from "./console_apps.ts";
 import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
-import type { Reject, ShownCookies } from "./shown_call.ts";
-import { type DroppedTable, refuseTableAct } from "./tables.ts";
+import type { ShownCookies } from "./shown_call.ts";
+import { beginEndRegistration, rejectFor } from "./tables.ts";
 
 type Shown<Content> = Content & { me: ConsoleVisitor };
 
@@ -86,7 +86,8 @@ export async function showConsoleTable(
   table: string,
 ): Promise<Shown<{ table: ShownTable }>> {
   const values = { wanted: table };
-  const shown = await callConsole(deps, cookies, "console_show_table", values, rejectFor(""));
+  const reject = rejectFor({ ...deps, cookies }, "");
+  const shown = await callConsole(deps, cookies, "console_show_table", values, reject);
   return shown as Shown<{ table: ShownTable }>;
 }
 
@@ -111,31 +112,9 @@ export async function listConsoleAppTables(
     cookies,
     "console_list_app_tables",
     values,
-    rejectFor(slug),
+    rejectFor({ ...deps, cookies }, slug),
   );
   return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
-}
-
-/** Makes an app that uses a table its owner. @throws {Problem} as `transferTable` */
-export async function transferTableByConsole(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { table, slug }: { table: string; slug: string },
-): Promise<void> {
-  const values = { wanted: table, app_slug: slug };
-  await callConsole(deps, cookies, "console_transfer_table", values, rejectFor(slug));
-}
-
-/** The tables whose use would end together. @throws {Problem} as `findEndedUse` */
-export async function findEndByConsole(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { table, slug }: { table: string; slug: string },
-): Promise<string[]> {
-  const values = { app_slug: slug, wanted: table, told: null };
-  const name = "console_end_registration";
-  const found = await callConsole(deps, cookies, name, values, rejectFor(slug));
-  return (found as { tables: string[] }).tables;
 }
 
 /** How far the end of a use is; it is refused if rows of another table refer to those. */
@@ -148,41 +127,15 @@ export type EndState = "waiting" | "done" | "refused";
  * @throws {Problem} as `findEndedUse`
  */
 export async function endRegistrationByConsole(
-  deps: ConsoleDeps & { isLate: () => boolean },
-  cookies: ShownCookies,
-  { table, slug, told }: { table: string; slug: string; told: string },
+  deps: ConsoleActor & { isLate: () => boolean },
+  { table, slug, told }: { table: string; slug: string; told: readonly string[] },
 ): Promise<EndState> {
-  const reject = rejectFor(slug);
-  const end = { app_slug: slug, wanted: table, told: told.split(",") };
-  await callConsole(deps, cookies, "console_end_registration", end, reject);
+  await beginEndRegistration(deps, { table, slug, told });
   const values = { app_slug: slug, wanted: table };
+  const reject = rejectFor(deps, slug);
   for (;;) {
-    const state = await callConsole(deps, cookies, "console_find_end", values, reject);
+    const state = await callConsole(deps, deps.cookies, "console_find_end", values, reject);
     if (state !== "waiting" || deps.isLate()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }
-}
-
-/** Drops a table that no app uses; without the names that were `told` it only checks. @throws {Problem} as `dropTable` */
-export async function dropTableByConsole(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { table, told }: { table: string; told?: string },
-): Promise<DroppedTable[]> {
-  const values = { wanted: table, told: told?.split(",") };
-  const dropped = await callConsole(deps, cookies, "console_drop_table", values, rejectFor(""));
-  return dropped as DroppedTable[];
-}
-
-/** What a browser's visitor can do about it there. */
-const IN_BROWSER = {
-  [SIGNALS.tableInUse]:
-    "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
-  [SIGNALS.unknownTable]: "No table has that name.",
-  [SIGNALS.isolationBroken]:
-    "The database does not keep apps apart. The operator must run rowhouse doctor.",
-};
-
-function rejectFor(slug: string): Reject {
-  return (error) => refuseTableAct(error, slug, IN_BROWSER);
 }

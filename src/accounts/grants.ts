@@ -3,12 +3,13 @@ import { call, type Database, SIGNALS, SignalError, ViolationError } from "../db
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { ROLE_WORDS } from "../std/stored_text.ts";
+import { type Actor, runAction } from "./action.ts";
 import { isAppRole } from "./app_role.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { refuseFor } from "./faults.ts";
 import { refuseUnknownApp, toAskedSlug, unknownApp } from "./keys.ts";
-import { unknownUser } from "./users.ts";
+import { toUserRefusal, unknownUser } from "./users.ts";
 
 export type GrantOptions = { email: string; slug: string; role: string };
 
@@ -17,32 +18,16 @@ export type GrantOptions = { email: string; slug: string; role: string };
  *
  * @throws {Problem} invalid_request — what is malformed, and nobody has this address, all at once; unknown_app
  */
-export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
-  await passGrant(options, async ({ email, slug, role }) => {
-    const values = { mail: email, app_slug: slug, new_role: role, actor: OPERATOR };
-    await call(deps.admin, "grant_role", values);
-  });
-}
-
-type Give = (grant: { email: string; slug: string; role: string | null }) => Promise<unknown>;
-
-/** Nobody's address: the database refuses it, and says whether there is the app. */
-const NOBODY = "";
-
-/**
- * Has a role given, and says all that is wrong with it at once. The database, which alone knows the people and the apps, is
- * asked also for an address or a role that is none: with what it refuses.
- *
- * @throws {Problem} invalid_request; unknown_app, if that is all
- */
-export async function passGrant(
+export async function grantRole(
+  actor: Actor,
   { email: text, slug, role }: GrantOptions,
-  give: Give,
 ): Promise<void> {
   const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
   const email = ofEmail === undefined ? readEmail(text) : NOBODY;
   try {
-    await give({ email, slug: toAskedSlug(slug), role: ofRole === undefined ? role : null });
+    // The database, which alone knows the people and the apps, reports what is unknown beside what is malformed.
+    const new_role = ofRole === undefined ? role : null;
+    await runAction(actor, "grant_role", { mail: email, app_slug: toAskedSlug(slug), new_role });
   } catch (error) {
     const unknown = findUnknown(error, { email, slug });
     const isRoleAlone = error instanceof ViolationError && ofRole !== undefined;
@@ -50,6 +35,9 @@ export async function passGrant(
     throw toOne([ofEmail, ...(unknown ?? []), ofRole]);
   }
 }
+
+/** The address of no user: the database rejects it, and reports whether the app exists. */
+const NOBODY = "";
 
 function findProblem(check: () => unknown): Problem | undefined {
   try {
@@ -92,17 +80,14 @@ export function checkRole(role: string): void {
  * @throws {Problem} invalid_request — nobody has this address; unknown_app
  */
 export async function revokeRole(
-  deps: { admin: Database },
-  options: Omit<GrantOptions, "role">,
+  actor: Actor,
+  { slug, ...options }: Omit<GrantOptions, "role"> & { id?: string },
 ): Promise<boolean> {
   const email = readEmail(options.email);
-  const { slug } = options;
-  const values = { mail: email, app_slug: slug, actor: OPERATOR };
-  const reject = (error: unknown) => {
-    const isUser = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
-    return isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
-  };
-  return await call(deps.admin, "revoke_role", values, { reject });
+  const values = { mail: email, person: options.id, app_slug: slug };
+  return await runAction(actor, "revoke_role", values, (error) =>
+    refuseUnknownApp(toUserRefusal(error, email), slug),
+  );
 }
 
 export type ClaimedGrant = { email: string; app: string; role: string };

@@ -1,15 +1,23 @@
-/** Invitations, as operators make, list, send again and withdraw them. @module */
+/** Invitations, as operators and administrators in the Console make, list, send again and withdraw them. @module */
 import { call, type Database } from "../db/mod.ts";
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
+import { type Actor, runAction } from "./action.ts";
 import { toAddressValues } from "./addresses.ts";
-import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
-import { checkRole, type GrantOptions } from "./grants.ts";
-import { refuseUnknownApp, unknownApp } from "./keys.ts";
+import { checkRole } from "./grants.ts";
+import { refuseUnknownApp, toAskedSlug, unknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
-import { type ConsoleRole, toUserRefusal } from "./users.ts";
+import {
+  type ConsoleRole,
+  changePerson,
+  findTakenFaults,
+  type MadeLink,
+  type PersonRef,
+  readPersonRef,
+  toUserRefusal,
+} from "./users.ts";
 
 /** Until when it can be accepted; what has expired can be sent again. */
 export type InvitationState = "pending" | "expired";
@@ -46,8 +54,17 @@ export type ListedInvitation = Invitation & {
  */
 export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
 
-type MakeDeps = LinkDeps & { admin: Database; makeId: () => string };
-export type InviteOptions = GrantOptions & { displayName: string | undefined };
+export type InviteOptions = {
+  email: string;
+  /** Empty: none. */
+  displayName: string | undefined;
+  /** A role on an app, given at once. A person who has an account gets nothing else. */
+  slug?: string;
+  role?: string;
+  consoleRole?: ConsoleRole | undefined;
+  /** Chosen before, so that a form that is sent twice invites one person. */
+  id?: string;
+};
 export type MadeInvitation = {
   email: string;
   outcome: InvitationOutcome;
@@ -56,54 +73,70 @@ export type MadeInvitation = {
 };
 
 /**
- * Invites somebody to an app in a role.
+ * Invites a person, perhaps to an app in a role.
  *
- * @throws {Problem} invalid_request — what is malformed, all at once; unknown_app
+ * @throws {Problem} invalid_request — what is malformed, all at once; the address is taken and no role is to be given, or the
+ * form was sent before; forbidden — a Console role is for a super_admin to give; unknown_app
  */
-export async function invite(deps: MakeDeps, options: InviteOptions): Promise<MadeInvitation> {
-  const { slug, role, displayName } = options;
-  const email = await readInvitation(deps, options);
-  const [id, link] = [deps.makeId(), makeLink(deps)];
+export async function invite(
+  deps: LinkDeps & Actor & { makeId: () => string },
+  options: InviteOptions,
+): Promise<MadeInvitation> {
+  await checkInvitation(deps, options);
+  const { displayName, consoleRole, slug, role, id = deps.makeId() } = options;
+  const [email, link] = [readEmail(options.email), makeLink(deps)];
   const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
-  const made = await call(
-    deps.admin,
-    "invite",
-    {
-      new_id: id,
-      mail: email,
-      mail_digest,
-      new_name: displayName,
-      new_console_role: null,
-      ...toLinkValues(link),
-      app_slug: slug,
-      new_role: role,
-      actor: OPERATOR,
-    },
-    { reject: (error) => refuseUnknownApp(toUserRefusal(error, email), slug) },
+  const values = {
+    new_id: id,
+    mail: email,
+    mail_digest,
+    new_name: displayName === "" ? undefined : displayName,
+    new_console_role: consoleRole,
+    ...toLinkValues(link),
+    app_slug: slug && toAskedSlug(slug),
+    new_role: role,
+  };
+  const invited = runAction(deps, "invite", values, (error) =>
+    refuseUnknownApp(toUserRefusal(error, email), slug ?? ""),
   );
-  const outcome = made as InvitationOutcome;
-  return { email, outcome, linkText: isNew(outcome) ? link.text : undefined };
+  const outcome = (await invited.catch(async (error: unknown) => {
+    // The database rejects an address that is taken before it looks for the app.
+    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+    throw refuseFor([{ path: "", message: error.message }, ...(await findAppFaults(deps, slug))]);
+  })) as InvitationOutcome;
+  const isNew = outcome === "mailed" || outcome === "made";
+  return { email, outcome, linkText: isNew ? link.text : undefined };
 }
 
-export function isNew(outcome: InvitationOutcome): boolean {
-  return outcome === "mailed" || outcome === "made";
-}
-
-/** The address. @throws {Problem} invalid_request — with every fault; of an app that alone is unknown the invitation says so */
-async function readInvitation(
-  { admin }: { admin: Database },
-  { email, slug, role, displayName = "" }: InviteOptions,
-): Promise<string> {
-  const checks = [
+/** @throws {Problem} invalid_request — with every issue; if only the app or the address is one, the invitation reports it */
+async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
+  const { email, displayName = "", consoleRole, slug, role } = options;
+  const faults = [
     () => readEmail(email),
     () => checkDisplayName(displayName),
-    () => checkRole(role),
-  ];
-  const faults = checks.flatMap((check) => findFaults(check, ""));
-  if (faults.length === 0) return readEmail(email);
-  const known = await call(admin, "find_app_id", { app_slug: slug });
-  const unknown = known !== null ? [] : [{ path: "", message: unknownApp(slug).message }];
-  throw refuseFor([...faults, ...unknown]);
+    () => checkWhole(slug, role),
+    () => role !== undefined && role !== "" && checkRole(role),
+  ].flatMap((check) => findFaults(check, ""));
+  if (faults.length === 0) return;
+  const isNew = slug === undefined || consoleRole !== undefined;
+  throw refuseFor([
+    ...faults,
+    ...(isNew ? await findTakenFaults(actor, email) : []),
+    ...(await findAppFaults(actor, slug)),
+  ]);
+}
+
+function checkWhole(slug: string | undefined, role: string | undefined): void {
+  if (slug !== "" && role !== "") return;
+  throw new Problem("invalid_request", {
+    message: "For a role on an app, name both the app and the role",
+  });
+}
+
+async function findAppFaults(actor: Actor, slug = ""): Promise<readonly Detail[]> {
+  if (slug === "") return [];
+  const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
+  return known === null ? [{ path: "", message: unknownApp(slug).message }] : [];
 }
 
 /** Those after an address, by address; at most `limit`. */
@@ -116,21 +149,14 @@ export async function listInvitations(
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/**
- * The text of a new link; the one before ends.
- *
- * @throws {Problem} invalid_request — nobody has this address, or nobody waits for it
- */
+/** A new link; the one before ends. @throws {Problem} invalid_request — nobody waits for it; and as {@linkcode changePerson} */
 export async function resendInvitation(
-  deps: LinkDeps & { admin: Database },
-  text: string,
-): Promise<{ email: string; isMailed: boolean; linkText: string }> {
-  const email = readEmail(text);
+  deps: LinkDeps & Actor,
+  person: PersonRef,
+): Promise<MadeLink> {
+  const { email } = readPersonRef(person);
   const link = makeLink(deps);
-  const values = { mail: email, ...toLinkValues(link), actor: OPERATOR };
-  const outcome = await call(deps.admin, "resend_invitation", values, {
-    reject: (error) => toUserRefusal(error, email),
-  });
+  const outcome = await changePerson(deps, "resend_invitation", person, toLinkValues(link));
   if (outcome === null) throw noInvitation(email);
   return { email, isMailed: outcome === "mailed", linkText: link.text };
 }
@@ -138,20 +164,16 @@ export async function resendInvitation(
 /**
  * Removes whoever was invited and has not accepted it, with the roles; returns the address.
  *
- * @throws {Problem} invalid_request — nobody has this address, or nobody waits for it
+ * @throws {Problem} invalid_request — nobody waits for it; and as {@linkcode changePerson}
  */
-export async function withdrawInvitation(deps: { admin: Database }, text: string): Promise<string> {
-  const email = readEmail(text);
-  const values = { mail: email, actor: OPERATOR };
-  const wasThere = await call(deps.admin, "withdraw_invitation", values, {
-    reject: (error) => toUserRefusal(error, email),
-  });
-  if (!wasThere) throw noInvitation(email);
+export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<string> {
+  const { email } = readPersonRef(person);
+  if (!(await changePerson(actor, "withdraw_invitation", person, {}))) throw noInvitation(email);
   return email;
 }
 
 /** The refusal of sending again and of withdrawing. */
-export function noInvitation(email: string): Problem {
+function noInvitation(email: string): Problem {
   return new Problem("invalid_request", {
     message: `No invitation of ${email} is open: it was accepted, or the account is disabled`,
   });

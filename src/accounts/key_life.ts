@@ -9,10 +9,10 @@ import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
 import { quote } from "../std/quote.ts";
-import { OPERATOR } from "./audit.ts";
+import { runAction } from "./action.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
-import { type IssueDeps, refuseUnknownApp } from "./keys.ts";
+import { type IssueDeps, refuseSecond, refuseUnknownApp } from "./keys.ts";
 
 /** How long a rolled key keeps working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
@@ -31,17 +31,24 @@ export type RolledKey = {
  * A copy of an active key, with its name, scopes and the lifetime that the old one was given; the old one expires at the end
  * of the grace period, never later than it would have. One statement: both, or nothing.
  *
- * @throws {Problem} not_found — no active key has this id
+ * @throws {Problem} not_found — no active key has this id, in the Console none of the app; invalid_request — a key with the
+ *   new id exists
  */
-export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Promise<RolledKey> {
-  const copy = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const [row] = await call(deps.admin, "roll_key", {
+export async function rollKey(
+  deps: IssueDeps,
+  keyId: string,
+  grace: Grace,
+  { slug, newKeyId }: { slug?: string; newKeyId?: string } = {},
+): Promise<RolledKey> {
+  const copy = makeKeyText(deps.keyPrefix, deps.randomBytes, newKeyId);
+  const values = {
+    app_slug: slug,
     old_key_id: keyId,
     new_key_id: copy.keyId,
     new_digest: toProofDigest(toProof(copy.secret)),
     grace_s: GRACES[grace],
-    actor: OPERATOR,
-  });
+  };
+  const [row] = await runAction(deps, "roll_key", values, refuseSecond);
   if (row === undefined) {
     throw new Problem("not_found", {
       message: `Cannot roll key ${quote(keyId)}: no active key has this id`,

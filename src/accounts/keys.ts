@@ -1,11 +1,18 @@
 /** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
-import { call, type Database, type Result, SIGNALS, SignalError } from "../db/mod.ts";
+import {
+  call,
+  type Database,
+  type Result,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { OPERATOR } from "./audit.ts";
+import { type Actor, runAction } from "./action.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 
@@ -21,30 +28,40 @@ export type IssueOptions = {
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | undefined;
+  /** Chosen before, so that a form that is sent twice creates one key. */
+  keyId?: string;
 };
-export type IssueDeps = { admin: Database; randomBytes: RandomBytes; keyPrefix: string };
+export type IssueDeps = Actor & { randomBytes: RandomBytes; keyPrefix: string };
 
 /**
  * A new key of an app: `text` is shown once and stored nowhere.
  *
- * @throws {Problem} unknown_app
+ * @throws {Problem} unknown_app; invalid_request — a key with this id exists
  */
 export async function issueKey(
   deps: IssueDeps,
   options: IssueOptions,
 ): Promise<{ keyId: string; text: string }> {
-  const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const isDone = await call(deps.admin, "issue_key", {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes, options.keyId);
+  const values = {
     app_slug: options.slug,
     new_key_id: key.keyId,
     key_name: options.name,
     new_digest: toProofDigest(toProof(key.secret)),
     key_scopes: options.scopes,
     key_expires_at: options.expiresAt,
-    actor: OPERATOR,
-  });
-  if (!isDone) throw unknownApp(options.slug);
+  };
+  if (!(await runAction(deps, "issue_key", values, refuseSecond))) throw unknownApp(options.slug);
   return { keyId: key.keyId, text: key.text };
+}
+
+/** The error of a form that was sent before. */
+export function refuseSecond(error: unknown): unknown {
+  if (!(error instanceof ViolationError)) return error;
+  return new Problem("invalid_request", {
+    message:
+      "This form was sent before: the key was made then, and is not shown again. Make another one, and revoke that one if nobody copied it",
+  });
 }
 
 /** What a caller presents: a key's id, and its proof in hexadecimal. */
@@ -92,9 +109,9 @@ function toRecord(key: Omit<Result<"use_keys">[number], "place" | "version">): K
   };
 }
 
-/** Whether there was such a key, not revoked before. */
-export async function revokeKey(deps: { admin: Database }, keyId: string): Promise<boolean> {
-  return await call(deps.admin, "revoke_key", { old_key_id: keyId, actor: OPERATOR });
+/** Whether there was such a key, not revoked before; in the Console a key of the app. */
+export async function revokeKey(actor: Actor, keyId: string, slug?: string): Promise<boolean> {
+  return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }
 
 /** The refusal where no app has this slug. */

@@ -6,7 +6,7 @@
  */
 import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { OPERATOR } from "./audit.ts";
+import { type Actor, runAction } from "./action.ts";
 import { refuseUnknownApp } from "./keys.ts";
 
 /** Requests per minute: of the whole app, and of each of its keys. */
@@ -46,7 +46,7 @@ async function readLimits(db: Database): Promise<Map<string, Limit>> {
 }
 
 /** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
-export type SetLimitOptions = {
+type SetLimitOptions = {
   slug: string;
   perMinute: number | undefined;
   perMinuteOfKey: number | undefined;
@@ -58,20 +58,16 @@ export type SetLimitOptions = {
  * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number from 1 on
  */
 export async function setLimit(
-  deps: { admin: Database },
+  actor: Actor,
   { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
 ): Promise<void> {
   checkLimits([perMinute, perMinuteOfKey]);
-  await call(
-    deps.admin,
-    "set_limit",
-    { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey, actor: OPERATOR },
-    { reject: (error) => refuseUnknownApp(error, slug) },
-  );
+  const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
+  await runAction(actor, "set_limit", values, (error) => refuseUnknownApp(error, slug));
 }
 
 /** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */
-export function checkLimits(limits: readonly (number | undefined)[]): void {
+function checkLimits(limits: readonly (number | undefined)[]): void {
   const messages = limits
     .filter((limit) => limit !== undefined)
     .filter((limit) => !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE))

@@ -1,4 +1,5 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
+export type { Actor, ConsoleActor } from "./action.ts";
 export { changeEmail } from "./address_change.ts";
 export {
   type AddressState,
@@ -23,15 +24,10 @@ export {
   findClaimedApps,
   makeClaimedRecords,
 } from "./claimed_roles.ts";
-export { grantRoleByConsole } from "./console_acts.ts";
 export {
   type AppEnd,
-  createAppByConsole,
   deleteAppByConsole,
   describeAppEnd,
-  setAppDisabledByConsole,
-  setLimitByConsole,
-  setTargetsByConsole,
 } from "./console_apps.ts";
 export {
   type AuditFilter,
@@ -50,38 +46,13 @@ export {
   listConsoleRequests,
   readConsoleHome,
 } from "./console_home.ts";
-export {
-  inviteByConsole,
-  listConsoleInvitations,
-  type NewPerson,
-  resendInvitationByConsole,
-  withdrawInvitationByConsole,
-} from "./console_invitations.ts";
-export {
-  issueKeyByConsole,
-  makeKeyId,
-  revokeKeyByConsole,
-  rollKeyByConsole,
-} from "./console_keys.ts";
 export { type Numbers, SPANS, type Span } from "./console_numbers.ts";
-export {
-  changeEmailByConsole,
-  deletePersonByConsole,
-  endSessionsByConsole,
-  type MadeLink,
-  makePasswordLinkByConsole,
-  type PersonRef,
-  resetSecondFactorByConsole,
-  revokeRoleByConsole,
-  SuperAdminNeeded,
-  setConsoleRoleByConsole,
-  setPersonDisabledByConsole,
-} from "./console_people.ts";
 export {
   type AnyPerson,
   type AppPerson,
   type ConsolePerson,
   listAppPeople,
+  listConsoleInvitations,
   listConsolePeople,
   type ShownPerson,
   showConsolePerson,
@@ -109,17 +80,14 @@ export {
   type ConsoleAppTable,
   type ConsoleBuild,
   type ConsoleTable,
-  dropTableByConsole,
   endRegistrationByConsole,
   type FoundTable,
-  findEndByConsole,
   listConsoleAppTables,
   listConsoleTables,
   type ShownTable,
   showConsoleTable,
   type TableSize,
   type TableUsers,
-  transferTableByConsole,
 } from "./console_tables.ts";
 export { type DevLeftovers, findDevLeftovers } from "./dev_leftovers.ts";
 export { isDeviceName, toDeviceName } from "./device_name.ts";
@@ -284,7 +252,7 @@ export {
   noteWrongFactor,
   type RightFactor,
 } from "./second_factors.ts";
-export { isIdText, isSecretText, makeSecret } from "./secret_text.ts";
+export { isIdText, isSecretText, makeIdText, makeSecret } from "./secret_text.ts";
 export {
   makeSession,
   type NewSession,
@@ -311,13 +279,14 @@ export {
   sweepThrottle,
 } from "./sign_in_attempts.ts";
 export {
+  beginEndRegistration,
   type DroppedTable,
   dropTable,
   endRegistration,
   findEndedUse,
   transferTable,
 } from "./tables.ts";
-export { readTarget, type Target } from "./target.ts";
+export { readTarget, type Target, type TypedTargets } from "./target.ts";
 export {
   findStep,
   makeTotpKey,
@@ -334,10 +303,14 @@ export {
   type ConsoleRole,
   createUser,
   deleteUser,
+  endSessionOf,
   endSessionsOf,
   findNewUserFaults,
+  type MadeLink,
   makePasswordLink,
+  type PersonRef,
   resetSecondFactor,
+  SuperAdminNeeded,
   setConsoleRole,
   setDisabled,
 } from "./users.ts";

@@ -23,7 +23,8 @@ export const LINK_LIFE_S = 3 * DAY_S;
 export type LinkDeps = {
   randomBytes: RandomBytes;
   identitySecrets: IdentitySecrets;
-  now: () => Date;
+  /** In milliseconds, if it is a number. */
+  now: () => Date | number;
 };
 /** What the database gets of a new link, and the text in its address. */
 export type NewLink = {
@@ -41,7 +42,7 @@ export function makeLink(
 ): NewLink {
   const { current } = identitySecrets;
   const id = makeIdText(randomBytes);
-  const expiresAtS = Math.floor(now().getTime() / 1000) + lifeS;
+  const expiresAtS = Math.floor(Number(now()) / 1000) + lifeS;
   const secret = deriveSecret(current, id, expiresAtS);
   const proof = Buffer.from(proveLink(current, { id, secret }, expiresAtS)).toString("hex");
   return { id, secretId: current.id, proof, expiresAtS, text: `${id}.${secret}` };

@@ -13,9 +13,10 @@ import {
   ViolationError,
 } from "../db/mod.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { OPERATOR } from "./audit.ts";
+import { type Actor, runAction } from "./action.ts";
 import { unknownApp } from "./keys.ts";
 import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
+import type { Reject } from "./shown_call.ts";
 
 type Refusal = { code: ProblemCode; message: string };
 
@@ -53,9 +54,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-type Deps = { admin: Database };
 /** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
-type RowsDeps = Deps & { rows: Database };
+type RowsDeps = { admin: Database; rows: Database };
 
 /**
  * Makes another app the owner of a table that it uses; returns the slug of the app that owned it before.
@@ -63,15 +63,11 @@ type RowsDeps = Deps & { rows: Database };
  * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
  */
 export async function transferTable(
-  deps: Deps,
+  actor: Actor,
   { table, slug }: { table: string; slug: string },
 ): Promise<string> {
-  return await call(
-    deps.admin,
-    "transfer_table",
-    { wanted_table: table, new_slug: slug, actor: OPERATOR },
-    { reject: (error) => refuseTableAct(error, slug) },
-  );
+  const values = { wanted_table: table, new_slug: slug };
+  return await runAction(actor, "transfer_table", values, rejectFor(actor, slug));
 }
 
 /**
@@ -85,7 +81,7 @@ export async function findEndedUse(
   deps: RowsDeps,
   { table, slug }: { table: string; slug: string },
 ): Promise<EndedUse[]> {
-  const { app, tables } = await beginEnd(deps, { table, slug });
+  const { app, tables } = await beginEndRegistration(deps, { table, slug });
   const found: EndedUse[] = [];
   for (const name of tables)
     found.push({ name, rows: await call(deps.rows, "count_rows", { wanted_table: name, app }) });
@@ -102,7 +98,7 @@ export async function endRegistration(
   deps: RowsDeps,
   { table, slug, told }: { table: string; slug: string; told: readonly string[] },
 ): Promise<EndedUse[]> {
-  const { job } = await beginEnd(deps, { table, slug, told });
+  const { job } = await beginEndRegistration(deps, { table, slug, told });
   if (job === null) throw new Error("An end of a registration gave no job");
   try {
     await runRowsJob(deps.rows, job);
@@ -117,17 +113,14 @@ export async function endRegistration(
 
 type Begun = { app: string; tables: string[]; job: string | null };
 
-async function beginEnd(
-  deps: Deps,
+/** Without the tables that were `told` before it only checks. @throws {Problem} as {@linkcode findEndedUse} */
+export async function beginEndRegistration(
+  actor: Actor,
   { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
 ): Promise<Begun> {
-  const begun = await call(
-    deps.admin,
-    "begin_end_registration",
-    { wanted_slug: slug, wanted_table: table, told, actor: OPERATOR },
-    { reject: (error) => refuseTableAct(error, slug) },
-  );
-  return begun as Begun;
+  const values = { wanted_slug: slug, wanted_table: table, told };
+  const reject = rejectFor(actor, slug);
+  return (await runAction(actor, "begin_end_registration", values, reject)) as Begun;
 }
 
 /** A table that is dropped, and the slug of the app that owned it. */
@@ -141,20 +134,31 @@ export type DroppedTable = { name: string; owner: string };
  *   app uses one of them, or another table refers to one
  */
 export async function dropTable(
-  deps: Deps,
+  actor: Actor,
   { table, told }: { table: string; told?: readonly string[] },
 ): Promise<DroppedTable[]> {
-  const dropped = await call(
-    deps.admin,
-    "drop_table",
-    { wanted_table: table, told, actor: OPERATOR },
-    { reject: (error) => refuseTableAct(error, "") },
-  );
-  return dropped as DroppedTable[];
+  const values = { wanted_table: table, told };
+  const reject = rejectFor(actor, "");
+  return (await runAction(actor, "drop_table", values, reject)) as DroppedTable[];
+}
+
+/** What a browser's visitor can do about it there. */
+const IN_BROWSER = {
+  [SIGNALS.tableInUse]:
+    "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
+  [SIGNALS.unknownTable]: "No table has that name.",
+  [SIGNALS.isolationBroken]:
+    "The database does not keep apps apart. The operator must run rowhouse doctor.",
+};
+
+/** What to throw for an error about a table, in words for the actor. */
+export function rejectFor(actor: Actor, slug: string): Reject {
+  const words = "cookies" in actor ? IN_BROWSER : {};
+  return (error) => refuseTableAct(error, slug, words);
 }
 
 /** The refusal of an act on a table, made from the database's error; `words` replace its message by signal or SQLSTATE. */
-export function refuseTableAct(
+function refuseTableAct(
   error: unknown,
   slug: string,
   words: Readonly<Record<string, string>> = {},

@@ -1,7 +1,15 @@
-/** People, as operators create and change them. Each change is noted in the audit log in the same statement. @module */
-import { call, type Database, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+/** People, as operators and administrators in the Console create and change them. @module */
+import {
+  call,
+  type Database,
+  type Result,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { type ActionName, type ActionValues, type Actor, runAction } from "./action.ts";
 import { toAddressValues } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
@@ -43,105 +51,112 @@ export async function createUser(
     ...toLinkValues(link),
     actor: OPERATOR,
   };
-  await call(deps.admin, "create_user", values, { reject: rejectFor(email) });
+  await call(deps.admin, "create_user", values, {
+    reject: (error) => toUserRefusal(error, email),
+  });
   return { id, email, linkText: link.text };
 }
 
 /** What is wrong with the address and the name of somebody who is not there yet, all at once. */
 export async function findNewUserFaults(
-  { admin }: { admin: Database },
+  deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
 ): Promise<Detail[]> {
   const ofEmail = findFaults(() => readEmail(text), "");
   const ofName = findFaults(() => checkDisplayName(displayName), "");
-  // What is no address is nobody's, and the database could not even read some.
-  if (ofEmail.length > 0) return [...ofEmail, ...ofName];
-  const email = readEmail(text);
-  const found = await call(admin, "find_addresses", { mails: [email] });
-  return [...ofName, ...found.map(() => ({ path: "", message: takenAddress(email) }))];
+  return [...ofEmail, ...ofName, ...(await findTakenFaults(deps, text))];
 }
 
-/**
- * The text of a new set-password link; an older link ends.
- *
- * @throws {Problem} invalid_request — nobody has this address
- */
+/** Whether a person has the address; no person has what is no address. */
+export async function findTakenFaults(actor: Actor, text: string): Promise<Detail[]> {
+  if (findFaults(() => readEmail(text), "").length > 0) return [];
+  const email = readEmail(text);
+  const found = await runAction(actor, "find_addresses", { mails: [email] });
+  return found.map(() => ({ path: "", message: takenAddress(email) }));
+}
+
+/** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
+export type PersonRef = string | { id: string; email: string };
+
+/** @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin; forbidden — it is for a super_admin */
+export async function changePerson<Name extends ActionName>(
+  actor: Actor,
+  name: Name,
+  person: PersonRef,
+  values: Omit<ActionValues<Name>, "mail" | "person">,
+): Promise<Result<Name>> {
+  const { id, email } = readPersonRef(person);
+  // Both ways to name the person: each function gets the one that it has.
+  const all = { ...values, mail: email, person: id } as unknown as ActionValues<Name>;
+  return await runAction(actor, name, all, (error) => toUserRefusal(error, email));
+}
+
+export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {
+  return typeof person === "string" ? { id: undefined, email: readEmail(person) } : person;
+}
+
+/** The text of a link that sets a password, and whether it is mailed. */
+export type MadeLink = { email: string; linkText: string; isMailed: boolean };
+
+/** A new set-password link; an older link ends. */
 export async function makePasswordLink(
-  deps: Omit<MakeDeps, "makeId">,
-  text: string,
-): Promise<{ email: string; linkText: string }> {
-  const email = readEmail(text);
+  deps: LinkDeps & Actor,
+  person: PersonRef,
+): Promise<MadeLink> {
   const link = makeLink(deps);
-  const values = { mail: email, ...toLinkValues(link), actor: OPERATOR };
-  await call(deps.admin, "make_password_link", values, { reject: rejectFor(email) });
-  return { email, linkText: link.text };
+  const isMailed = await changePerson(deps, "make_password_link", person, toLinkValues(link));
+  return { email: readPersonRef(person).email, linkText: link.text, isMailed };
 }
 
-/**
- * Gives or takes away a Console role.
- *
- * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
- */
+/** Gives or takes away a Console role. */
 export async function setConsoleRole(
-  deps: { admin: Database },
-  text: string,
+  actor: Actor,
+  person: PersonRef,
   role: ConsoleRole | undefined,
 ): Promise<void> {
-  const email = readEmail(text);
-  const values = { mail: email, new_role: role, who: OPERATOR };
-  await call(deps.admin, "set_console_role", values, { reject: rejectFor(email) });
+  await changePerson(actor, "set_console_role", person, { new_role: role });
 }
 
-/**
- * Disables a person, which ends all their sessions, or enables them again.
- *
- * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
- */
+/** Disables a person, which ends all their sessions, or enables them again. */
 export async function setDisabled(
-  deps: { admin: Database },
-  text: string,
+  actor: Actor,
+  person: PersonRef,
   disabled: boolean,
 ): Promise<void> {
-  const email = readEmail(text);
-  const values = { mail: email, disabled, who: OPERATOR };
-  await call(deps.admin, "set_disabled", values, { reject: rejectFor(email) });
+  await changePerson(actor, "set_disabled", person, { disabled });
 }
 
-/**
- * Deletes a person with grants, sessions and password; returns the id, which the audit log keeps.
- *
- * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
- */
-export async function deleteUser(deps: { admin: Database }, text: string): Promise<string> {
-  const email = readEmail(text);
-  const values = { mail: email, who: OPERATOR };
-  return await call(deps.admin, "delete_user", values, { reject: rejectFor(email) });
+/** Deletes a person with grants, sessions and password; returns the id, which the audit log keeps. */
+export async function deleteUser(actor: Actor, person: PersonRef): Promise<string> {
+  return await changePerson(actor, "delete_user", person, {});
 }
 
-/**
- * Ends all sessions of a person; returns how many there were.
- *
- * @throws {Problem} invalid_request — nobody has this address
- */
-export async function endSessionsOf(deps: { admin: Database }, text: string): Promise<number> {
-  const email = readEmail(text);
-  const values = { mail: email, actor: OPERATOR };
-  return await call(deps.admin, "end_sessions", values, { reject: rejectFor(email) });
+/** Ends all sessions of a person; returns how many there were. */
+export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
+  return await changePerson(actor, "end_sessions", person, {});
 }
 
-/**
- * Takes away every second factor of a person who has lost it, which ends all their sessions.
- *
- * @throws {Problem} invalid_request — nobody has this address
- */
-export async function resetSecondFactor(deps: { admin: Database }, text: string): Promise<void> {
-  const email = readEmail(text);
-  const values = { mail: email, who: OPERATOR };
-  await call(deps.admin, "reset_second_factor", values, { reject: rejectFor(email) });
+/** Ends one session of a person; returns whether there was one. */
+export async function endSessionOf(
+  actor: Actor,
+  person: PersonRef,
+  sessionId: string,
+): Promise<boolean> {
+  return await changePerson(actor, "end_session", person, { session_id: sessionId });
 }
 
-function rejectFor(email: string): (error: unknown) => unknown {
-  return (error) => toUserRefusal(error, email);
+/** Takes away every second factor of a person who has lost it, which ends all their sessions. */
+export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<void> {
+  await changePerson(actor, "reset_second_factor", person, {});
+}
+
+/** An administrator asks for what only a super_admin may do. */
+export class SuperAdminNeeded extends Problem {
+  constructor() {
+    super("forbidden", {
+      message: "Only a super_admin gives or takes a Console role, or changes somebody who has one",
+    });
+  }
 }
 
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
@@ -150,18 +165,21 @@ const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
       `Cannot disable, demote or delete ${email}: this is the last super_admin; appoint another one first`,
     ),
   [SIGNALS.unknownUser]: unknownUser,
+  [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
 };
 
 /** What a person is told whose act on somebody else's account failed. */
 export function toUserRefusal(error: unknown, email: string): unknown {
   if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
-  if (error instanceof ViolationError && error.violation.kind === "unique")
-    return refusal(takenAddress(email));
-  return error;
+  if (!(error instanceof ViolationError) || error.violation.kind !== "unique") return error;
+  if (error.violation.constraint !== "users_pkey") return refusal(takenAddress(email));
+  return refusal(
+    `This form was sent before: ${email} was invited then, and the link is not shown again. Send it again on their page`,
+  );
 }
 
 /** What is said where somebody has the address. */
-export function takenAddress(email: string): string {
+function takenAddress(email: string): string {
   return `Cannot create the user ${email}: the address is taken`;
 }
 

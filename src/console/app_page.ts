@@ -1,6 +1,7 @@
 /** What the pages of one app have in common: the heading, the way back, the tabs. @module */
-import type { ConsoleVisitor } from "../accounts/mod.ts";
+import { type ConsoleVisitor, showConsoleApp } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
 import { APPS, toAppPath, toAppTablesPath, toPushesPath } from "./paths.ts";
@@ -46,19 +47,20 @@ function renderTabs(slug: string, tab: string): Html {
   return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
-type AppAct = {
-  me: ConsoleVisitor;
-  slug: string;
-  title: string;
-  body: Part;
-  status?: number;
-};
+/** An app that the address names, with its slug. @throws {Problem} unknown_app */
+export async function readApp({ deps, cookies, context }: Visit) {
+  const { app: slug = "" } = context.params;
+  return { ...(await showConsoleApp(deps, cookies, slug)), slug };
+}
 
 /** A page for one act on an app. */
-export function answerAppAct({ me, slug, title, body, status = 200 }: AppAct): Response {
+export function answerAppAct(
+  { me, slug }: { me: ConsoleVisitor; slug: string },
+  page: { title: string; body: Part; status?: number },
+): Response {
   const crumbs = [
     { name: "Apps", path: APPS },
     { name: slug, path: toAppPath(slug) },
   ];
-  return answerConsolePage({ me, entry: "Apps", title, crumbs, body, status });
+  return answerConsolePage({ me, entry: "Apps", crumbs, ...page });
 }

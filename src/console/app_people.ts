@@ -1,25 +1,16 @@
 /** Who has which role on an app, and how somebody gets one there. @module */
-import { type AppPerson, grantRoleByConsole, listAppPeople } from "../accounts/mod.ts";
+import { type AppPerson, grantRole, listAppPeople } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
 import { answerAppAct, answerAppPage } from "./app_page.ts";
-import { answerToSignIn, type ConsolePageDeps, type Visit } from "./enter.ts";
-import {
-  renderActForm,
-  renderEmpty,
-  renderFault,
-  renderLink,
-  renderTable,
-  renderTextField,
-  renderTime,
-} from "./parts.ts";
+import type { ConsolePageDeps, Visit } from "./enter.ts";
+import { makeFormPage } from "./form_page.ts";
+import { renderEmpty, renderLink, renderTable, renderTextField, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
 import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
 import { renderRole, renderRoleActs } from "./person.ts";
 import { answerDone } from "./person_page.ts";
 import { renderRoleField } from "./person_roles.ts";
-import { toMessages } from "./read.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function answerAppPeople(visit: Visit): Promise<Response> {
@@ -69,56 +60,44 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
   );
 }
 
-type Typed = { email: string; role: string };
-
-export async function answerAddPerson(visit: Visit): Promise<Response> {
-  return await answerForm(visit, { email: "", role: "member" }, []);
-}
-
-export async function answerAddPersonForm(visit: Visit): Promise<Response> {
-  const { deps, cookies, context, fields } = visit;
-  const slug = context.params["app"] ?? "";
-  const read = (name: string) => (fields.get(name) ?? "").trim();
-  const typed = { email: read("email"), role: read("role") };
-  try {
-    await grantRoleByConsole(deps, cookies, { ...typed, slug });
+export const addPersonPage = makeFormPage({
+  read: async ({ deps, cookies, context }) => {
+    const { app: slug = "" } = context.params;
+    const { me } = await listAppPeople(deps, cookies, { slug, search: "", after: "", most: 0 });
+    return { me, slug };
+  },
+  title: () => "Add a person",
+  form: ({ slug }, visit) => {
+    const { email, role } = readTyped(visit);
+    const typed = email === "" ? {} : { email, role };
+    const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
+    return {
+      fields: [
+        renderTextField({
+          name: "email",
+          label: "Address",
+          hint: html`Of somebody who has an account. Anybody else is <a href="${invite}">invited</a>.`,
+          value: email,
+          maxLength: 254,
+          isRequired: true,
+          isFirst: true,
+          isEmail: true,
+        }),
+        renderRoleField(role),
+      ],
+      button: "Give the role",
+    };
+  },
+  run: async (visit, { slug }) => {
+    await grantRole(visit.deps, { ...readTyped(visit), slug });
     return answerDone(`${toAppPath(slug)}/people`, "role");
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    return await answerForm(visit, typed, toMessages(error));
-  }
-}
+  },
+  cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
+  answer: answerAppAct,
+  failed: "Nobody was added.",
+});
 
-async function answerForm(
-  { deps, cookies, context, token }: Visit,
-  { email, role }: Typed,
-  faults: readonly string[],
-): Promise<Response> {
-  const slug = context.params["app"] ?? "";
-  const { me } = await listAppPeople(deps, cookies, { slug, search: "", after: "", most: 0 });
-  if (!me.isFresh) return answerToSignIn(context);
-  const typed = email === "" ? {} : { email, role };
-  const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
-  const form = renderActForm({
-    action: `${toAppPath(slug)}/add-person`,
-    token,
-    fields: [
-      renderTextField({
-        name: "email",
-        label: "Address",
-        hint: html`Of somebody who has an account. Anybody else is <a href="${invite}">invited</a>.`,
-        value: email,
-        maxLength: 254,
-        isRequired: true,
-        isFirst: true,
-        isEmail: true,
-      }),
-      renderRoleField(role),
-    ],
-    button: "Give the role",
-    cancel: `${toAppPath(slug)}/people`,
-  });
-  const body = [faults.length > 0 && renderFault("Nobody was added.", faults), form];
-  const status = faults.length > 0 ? 422 : 200;
-  return answerAppAct({ me, slug, title: "Add a person", body, status });
+function readTyped({ fields }: Visit): { email: string; role: string } {
+  const read = (name: string) => (fields.get(name) ?? "").trim();
+  return { email: read("email"), role: fields.size === 0 ? "member" : read("role") };
 }

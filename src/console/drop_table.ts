@@ -1,74 +1,47 @@
 /** Dropping a table that no app uses any more: what goes is said, its name is typed. @module */
-import { type DroppedTable, dropTableByConsole, showConsoleTable } from "../accounts/mod.ts";
+import { type DroppedTable, dropTable } from "../accounts/mod.ts";
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
-import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
-import { renderActForm, renderFault, renderLink } from "./parts.ts";
+import { makeFormPage, toShownMessages } from "./form_page.ts";
+import { renderFault, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
-import { toMessages } from "./read.ts";
-import { renderRowCount } from "./table_parts.ts";
-import { renderTypedName } from "./typed_name.ts";
+import { answerTableAct, readTable, renderRowCount } from "./table_parts.ts";
+import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
-export async function answerDrop(visit: Visit): Promise<Response> {
-  return await answerForm(visit, []);
-}
-
-export async function answerDropForm(visit: Visit): Promise<Response> {
-  const { deps, cookies, context, fields } = visit;
-  const table = context.params["table"] ?? "";
-  if (fields.get("typed_name") !== table)
-    return await answerForm(visit, [`Type ${table} to drop it`]);
-  try {
-    await dropTableByConsole(deps, cookies, { table, told: fields.get("told") ?? "" });
+export const dropTablePage = makeFormPage({
+  read: async (visit) => {
+    const { table = "" } = visit.context.params;
+    const found = dropTable(visit.deps, { table }).then((dropped) => ({ dropped }));
+    const shown = await found.catch((error) => ({ reasons: toShownMessages(error) }));
+    return { ...(await readTable(visit)), ...shown };
+  },
+  title: ({ table }) => `Drop ${table.name}`,
+  form: ({ table: { name, size }, ...shown }) => {
+    if ("reasons" in shown)
+      return {
+        instead: [
+          renderFault("It cannot be dropped.", shown.reasons),
+          renderLink("Back to the table", toTablePath(name)),
+        ],
+        status: 422,
+      };
+    return {
+      fields: [
+        renderEffect(shown.dropped, size?.rows == null ? undefined : renderRowCount(size)),
+        renderTypedName(name, "drop it"),
+      ],
+      button: "Drop for good",
+      look: "danger",
+    };
+  },
+  run: async (visit, { table: { name: table } }) => {
+    checkTypedName(visit, table, "drop it");
+    await dropTable(visit.deps, { table, told: (visit.fields.get("told") ?? "").split(",") });
     return answerSeeOther(TABLES);
-  } catch (error) {
-    if (!(error instanceof Problem) || !REFUSED.includes(error.code)) throw error;
-    return await answerForm(visit, toMessages(error));
-  }
-}
-
-const REFUSED: readonly string[] = ["invalid_request", "push_busy"];
-
-async function answerForm(visit: Visit, faults: readonly string[]): Promise<Response> {
-  const { deps, cookies, context } = visit;
-  const name = context.params["table"] ?? "";
-  const found = await dropTableByConsole(deps, cookies, { table: name }).catch((error) => {
-    if (error instanceof Problem && REFUSED.includes(error.code)) return toMessages(error);
-    throw error;
-  });
-  const { me, table } = await showConsoleTable(deps, cookies, name);
-  const path = toTablePath(name);
-  const isRefused = (one: readonly (string | DroppedTable)[]): one is string[] =>
-    one.some((part) => typeof part === "string");
-  const body = isRefused(found)
-    ? [renderFault("It cannot be dropped.", found), renderLink("Back to the table", path)]
-    : [
-        faults.length > 0 && renderFault("It was not dropped.", faults),
-        renderActForm({
-          action: `${path}/drop`,
-          token: visit.token,
-          fields: [
-            renderEffect(found, table.size?.rows == null ? undefined : renderRowCount(table.size)),
-            renderTypedName(name, "drop it"),
-          ],
-          button: "Drop for good",
-          look: "danger",
-          cancel: path,
-        }),
-      ];
-  return answerConsolePage({
-    me,
-    entry: "Tables",
-    title: `Drop ${name}`,
-    crumbs: [
-      { name: "Tables", path: TABLES },
-      { name, path },
-    ],
-    body,
-    status: faults.length > 0 || isRefused(found) ? 422 : 200,
-  });
-}
+  },
+  cancel: (_visit, { table }) => toTablePath(table.name),
+  answer: answerTableAct,
+  failed: "It was not dropped.",
+});
 
 function renderEffect(found: readonly DroppedTable[], rows: Part): Part {
   const names = found.map(({ name }) => name);

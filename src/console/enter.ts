@@ -6,7 +6,7 @@
  * @module
  */
 import {
-  type ConsoleDeps,
+  type ConsoleActor,
   ConsoleRefused,
   type RowsKey,
   SecondFactorNeeded,
@@ -45,7 +45,8 @@ const MAX_FORM_BYTES = 102_400;
 
 /** A request for one page. */
 export type Visit = {
-  deps: ConsolePageDeps & ConsoleDeps;
+  /** With the cookies, by which actions know who acts. */
+  deps: ConsolePageDeps & ConsoleActor;
   cookies: ShownCookies;
   context: RequestContext;
   /** What was sent; empty for a page that is only read. */
@@ -80,9 +81,10 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
   const fields =
     request.method === "POST" ? await readForm(request, MAX_FORM_BYTES) : new Map<string, string>();
   if (request.method === "POST") checkForm(request, identity, { fields, binding: "session" });
+  const cookies = { ...readPageCookies(request, deps.identitySecrets), from: context.address };
   return {
-    deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS },
-    cookies: { ...readPageCookies(request, deps.identitySecrets), from: context.address },
+    deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS, cookies },
+    cookies,
     context,
     fields,
     token: toSessionToken(request),

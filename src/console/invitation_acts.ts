@@ -1,9 +1,9 @@
 /** What is done with an open invitation: sent again, or withdrawn. Nobody who can sign in is changed by either. @module */
 import {
   LINK_LIFE_S,
-  resendInvitationByConsole,
+  resendInvitation,
   type ShownPerson,
-  withdrawInvitationByConsole,
+  withdrawInvitation,
 } from "../accounts/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
@@ -27,11 +27,12 @@ export const resendInvitationAct = makePersonAct({
     fields: html`<p>${renderName(person.email)} ${deps.hasMail && person.isConfirmed ? "is mailed a new link" : "gets a new link from you"}, which works for ${toDurationText(LINK_LIFE_S)}. The one from before ends now. The roles stay as they are.</p>`,
     button: deps.hasMail && person.isConfirmed ? "Resend" : "Make the link",
   }),
-  run: async (visit, { me, person }) => {
-    const link = await resendInvitationByConsole(visit.deps, visit.cookies, person);
+  run: async (visit, shown) => {
+    const { person } = shown;
+    const link = await resendInvitation(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
     const title = isLinkMailed({ link, person }) ? "Sent again" : "Copy this link now";
-    return answerPersonPage({ me, person, title, body });
+    return answerPersonPage(shown, { title, body });
   },
   cancel: toOrigin,
 });
@@ -44,8 +45,8 @@ export const withdrawInvitationAct = makePersonAct({
     button: "Withdraw the invitation",
     look: "danger",
   }),
-  run: async ({ deps, cookies }, { person }) => {
-    await withdrawInvitationByConsole(deps, cookies, person);
+  run: async ({ deps }, { person }) => {
+    await withdrawInvitation(deps, person);
     return answerDone(INVITATIONS, "withdrawn");
   },
   cancel: toOrigin,

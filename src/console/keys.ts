@@ -1,9 +1,9 @@
 /** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
-import { type ListedKey, showConsoleApp } from "../accounts/mod.ts";
+import type { ListedKey } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { answerAppPage } from "./app_page.ts";
+import { answerAppPage, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderAppNumbers } from "./numbers.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
@@ -16,10 +16,9 @@ const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "schema:push": "push",
 };
 
-export async function answerKeys({ deps, cookies, context }: Visit): Promise<Response> {
-  const slug = context.params["app"] ?? "";
-  const { me, app, keys, numbers } = await showConsoleApp(deps, cookies, slug);
-  const now = deps.now();
+export async function answerKeys(visit: Visit): Promise<Response> {
+  const { me, slug, app, keys, numbers } = await readApp(visit);
+  const now = visit.deps.now();
   return answerAppPage({
     me,
     slug,
@@ -90,10 +89,16 @@ function renderActs(slug: string, { keyId, name }: ListedKey): Html {
 }
 
 /** The key that an address names, and whose app it is. @throws {Problem} not_found — it is not in force */
-export async function readActiveKey({ deps, cookies, context }: Visit) {
-  const { app: slug = "", key: keyId = "" } = context.params;
-  const { me, keys } = await showConsoleApp(deps, cookies, slug);
-  const key = keys.find((one) => one.keyId === keyId && one.status === "active");
-  if (key === undefined) throw new Problem("not_found");
-  return { me, slug, keyId, key };
+export async function readActiveKey(visit: Visit) {
+  const { key: keyId = "" } = visit.context.params;
+  const shown = await readApp(visit);
+  const key = shown.keys.find((one) => one.keyId === keyId && one.status === "active");
+  if (key === undefined) throw noActiveKey();
+  return { ...shown, keyId, key };
+}
+
+export function noActiveKey(): Problem {
+  return new Problem("not_found", {
+    message: "This app has no such key in force: it was revoked or has expired meanwhile",
+  });
 }

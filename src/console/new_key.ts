@@ -1,15 +1,15 @@
 /** Issuing a key: its name, what it may do, when it ends. @module */
-import { issueKeyByConsole, makeKeyId, showConsoleApp } from "../accounts/mod.ts";
+import { issueKey, makeIdText, refuseFor } from "../accounts/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
-import { Problem } from "../problem.ts";
 import { DAY_S } from "../std/duration.ts";
-import { answerAppAct } from "./app_page.ts";
-import { answerToSignIn, type Visit } from "./enter.ts";
+import { answerAppAct, readApp } from "./app_page.ts";
+import type { Visit } from "./enter.ts";
+import { makeFormPage } from "./form_page.ts";
 import { answerIssuedKey } from "./issued_key.ts";
-import { renderActForm, renderFault, renderSelect, renderTextField } from "./parts.ts";
+import { renderSelect, renderTextField } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
-import { readKeyId, toMessages } from "./read.ts";
+import { readKeyId } from "./read.ts";
 
 const LIVES = [
   { value: "30", label: "in 30 days" },
@@ -24,90 +24,66 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "schema:push": "push tables: for deployments",
 };
 
-type Typed = { name: string; scopes: readonly Scope[]; life: string };
-
-export async function answerNewKey(visit: Visit): Promise<Response> {
-  return await answerForm(visit, {
-    typed: { name: "", scopes: ["data:read", "data:write"], life: "never" },
-    faults: [],
-  });
-}
-
-export async function answerNewKeyForm(visit: Visit): Promise<Response> {
-  const { deps, cookies, context, fields } = visit;
-  const slug = context.params["app"] ?? "";
-  const typed = readTyped(fields);
-  const keyId = readKeyId(fields.get("key_id"));
-  const faults = findFaults(typed);
-  if (faults.length > 0) return await answerForm(visit, { typed, faults });
-  const { me, app } = await showConsoleApp(deps, cookies, slug);
-  try {
-    const { text } = await issueKeyByConsole(deps, cookies, {
-      slug,
-      keyId,
-      name: typed.name,
-      scopes: typed.scopes,
-      expiresAt: toEnd(typed.life, deps.now()),
-    });
-    return answerIssuedKey(visit, { me, slug, text, scopes: typed.scopes, table: app.tables[0] });
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    return await answerForm(visit, { typed, faults: toMessages(error) });
-  }
-}
-
-function readTyped(fields: ReadonlyMap<string, string>): Typed {
-  return {
-    name: (fields.get("name") ?? "").trim(),
-    scopes: SCOPES.filter((scope) => fields.get(`scope ${scope}`) === "on"),
-    life: fields.get("life") ?? "",
-  };
-}
-
-function findFaults({ name, scopes, life }: Typed): string[] {
-  return [
-    ...(/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(name)
-      ? []
-      : ["Give it a name of 1 to 100 characters on one line"]),
-    ...(scopes.length > 0 ? [] : ["Choose what it may do"]),
-    ...(LIVES.some(({ value }) => value === life) ? [] : ["Choose when it expires"]),
-  ];
-}
-
-function toEnd(life: string, now: number): Date | undefined {
-  return life === "never" ? undefined : new Date(now + Number(life) * DAY_S * 1000);
-}
-
-async function answerForm(
-  { deps, cookies, context, token }: Visit,
-  { typed, faults }: { typed: Typed; faults: readonly string[] },
-): Promise<Response> {
-  const slug = context.params["app"] ?? "";
-  const { me } = await showConsoleApp(deps, cookies, slug);
-  if (!me.isFresh) return answerToSignIn(context);
-  const form = renderActForm({
-    action: `${toAppPath(slug)}/new-key`,
-    token,
+export const newKeyPage = makeFormPage({
+  read: readApp,
+  title: () => "New key",
+  form: (_content, { deps, fields }) => ({
     fields: [
-      html`<input type="hidden" name="key_id" value="${makeKeyId(deps.randomBytes)}">`,
+      html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
       renderTextField({
         name: "name",
         label: "Name",
         hint: "What it is for, such as “web server”.",
-        value: typed.name,
+        value: (fields.get("name") ?? "").trim(),
         maxLength: 100,
         isRequired: true,
         isFirst: true,
       }),
-      renderScopes(typed.scopes),
-      renderSelect({ name: "life", label: "Expires", choices: LIVES, value: typed.life }),
+      renderScopes(fields.size === 0 ? ["data:read", "data:write"] : readScopes(fields)),
+      renderSelect({
+        name: "life",
+        label: "Expires",
+        choices: LIVES,
+        value: fields.size === 0 ? "never" : (fields.get("life") ?? ""),
+      }),
     ],
     button: "Issue the key",
-    cancel: toAppPath(slug),
-  });
-  const body = [faults.length > 0 && renderFault("No key was issued.", faults), form];
-  const status = faults.length > 0 ? 422 : 200;
-  return answerAppAct({ me, slug, title: "New key", body, status });
+  }),
+  run: async (visit, content) => {
+    const { deps, fields } = visit;
+    const { slug, app } = content;
+    const keyId = readKeyId(fields.get("key_id"));
+    const { name, scopes, life } = readNewKey(fields);
+    const expiresAt = toEnd(life, deps.now());
+    const { text } = await issueKey(deps, { slug, keyId, name, scopes, expiresAt });
+    return answerIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
+  },
+  cancel: (_visit, { slug }) => toAppPath(slug),
+  answer: answerAppAct,
+  failed: "No key was issued.",
+});
+
+type Fields = Visit["fields"];
+
+function readScopes(fields: Fields): Scope[] {
+  return SCOPES.filter((scope) => fields.get(`scope ${scope}`) === "on");
+}
+
+/** @throws {Problem} invalid_request — with every issue */
+function readNewKey(fields: Fields) {
+  const [name, scopes] = [(fields.get("name") ?? "").trim(), readScopes(fields)];
+  const life = fields.get("life") ?? "";
+  const faults = [
+    !/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(name) && "Give it a name of 1 to 100 characters on one line",
+    scopes.length === 0 && "Choose what it may do",
+    !LIVES.some(({ value }) => value === life) && "Choose when it expires",
+  ].filter((message) => message !== false);
+  if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
+  return { name, scopes, life };
+}
+
+function toEnd(life: string, now: number): Date | undefined {
+  return life === "never" ? undefined : new Date(now + Number(life) * DAY_S * 1000);
 }
 
 function renderScopes(chosen: readonly Scope[]): Html {

@@ -1,110 +1,86 @@
 /** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
-import {
-  type ConsoleVisitor,
-  inviteByConsole,
-  listConsoleApps,
-  type NewPerson,
-} from "../accounts/mod.ts";
-import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
+import { type ConsoleVisitor, invite, listConsoleApps } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
-import { answerToSignIn, type Visit } from "./enter.ts";
+import type { Visit } from "./enter.ts";
+import { makeFormPage } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderActForm, renderFault, renderSelect, renderTextField } from "./parts.ts";
+import { renderSelect, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { PEOPLE, toAppPath } from "./paths.ts";
 import { CONSOLE_ROLE_CHOICES, readConsoleRole } from "./person_acts.ts";
-import { answerDone, isShown, toStatus } from "./person_page.ts";
+import { answerDone } from "./person_page.ts";
 import { COMMON_ROLES, MOST_CHOICES } from "./person_roles.ts";
-import { readPersonId, toMessages } from "./read.ts";
+import { readPersonId } from "./read.ts";
 
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
 
-export async function answerNewPerson(visit: Visit): Promise<Response> {
-  const read = readQuery(visit);
-  const app = read("app");
-  const role = app === "" ? "" : read("role") || "member";
-  const typed = { email: read("email"), name: "", consoleRole: "none", app, role };
-  return await answerForm(visit, typed);
-}
+export const newPersonPage = makeFormPage({
+  read: ({ deps, cookies }) =>
+    listConsoleApps(deps, cookies, { search: "", after: "", most: MOST_CHOICES }),
+  title: () => "Invite a person",
+  form: ({ me, apps }, visit) => {
+    const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);
+    return {
+      fields: [
+        html`<input type="hidden" name="person_id" value="${visit.deps.makeId()}">`,
+        renderFields(visit, me, typed),
+        renderGrantFields(
+          typed,
+          apps.map(({ slug }) => slug),
+        ),
+      ],
+      button: visit.deps.hasMail ? "Invite" : "Invite, and show the link",
+    };
+  },
+  run: async (visit, content) => {
+    const { app, role, name, ...typed } = readTyped(visit);
+    const id = readPersonId(visit.fields.get("person_id"));
+    const { email, outcome, linkText } = await invite(visit.deps, {
+      id,
+      email: typed.email,
+      displayName: name,
+      consoleRole: readConsoleRole(typed.consoleRole),
+      ...(app === "" && role === "" ? {} : { slug: app, role }),
+    });
+    // Whoever is there has no new link; where the role is shown is where this began.
+    if (linkText === undefined)
+      return answerDone(`${toAppPath(app)}/people`, outcome === "added" ? "added" : "granted");
+    const link = { linkText, isMailed: outcome === "mailed" };
+    const body = renderPasswordLink(visit, { link, person: { id, email } });
+    const title = link.isMailed ? "Invited" : "Copy this link now";
+    return answerNewPerson(content, { title, body });
+  },
+  cancel: (visit) => {
+    const app = readQuery(visit)("app");
+    return app === "" ? PEOPLE : `${toAppPath(app)}/people`;
+  },
+  answer: answerNewPerson,
+  failed: "Nobody was invited.",
+});
 
 function readQuery({ context }: Visit): (name: string) => string {
   const query = new Map(readParameters(context.query));
   return (name) => (query.get(name) ?? "").slice(0, 254);
 }
 
-export async function answerNewPersonForm(visit: Visit): Promise<Response> {
-  const { deps, cookies, fields } = visit;
+/** What the page that leads here has typed in. */
+function toSuggested(visit: Visit): Typed {
+  const read = readQuery(visit);
+  const app = read("app");
+  const role = app === "" ? "" : read("role") || "member";
+  return { email: read("email"), name: "", consoleRole: "none", app, role };
+}
+
+function readTyped({ fields }: Visit): Typed {
   const read = (name: string) => (fields.get(name) ?? "").trim();
-  const typed: Typed = {
+  return {
     email: read("email"),
     name: read("name"),
     consoleRole: read("console_role") || "none",
     app: read("app"),
     role: read("role"),
   };
-  const id = readPersonId(fields.get("person_id"));
-  try {
-    const { email, outcome, linkText } = await inviteByConsole(
-      deps,
-      cookies,
-      toNewPerson(id, typed),
-    );
-    // Whoever is there has no new link; where the role is shown is where this began.
-    if (linkText === undefined)
-      return answerDone(
-        `${toAppPath(typed.app)}/people`,
-        outcome === "added" ? "added" : "granted",
-      );
-    const { me } = await listConsoleApps(deps, cookies, { search: "", after: "", most: 0 });
-    const link = { text: linkText, isMailed: outcome === "mailed" };
-    const body = renderPasswordLink(visit, { link, person: { id, email } });
-    return answerPage(me, { title: link.isMailed ? "Invited" : "Copy this link now", body });
-  } catch (error) {
-    if (!(error instanceof Problem) || !isShown(error)) throw error;
-    return await answerForm(visit, typed, error);
-  }
-}
-
-/** @throws {Problem} invalid_request — a hand made this form */
-function toNewPerson(id: string, { email, name, consoleRole, app, role }: Typed): NewPerson {
-  return {
-    id,
-    email,
-    displayName: name,
-    consoleRole: readConsoleRole(consoleRole),
-    grant: app === "" && role === "" ? undefined : { slug: app, role },
-  };
-}
-
-async function answerForm(visit: Visit, typed: Typed, refused?: Problem): Promise<Response> {
-  const { deps, cookies, context, token } = visit;
-  const { me, apps } = await listConsoleApps(deps, cookies, {
-    search: "",
-    after: "",
-    most: MOST_CHOICES,
-  });
-  if (!me.isFresh) return answerToSignIn(context);
-  const asked = readQuery(visit)("app");
-  const form = renderActForm({
-    action: toTarget(splitTarget(context.request.url)),
-    token,
-    fields: [
-      html`<input type="hidden" name="person_id" value="${deps.makeId()}">`,
-      renderFields(visit, me, typed),
-      renderGrantFields(
-        typed,
-        apps.map(({ slug }) => slug),
-      ),
-    ],
-    button: deps.hasMail ? "Invite" : "Invite, and show the link",
-    cancel: asked === "" ? PEOPLE : `${toAppPath(asked)}/people`,
-  });
-  const body = [
-    refused !== undefined && renderFault("Nobody was invited.", toMessages(refused)),
-    form,
-  ];
-  return answerPage(me, { title: "Invite a person", body, status: toStatus(refused) });
 }
 
 function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
@@ -145,8 +121,8 @@ ${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, choice
 ${renderTextField({ name: "role", label: "Role", value: role, maxLength: 32, choices: COMMON_ROLES })}</fieldset>`;
 }
 
-function answerPage(
-  me: ConsoleVisitor,
+function answerNewPerson(
+  { me }: { me: ConsoleVisitor },
   page: { title: string; body: Part; status?: number },
 ): Response {
   const crumbs = [{ name: "People", path: PEOPLE }];

@@ -1,5 +1,5 @@
 /** A new link that sets a password, shown this once. @module */
-import { LINK_LIFE_S, type MadeLink, type PersonRef } from "../accounts/mod.ts";
+import { LINK_LIFE_S, type MadeLink } from "../accounts/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";
@@ -7,7 +7,10 @@ import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";
 
 /** Of a new person the address is confirmed: it was just set. */
-type ShownLink = { link: MadeLink; person: PersonRef & { isConfirmed?: boolean } };
+type ShownLink = {
+  link: Pick<MadeLink, "linkText" | "isMailed">;
+  person: { id: string; email: string; isConfirmed?: boolean };
+};
 
 /** A mail that waits is not sent where the service did not set the address. */
 export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink): boolean {
@@ -17,7 +20,7 @@ export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink
 export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
   return html`<section class="sheet" aria-label="The new link">
 <p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown this once and stored nowhere. A click selects all of it.</p>
-<p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${link.text}</code>${renderCopyButton("link", "the link")}</p>
+<p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${link.linkText}</code>${renderCopyButton("link", "the link")}</p>
 <div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;
 }

@@ -1,13 +1,14 @@
 /** What is done with an account: a new password link, the Console role, disabling, signing out, deletion. @module */
 import {
   CONSOLE_ROLES,
-  changeEmailByConsole,
-  deletePersonByConsole,
-  endSessionsByConsole,
-  makePasswordLinkByConsole,
-  resetSecondFactorByConsole,
-  setConsoleRoleByConsole,
-  setPersonDisabledByConsole,
+  changeEmail,
+  deleteUser,
+  endSessionOf,
+  endSessionsOf,
+  makePasswordLink,
+  resetSecondFactor,
+  setConsoleRole,
+  setDisabled,
 } from "../accounts/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -32,10 +33,11 @@ export const passwordLinkAct = makePersonAct({
 <p class="quiet">${person.linkEndsAt !== null && "The link from before ends now. "}Sessions last until the new password is set.</p>`,
     button: "Make the link",
   }),
-  run: async (visit, { me, person }) => {
-    const link = await makePasswordLinkByConsole(visit.deps, visit.cookies, person);
+  run: async (visit, shown) => {
+    const { person } = shown;
+    const link = await makePasswordLink(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
-    return answerPersonPage({ me, person, title: "Copy this link now", body });
+    return answerPersonPage(shown, { title: "Copy this link now", body });
   },
 });
 
@@ -67,10 +69,9 @@ export const consoleRoleAct = makePersonAct({
     ],
     button: "Save",
   }),
-  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
-    const role = readConsoleRole(fields.get("console_role"));
-    await setConsoleRoleByConsole(deps, cookies, { id, email, role });
-    return answerDone(toPersonPath(id), "console");
+  run: async ({ deps, fields }, { person }) => {
+    await setConsoleRole(deps, person, readConsoleRole(fields.get("console_role")));
+    return answerDone(toPersonPath(person.id), "console");
   },
 });
 
@@ -105,9 +106,8 @@ export const changeEmailAct = makePersonAct({
     ],
     button: "Change the address",
   }),
-  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
-    const newEmail = fields.get("new_email") ?? "";
-    await changeEmailByConsole(deps, cookies, { id, email, newEmail });
+  run: async ({ deps, fields }, { person: { id, email } }) => {
+    await changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" });
     return answerDone(toPersonPath(id), "address");
   },
 });
@@ -126,10 +126,10 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
       ...(isDisabled ? {} : { look: "danger" }),
     };
   },
-  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
+  run: async ({ deps, fields }, { person }) => {
     const disabled = fields.get("disabled") !== "no";
-    await setPersonDisabledByConsole(deps, cookies, { id, email, disabled });
-    return answerDone(toPersonPath(id), disabled ? "disabled" : "enabled");
+    await setDisabled(deps, person, disabled);
+    return answerDone(toPersonPath(person.id), disabled ? "disabled" : "enabled");
   },
 });
 
@@ -144,9 +144,9 @@ ${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`
     button: "Reset the second factor",
     look: "danger",
   }),
-  run: async ({ deps, cookies }, { person: { id, email } }) => {
-    await resetSecondFactorByConsole(deps, cookies, { id, email });
-    return answerDone(toPersonPath(id), "reset");
+  run: async ({ deps }, { person }) => {
+    await resetSecondFactor(deps, person);
+    return answerDone(toPersonPath(person.id), "reset");
   },
 });
 
@@ -159,9 +159,9 @@ ${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`
     button: "End all sessions",
     look: "danger",
   }),
-  run: async ({ deps, cookies }, { person: { id, email } }) => {
-    await endSessionsByConsole(deps, cookies, { id, email });
-    return answerDone(toPersonPath(id), "ended");
+  run: async ({ deps }, { person }) => {
+    await endSessionsOf(deps, person);
+    return answerDone(toPersonPath(person.id), "ended");
   },
 });
 
@@ -173,11 +173,10 @@ export const endSessionAct = makePersonAct({
     button: "End the session",
     look: "danger",
   }),
-  run: async ({ deps, cookies, context }, { person: { id, email } }) => {
-    const sessionId = context.params["session"] ?? "";
+  run: async ({ deps, context }, { person }) => {
     // One that has ended meanwhile is as it was asked for.
-    await endSessionsByConsole(deps, cookies, { id, email, sessionId });
-    return answerDone(toPersonPath(id), "ended");
+    await endSessionOf(deps, person, context.params["session"] ?? "");
+    return answerDone(toPersonPath(person.id), "ended");
   },
 });
 
@@ -201,10 +200,10 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
     button: "Delete for good",
     look: "danger",
   }),
-  run: async ({ deps, cookies, fields }, { person }) => {
+  run: async ({ deps, fields }, { person }) => {
     if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
       throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
-    await deletePersonByConsole(deps, cookies, person);
+    await deleteUser(deps, person);
     return answerDone(PEOPLE, "deleted");
   },
 });

@@ -8,18 +8,16 @@ import {
   type ConsoleVisitor,
   type ListedUser,
   type ShownPerson,
-  SuperAdminNeeded,
   showConsolePerson,
 } from "../accounts/mod.ts";
-import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
+import { readParameters } from "../http/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
 import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
-import { answerToSignIn, type Visit } from "./enter.ts";
+import type { Visit } from "./enter.ts";
+import { type FormPage, makeFormPage } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderActForm, renderFault, renderLink, renderText } from "./parts.ts";
+import { renderLink, renderText } from "./parts.ts";
 import { PEOPLE, toPersonPath } from "./paths.ts";
-import { toMessages } from "./read.ts";
 
 /** What people are called on their pages. */
 export function toPersonName({
@@ -59,89 +57,41 @@ export function findLastHindrance(shown: ShownPerson): Html | undefined {
   return html`${renderText(shown.person.email)} is the last super_admin: without one, nobody could give a Console role here. Make somebody else a super_admin first.`;
 }
 
-export type PersonAct = {
-  title: (shown: ShownPerson) => string;
+type PersonAct = Pick<FormPage<ShownPerson>, "form" | "run" | "title"> & {
+  /** Why it cannot be done, if so. */
   hindrance: (shown: ShownPerson) => Part;
-  form: (shown: ShownPerson, visit: Visit) => Promise<ActForm> | ActForm;
-  /** Where to, when it is done. */
-  run: (visit: Visit, shown: ShownPerson) => Promise<Response>;
   /** Where from, if it is not the person's page. */
   cancel?: (visit: Visit) => string;
 };
-type ActForm = { fields: Part; button: string; look?: "danger" };
-type Handle = (visit: Visit) => Promise<Response>;
 
 /** The page of an act, and what its form does. */
-export function makePersonAct(act: PersonAct): { show: Handle; take: Handle } {
-  return {
-    show: async (visit) => await answerAct(act, visit, await readPerson(visit)),
-    take: async (visit) => {
-      const shown = await readPerson(visit);
-      try {
-        return await act.run(visit, shown);
-      } catch (error) {
-        if (!(error instanceof Problem) || !isShown(error)) throw error;
-        return await answerAct(act, visit, shown, error);
-      }
+export function makePersonAct({ hindrance, form, cancel, ...act }: PersonAct) {
+  const toOrigin = (visit: Visit, { person }: ShownPerson) =>
+    cancel?.(visit) ?? toPersonPath(person.id);
+  return makeFormPage({
+    ...act,
+    read: readPerson,
+    form: (shown, visit) => {
+      const reason = hindrance(shown);
+      if (reason === undefined) return form(shown, visit);
+      const back = renderLink("Back", toOrigin(visit, shown));
+      return { instead: html`<p>${reason}</p><p>${back}</p>` };
     },
-  };
-}
-
-/** Whether a page says it beside its form; whatever else happens is no fault of what was typed. */
-export function isShown(error: Problem): boolean {
-  return (
-    error instanceof SuperAdminNeeded || ["invalid_request", "unknown_app"].includes(error.code)
-  );
-}
-
-/** The status of a page that says so. */
-export function toStatus(refused: Problem | undefined): number {
-  if (refused === undefined) return 200;
-  return refused instanceof SuperAdminNeeded ? 403 : 422;
-}
-
-async function answerAct(
-  act: PersonAct,
-  visit: Visit,
-  shown: ShownPerson,
-  refused?: Problem,
-): Promise<Response> {
-  const { me, person } = shown;
-  if (!me.isFresh) return answerToSignIn(visit.context);
-  const back = act.cancel?.(visit) ?? toPersonPath(person.id);
-  const hindrance = act.hindrance(shown);
-  const body =
-    hindrance === undefined
-      ? renderForm(visit, await act.form(shown, visit), back)
-      : html`<p>${hindrance}</p><p>${renderLink("Back", back)}</p>`;
-  return answerPersonPage({
-    me,
-    person,
-    title: act.title(shown),
-    body: [refused !== undefined && renderFault("Nothing was changed.", toMessages(refused)), body],
-    status: toStatus(refused),
+    cancel: toOrigin,
+    answer: answerPersonPage,
   });
 }
 
-function renderForm({ context, token }: Visit, form: ActForm, cancel: string): Part {
-  const action = toTarget(splitTarget(context.request.url));
-  return renderActForm({ action, token, ...form, cancel });
-}
-
 /** A page below a person's. */
-export function answerPersonPage(page: {
-  me: ConsoleVisitor;
-  person: ListedUser;
-  title: string;
-  body: Part;
-  status?: number;
-}): Response {
-  const { me, person, title, body, status = 200 } = page;
+export function answerPersonPage(
+  { me, person }: { me: ConsoleVisitor; person: ListedUser },
+  page: { title: string; body: Part; status?: number },
+): Response {
   const crumbs = [
     { name: "People", path: PEOPLE },
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
-  return answerConsolePage({ me, entry: "People", title, crumbs, body, status });
+  return answerConsolePage({ me, entry: "People", crumbs, ...page });
 }
 
 /** What has just been done, as the page that comes after it says. */

@@ -1,10 +1,5 @@
 /** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
-import {
-  grantRoleByConsole,
-  listConsoleApps,
-  revokeRoleByConsole,
-  type ShownPerson,
-} from "../accounts/mod.ts";
+import { grantRole, listConsoleApps, revokeRole, type ShownPerson } from "../accounts/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
@@ -90,8 +85,7 @@ export const revokeRoleAct = makePersonAct({
     look: "danger",
   }),
   run: async (visit, { person: { id, email } }) => {
-    const { deps, cookies, context } = visit;
-    await revokeRoleByConsole(deps, cookies, { id, email, slug: context.params["app"] ?? "" });
+    await revokeRole(visit.deps, { id, email, slug: visit.context.params["app"] ?? "" });
     return answerDone(toOrigin(visit), "revoked");
   },
   cancel: toOrigin,
@@ -108,9 +102,9 @@ function renderClaim(
   return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${says}${isGone && " That provider is not set up here, so until then the role does not count."}</p>`;
 }
 
-async function grant({ deps, cookies, fields }: Visit, { person }: ShownPerson, slug: string) {
+async function grant({ deps, fields }: Visit, { person }: ShownPerson, slug: string) {
   const role = (fields.get("role") ?? "").trim();
-  await grantRoleByConsole(deps, cookies, { email: person.email, slug, role });
+  await grantRole(deps, { email: person.email, slug, role });
 }
 
 /** The page that named the role: the person's or the app's. */

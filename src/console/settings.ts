@@ -2,70 +2,49 @@
 import {
   DEFAULT_PER_MINUTE,
   type ShownApp,
-  setTargetsByConsole,
-  showConsoleApp,
+  setTargets,
+  type TypedTargets,
 } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
-import { answerAppPage } from "./app_page.ts";
+import { answerAppPage, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { renderActForm, renderFault, renderLink, renderRemark, renderTextField } from "./parts.ts";
+import { makeFormPage } from "./form_page.ts";
+import { renderLink, renderRemark, renderTextField } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
-import { readLines, toMessages } from "./read.ts";
+import { readLines } from "./read.ts";
 
-type Typed = { origins: string; redirects: string };
-type Outcome = { typed?: Typed; faults?: readonly string[]; isSaved?: boolean };
-
-export async function answerSettings(visit: Visit): Promise<Response> {
-  return await answerForm(visit, {});
-}
-
-export async function answerSettingsForm(visit: Visit): Promise<Response> {
-  const { deps, cookies, context, fields } = visit;
-  const slug = context.params["app"] ?? "";
-  const typed = { origins: fields.get("origins") ?? "", redirects: fields.get("redirects") ?? "" };
-  try {
-    await setTargetsByConsole(deps, cookies, {
+export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
+  read: readApp,
+  title: ({ slug }) => slug,
+  form: ({ app }, visit) => ({ fields: renderTargetFields(visit, app), button: "Save" }),
+  run: async (visit, { slug }) => {
+    const { cookieDomain, ...add } = readTargetFields(visit);
+    const remove = { origins: [], redirects: [] };
+    const options = { slug, replaced: TARGET_KINDS, add, remove, cookieDomain };
+    await setTargets(visit.deps, options);
+    return await settingsPage.show({ ...visit, fields: new Map() });
+  },
+  cancel: (_visit, { slug }) => toAppPath(slug),
+  answer: ({ me, slug, app }, { body, status }, { context }) =>
+    answerAppPage({
+      me,
       slug,
-      origins: readLines(typed.origins),
-      redirects: readLines(typed.redirects),
-      cookieDomain: deps.identity.cookieDomain,
-    });
-    return await answerForm(visit, { isSaved: true });
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    return await answerForm(visit, { typed, faults: toMessages(error) });
-  }
-}
+      isDisabled: app.disabledAt !== null,
+      tab: "Settings",
+      status,
+      body: [
+        context.request.method === "POST" &&
+          status === 200 &&
+          renderRemark("Saved: in force at the next request."),
+        body,
+        renderLimits(slug, app),
+        renderLife(slug, app.disabledAt !== null),
+      ],
+    }),
+  isForAnySignIn: true,
+});
 
-async function answerForm(
-  { deps, cookies, context, token }: Visit,
-  { typed, faults = [], isSaved = false }: Outcome,
-): Promise<Response> {
-  const slug = context.params["app"] ?? "";
-  const { me, app } = await showConsoleApp(deps, cookies, slug);
-  const stored = { origins: app.origins.join("\n"), redirects: app.redirects.join("\n") };
-  return answerAppPage({
-    me,
-    slug,
-    isDisabled: app.disabledAt !== null,
-    tab: "Settings",
-    status: faults.length > 0 ? 422 : 200,
-    body: [
-      isSaved && renderRemark("Saved: in force at the next request."),
-      faults.length > 0 && renderFault("Nothing was changed.", faults),
-      renderActForm({
-        action: `${toAppPath(slug)}/settings`,
-        token,
-        fields: renderTargetFields(typed ?? stored, deps.identity.cookieDomain),
-        button: "Save",
-        cancel: toAppPath(slug),
-      }),
-      renderLimits(slug, app),
-      renderLife(slug, app.disabledAt !== null),
-    ],
-  });
-}
+const TARGET_KINDS = ["origin", "redirect"] as const;
 
 function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Html {
   const [ofApp, ofKey] = [
@@ -85,15 +64,18 @@ function renderLife(slug: string, isDisabled: boolean): Html {
 
 const MAX_CHARS = 6000;
 
-/** The fields for an app's origins and redirects. */
-export function renderTargetFields(typed: Typed, cookieDomain: string | undefined): Part {
-  const example = cookieDomain ?? "example.org";
+/** The fields for an app's origins and redirects, with what was sent or is stored. */
+export function renderTargetFields(
+  { deps, fields }: Visit,
+  stored: TypedTargets = { origins: [], redirects: [] },
+): Part {
+  const example = deps.identity.cookieDomain ?? "example.org";
   return [
     renderTextField({
       name: "origins",
       label: "Origins",
       hint: html`Where its pages live, one a line, such as <code>https://wiki.${example}</code>. None for an app without pages.`,
-      value: typed.origins,
+      value: fields.get("origins") ?? stored.origins.join("\n"),
       rows: 3,
       maxLength: MAX_CHARS,
     }),
@@ -101,9 +83,17 @@ export function renderTargetFields(typed: Typed, cookieDomain: string | undefine
       name: "redirects",
       label: "Further addresses to return to after sign-in",
       hint: html`One a line, with their path. Pages of the origins need none.`,
-      value: typed.redirects,
+      value: fields.get("redirects") ?? stored.redirects.join("\n"),
       rows: 2,
       maxLength: MAX_CHARS,
     }),
   ];
+}
+
+export function readTargetFields({ deps, fields }: Visit) {
+  return {
+    origins: readLines(fields.get("origins")),
+    redirects: readLines(fields.get("redirects")),
+    cookieDomain: deps.identity.cookieDomain,
+  };
 }

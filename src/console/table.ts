@@ -1,5 +1,5 @@
 /** One table: its columns, what holds them together, who uses which of them, and where it differs from what was pushed. @module */
-import { type ShownTable, showConsoleTable } from "../accounts/mod.ts";
+import type { ShownTable } from "../accounts/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -11,14 +11,15 @@ import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 import {
   countOf,
   ESTIMATES,
+  readTable,
   renderAppLinks,
   renderBuilds,
   renderBytes,
   renderRowCount,
 } from "./table_parts.ts";
 
-export async function answerTable({ deps, cookies, context }: Visit): Promise<Response> {
-  const { me, table } = await showConsoleTable(deps, cookies, context.params["table"] ?? "");
+export async function answerTable(visit: Visit): Promise<Response> {
+  const { me, table } = await readTable(visit);
   const path = toTablePath(table.name);
   const open = table.builds.filter(({ state }) => state !== "done");
   return answerConsolePage({
@@ -33,7 +34,7 @@ export async function answerTable({ deps, cookies, context }: Visit): Promise<Re
     body: [
       renderDifferences(findTableDifferences(table)),
       renderSummary(table),
-      renderBuilds(open, deps.now(), path),
+      renderBuilds(open, visit.deps.now(), path),
       html`<h2>Columns</h2>`,
       renderColumns(table),
       html`<h2>Keys, indexes and references</h2>`,

@@ -1,8 +1,17 @@
 /** What pages about tables have in common: sizes, builds, who uses one, where it differs from what was recorded. @module */
-import type { ConsoleBuild, ConsoleTable, TableSize, TableUsers } from "../accounts/mod.ts";
+import {
+  type ConsoleBuild,
+  type ConsoleTable,
+  type ConsoleVisitor,
+  showConsoleTable,
+  type TableSize,
+  type TableUsers,
+} from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
 import { renderPill, renderTime } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 
 /** About how many rows. */
 export function renderRowCount(size: TableSize | null): Part {
@@ -99,4 +108,21 @@ function renderProgress({ progress, name }: ConsoleBuild): Part {
   const { phase, done, total, unit } = progress;
   const share = total > 0 ? `, ${shorten(done)} of ${shorten(total)} ${unit}` : "";
   return html`<span class="quiet">${phase}${share}</span>${total > 0 && html`<progress max="${total}" value="${done}" aria-label="${name}"></progress>`}`;
+}
+
+/** The table that the address names. @throws {Problem} unknown_table */
+export async function readTable({ deps, cookies, context }: Visit) {
+  return await showConsoleTable(deps, cookies, context.params["table"] ?? "");
+}
+
+/** A page for one act on a table. */
+export function answerTableAct(
+  { me, table: { name } }: { me: ConsoleVisitor; table: { name: string } },
+  page: { title: string; body: Part; status: number },
+): Response {
+  const crumbs = [
+    { name: "Tables", path: TABLES },
+    { name, path: toTablePath(name) },
+  ];
+  return answerConsolePage({ me, entry: "Tables", crumbs, ...page });
 }

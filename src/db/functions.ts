@@ -184,7 +184,7 @@ export const FUNCTIONS = {
       new_mail: "text",
       mail_digest: "bytea",
       mail_secret_id: "text",
-      who: "text",
+      actor: "text",
     },
     returns: "bool",
     isSet: false,
@@ -263,6 +263,12 @@ export const FUNCTIONS = {
     returns: "uuid",
     isSet: false,
   },
+  check_new_role: {
+    retry: "unsafe",
+    takes: { who: "uuid", new_role: "text" },
+    returns: "text",
+    isSet: false,
+  },
   check_push_key: {
     retry: "unsafe",
     takes: { app: "uuid", shown: "bytea" },
@@ -301,6 +307,20 @@ export const FUNCTIONS = {
     returns: "int4",
     isSet: false,
   },
+  console_begin_end_registration: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      wanted_slug: "text",
+      wanted_table: "text",
+      told: "text[]",
+    },
+    returns: "jsonb",
+    isSet: false,
+  },
   console_change_email: {
     retry: "unsafe",
     takes: {
@@ -308,7 +328,7 @@ export const FUNCTIONS = {
       identity_shown: "text",
       idle_s: "int4",
       shown_from: "text",
-      person: "uuid",
+      person_id: "uuid",
       new_mail: "text",
       mail_digest: "bytea",
       mail_secret_id: "text",
@@ -342,7 +362,7 @@ export const FUNCTIONS = {
     returns: { is_done: "bool", is_waiting: "bool" },
     isSet: true,
   },
-  console_delete_person: {
+  console_delete_user: {
     retry: "unsafe",
     takes: {
       session_shown: "text",
@@ -351,7 +371,7 @@ export const FUNCTIONS = {
       shown_from: "text",
       person: "uuid",
     },
-    returns: "void",
+    returns: "uuid",
     isSet: false,
   },
   console_describe_app: {
@@ -373,24 +393,23 @@ export const FUNCTIONS = {
       identity_shown: "text",
       idle_s: "int4",
       shown_from: "text",
-      wanted: "text",
+      wanted_table: "text",
       told: "text[]",
     },
     returns: "jsonb",
     isSet: false,
   },
-  console_end_registration: {
+  console_end_session: {
     retry: "unsafe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
       idle_s: "int4",
       shown_from: "text",
-      app_slug: "text",
-      wanted: "text",
-      told: "text[]",
+      person: "uuid",
+      session_id: "text",
     },
-    returns: "jsonb",
+    returns: "bool",
     isSet: false,
   },
   console_end_sessions: {
@@ -401,9 +420,32 @@ export const FUNCTIONS = {
       idle_s: "int4",
       shown_from: "text",
       person: "uuid",
-      session_id: "text",
     },
     returns: "int4",
+    isSet: false,
+  },
+  console_find_addresses: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      mails: "text[]",
+    },
+    returns: { id: "uuid", email: "text" },
+    isSet: true,
+  },
+  console_find_app_id: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+    },
+    returns: "uuid?",
     isSet: false,
   },
   console_find_end: {
@@ -746,6 +788,19 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  console_set_disabled: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      person: "uuid",
+      disabled: "bool",
+    },
+    returns: "void",
+    isSet: false,
+  },
   console_set_limit: {
     retry: "unsafe",
     takes: {
@@ -760,19 +815,6 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
-  console_set_person_disabled: {
-    retry: "unsafe",
-    takes: {
-      session_shown: "text",
-      identity_shown: "text",
-      idle_s: "int4",
-      shown_from: "text",
-      person: "uuid",
-      disabled: "bool",
-    },
-    returns: "void",
-    isSet: false,
-  },
   console_set_targets: {
     retry: "unsafe",
     takes: {
@@ -781,6 +823,8 @@ export const FUNCTIONS = {
       idle_s: "int4",
       shown_from: "text",
       app_slug: "text",
+      replaced: "text[]",
+      gone: "jsonb",
       added: "jsonb",
     },
     returns: "jsonb",
@@ -858,8 +902,8 @@ export const FUNCTIONS = {
       identity_shown: "text",
       idle_s: "int4",
       shown_from: "text",
-      wanted: "text",
-      app_slug: "text",
+      wanted_table: "text",
+      new_slug: "text",
     },
     returns: "text",
     isSet: false,
@@ -975,7 +1019,7 @@ export const FUNCTIONS = {
   },
   delete_user: {
     retry: "unsafe",
-    takes: { mail: "text", who: "text" },
+    takes: { mail: "text", actor: "text" },
     returns: "uuid",
     isSet: false,
   },
@@ -1051,6 +1095,12 @@ export const FUNCTIONS = {
     takes: { slugs: "text[]" },
     returns: { id: "uuid", slug: "text", is_disabled: "bool" },
     isSet: true,
+  },
+  find_by_super_admin: {
+    retry: "unsafe",
+    takes: { who: "uuid", person: "uuid" },
+    returns: "text",
+    isSet: false,
   },
   find_circle: {
     retry: "safe",
@@ -1299,12 +1349,6 @@ export const FUNCTIONS = {
   is_distributed: { retry: "safe", takes: {}, returns: "bool", isSet: false },
   is_factor_overdue: { retry: "safe", takes: { who: "uuid" }, returns: "bool", isSet: false },
   is_fresh: { retry: "safe", takes: { session_id: "text" }, returns: "bool", isSet: false },
-  is_key_of: {
-    retry: "safe",
-    takes: { wanted: "text", app_slug: "text" },
-    returns: "bool",
-    isSet: false,
-  },
   issue_key: {
     retry: "unsafe",
     takes: {
@@ -1317,6 +1361,12 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "bool",
+    isSet: false,
+  },
+  key_of: {
+    retry: "safe",
+    takes: { app_slug: "text", wanted: "text" },
+    returns: "text",
     isSet: false,
   },
   lasting_key: {
@@ -1774,7 +1824,7 @@ export const FUNCTIONS = {
   },
   reset_second_factor: {
     retry: "unsafe",
-    takes: { mail: "text", who: "text" },
+    takes: { mail: "text", actor: "text" },
     returns: "void",
     isSet: false,
   },
@@ -1824,13 +1874,13 @@ export const FUNCTIONS = {
   },
   set_console_role: {
     retry: "unsafe",
-    takes: { mail: "text", new_role: "text", who: "text" },
+    takes: { mail: "text", new_role: "text", actor: "text" },
     returns: "void",
     isSet: false,
   },
   set_disabled: {
     retry: "unsafe",
-    takes: { mail: "text", disabled: "bool", who: "text" },
+    takes: { mail: "text", disabled: "bool", actor: "text" },
     returns: "void",
     isSet: false,
   },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   type GrantOptions,
-  grantRoleByConsole,
+  grantRole,
   listAudit,
   setConsoleRole,
   setDisabled,
@@ -50,9 +50,8 @@ const cookiesOf = (of: Jar) => ({
   identity: toPresented(IDENTITY_SECRETS, "identity", [of.get(IDENTITY_COOKIE) ?? ""]),
 });
 const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptions> = {}) =>
-  grantRoleByConsole(
-    { consoleDb, sessionIdleS: 600 },
-    { ...cookies, from: "192.0.2.7" },
+  grantRole(
+    { consoleDb, sessionIdleS: 600, cookies: { ...cookies, from: "192.0.2.7" } },
     {
       email: person.email,
       slug: app.slug,

@@ -188,6 +188,39 @@ $$;`;
     expect(() => defineVisitorFunctions(text)).toThrow();
   });
 
+  const action = `-- action: admin, recent sign-in
+--   wanted = rowhouse.held(who, person uuid)
+create function rowhouse.end_one(wanted text, reason text,
+  actor text) returns integer
+language sql set search_path = pg_catalog, pg_temp as $$
+  select 1
+$$;
+comment on function rowhouse.end_one is 'null result';`;
+
+  test("of an action proves before it calls the operators' function in the visitor's name", () => {
+    const written = defineVisitorFunctions(action).slice(action.length);
+    expect(written).toContain("rowhouse.console_end_one(session_shown text, identity_shown text");
+    expect(written).toContain("shown_from text, person uuid, reason text) returns integer");
+    const body = written.slice(written.indexOf("declare"));
+    expect(body).toMatch(
+      /^declare\n {2}who uuid := rowhouse\.check_console\([^;]+'admin', true\);/,
+    );
+    expect(flatten(body)).toContain(
+      "begin return rowhouse.end_one(rowhouse.held(who, person), reason, who::text); end",
+    );
+    expect(written).toEndWith("comment on function rowhouse.console_end_one is 'null result';");
+  });
+
+  test.each([
+    { name: "an unknown proof", text: action.replace("admin", "anyone") },
+    { name: "an unknown argument", text: action.replace("   wanted", "   wantd") },
+    { name: "an argument without an expression", text: action.replace(" = ", " ") },
+    { name: "no language", text: action.replace("language sql", "") },
+    { name: "no function", text: "-- action: admin\nselect 1;" },
+  ])("of an action is rejected with $name", ({ text }) => {
+    expect(() => defineVisitorFunctions(text)).toThrow();
+  });
+
   test("is the only kind that the Console's login may call", () => {
     const granting = files.flatMap(({ name, text }) =>
       [...text.matchAll(/grant (?:(?!;)[\s\S])*?\bto\b(?:(?!;)[\s\S])*rowhouse_console/g)].map(

@@ -180,3 +180,22 @@ begin
 end
 $$;
 comment on function rowhouse.delete_app_step is 'null job';
+
+-- What an app has, and what stands in the way of its end.
+-- proves: admin
+create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
+begin
+  return rowhouse.describe_app(app_slug)
+    || jsonb_build_object('me', rowhouse.console_visitor(who, session_shown));
+end
+$$;
+comment on function rowhouse.console_describe_app is 'idempotent';
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_delete_app_step(app_slug text)
+  returns table (is_done boolean, is_waiting boolean) as $$
+begin
+  return query select step.is_done, step.job is not null
+    from rowhouse.delete_app_step(app_slug, who::text) as step;
+end
+$$;

@@ -17,6 +17,7 @@ $$;
 -- Whether this changed anything. A disabled app's keys prove nothing, in the very next call of
 -- every process: its proofs are gone, and come back from its keys. Whoever makes a key holds the
 -- app's row, and whoever revokes one the key's.
+-- action: admin
 create function rowhouse.set_app_disabled(app_slug text, disabled boolean, actor text)
   returns boolean language plpgsql
 set search_path = pg_catalog, pg_temp as $$

@@ -64,6 +64,7 @@ begin
 end
 $$;
 
+-- action: admin
 create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text)
   returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -80,6 +81,7 @@ end
 $$;
 
 -- What is null goes back to the default.
+-- action: admin
 create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
   actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -111,6 +113,7 @@ $$;
 -- Changes where an app's pages live and where people may be sent back to: all of the replaced kinds
 -- go, then those of gone, and those of added come. The targets that there are then; or, where some
 -- of gone are not there, those as "missing", and nothing changes.
+-- action: admin
 create function rowhouse.set_targets(app_slug text, replaced text[], gone jsonb, added jsonb,
   actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -148,7 +151,8 @@ begin
 end
 $$;
 
--- For operators: the app with this slug, if there is one.
+-- The app with this slug, if there is one.
+-- action: admin
 create function rowhouse.find_app_id(app_slug text) returns uuid language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select id from rowhouse.apps where slug = app_slug

@@ -34,11 +34,3 @@ begin
   return who;
 end
 $$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_grant_role(mail text, app_slug text, new_role text)
-  returns void as $$
-begin
-  perform rowhouse.grant_role(mail, app_slug, new_role, who::text);
-end
-$$;

@@ -1,6 +1,5 @@
--- What administrators see of people and do with them from a browser: each act calls what the
--- command calls, with the person as its actor, and asks for a fresh sign-in. Never shows a
--- password, or what proves a session or a link.
+-- What administrators see of people from a browser, and which accounts they may change there. Never
+-- shows a password, or what proves a session or a link.
 --
 -- Whoever could set the password of somebody with a Console role, or end that account, would have
 -- that role or could take it away. So only a super_admin does that; administrators change those
@@ -12,6 +11,26 @@ begin
   if not exists (select from rowhouse.users where id = who and console_role = 'super_admin') then
     raise exception 'for a super_admin' using errcode = 'RH014';
   end if;
+end
+$$;
+
+-- The Console role that "who" may give; null, which is none, for everybody.
+create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if new_role is not null then
+    perform rowhouse.check_super_admin(who);
+  end if;
+  return new_role;
+end
+$$;
+
+-- The address of a person whose Console role "who" may change.
+create function rowhouse.find_by_super_admin(who uuid, person uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.check_super_admin(who);
+  return rowhouse.email_of(person);
 end
 $$;
 
@@ -135,106 +154,3 @@ begin
 end
 $$;
 comment on function rowhouse.console_list_app_people is 'idempotent';
-
--- What became of it: see rowhouse.invite.
--- proves: admin, recent sign-in
-create function rowhouse.console_invite(new_id uuid, mail text, mail_digest bytea, new_name text,
-  new_console_role text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz,
-  app_slug text, new_role text) returns text as $$
-begin
-  if new_console_role is not null then
-    perform rowhouse.check_super_admin(who);
-  end if;
-  return rowhouse.invite(new_id, mail, mail_digest, new_name, new_console_role, link_id, proof,
-    link_secret_id, ends_at,
-    app_slug, new_role, who::text);
-end
-$$;
-
--- "mailed" or "made"; null where nobody waits for it.
--- proves: admin, recent sign-in
-create function rowhouse.console_resend_invitation(person uuid, link_id text, proof bytea,
-  link_secret_id text, ends_at timestamptz) returns text as $$
-begin
-  return rowhouse.resend_invitation(
-    rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);
-end
-$$;
-comment on function rowhouse.console_resend_invitation is 'null result';
-
--- Whether there was one.
--- proves: admin, recent sign-in
-create function rowhouse.console_withdraw_invitation(person uuid) returns boolean as $$
-begin
-  return rowhouse.withdraw_invitation(rowhouse.hold_account(who, person), who::text);
-end
-$$;
-
--- Whether it is mailed.
--- proves: admin, recent sign-in
-create function rowhouse.console_make_password_link(person uuid, link_id text, proof bytea,
-  link_secret_id text, ends_at timestamptz) returns boolean as $$
-begin
-  return rowhouse.make_password_link(
-    rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);
-end
-$$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_set_console_role(person uuid, new_role text) returns void as $$
-begin
-  perform rowhouse.check_super_admin(who);
-  perform rowhouse.set_console_role(rowhouse.email_of(person), new_role, who::text);
-end
-$$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_set_person_disabled(person uuid, disabled boolean)
-  returns void as $$
-begin
-  perform rowhouse.set_disabled(rowhouse.hold_account(who, person), disabled, who::text);
-end
-$$;
-
--- Whether it was another address before.
--- proves: admin, recent sign-in
-create function rowhouse.console_change_email(person uuid, new_mail text, mail_digest bytea,
-  mail_secret_id text) returns boolean as $$
-begin
-  perform rowhouse.hold_account(who, person);
-  return rowhouse.change_email(person, new_mail, mail_digest, mail_secret_id, who::text);
-end
-$$;
-
--- Whether there was a role to take away.
--- proves: admin, recent sign-in
-create function rowhouse.console_revoke_role(person uuid, app_slug text) returns boolean as $$
-begin
-  return rowhouse.revoke_role(rowhouse.email_of(person), app_slug, who::text);
-end
-$$;
-
--- All sessions of a person, or one: how many.
--- proves: admin, recent sign-in
-create function rowhouse.console_end_sessions(person uuid, session_id text) returns integer as $$
-declare
-  mail text := rowhouse.hold_account(who, person);
-begin
-  return case when session_id is null then rowhouse.end_sessions(mail, who::text)
-    else rowhouse.end_session(mail, session_id, who::text)::integer end;
-end
-$$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_reset_second_factor(person uuid) returns void as $$
-begin
-  perform rowhouse.reset_second_factor(rowhouse.hold_account(who, person), who::text);
-end
-$$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_delete_person(person uuid) returns void as $$
-begin
-  perform rowhouse.delete_user(rowhouse.hold_account(who, person), who::text);
-end
-$$;

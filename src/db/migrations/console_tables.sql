@@ -233,24 +233,6 @@ end
 $$;
 comment on function rowhouse.console_show_push is 'idempotent';
 
--- Makes an app that uses a table its owner; the slug of the one before.
--- proves: admin, recent sign-in
-create function rowhouse.console_transfer_table(wanted text, app_slug text) returns text as $$
-begin
-  return rowhouse.transfer_table(wanted, app_slug, who::text);
-end
-$$;
-
--- Without the tables that were told before it only checks. The data service deletes the rows, and
--- ends the use after that.
--- proves: admin, recent sign-in
-create function rowhouse.console_end_registration(app_slug text, wanted text, told text[])
-  returns jsonb as $$
-begin
-  return rowhouse.begin_end_registration(app_slug, wanted, told, who::text);
-end
-$$;
-
 -- How far the end of an app's use of a table is: "waiting", "done", or "refused" because rows of
 -- another table refer to those.
 -- proves: admin
@@ -260,12 +242,5 @@ declare
 begin
   return coalesce((select case when is_ending then 'waiting' else 'refused' end
     from rowhouse.registrations where app_id = app.id and table_name = wanted), 'done');
-end
-$$;
-
--- proves: admin, recent sign-in
-create function rowhouse.console_drop_table(wanted text, told text[]) returns jsonb as $$
-begin
-  return rowhouse.drop_table(wanted, told, who::text);
 end
 $$;

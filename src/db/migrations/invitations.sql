@@ -49,6 +49,8 @@ $$;
 -- Invites somebody, perhaps to an app. Who is there already gets the role alone: "added" to the
 -- invitation of somebody who has not accepted it, "granted" to anybody else. A new invitation is
 -- "mailed", or "made" where its link is passed on.
+-- action: admin, recent sign-in
+--   new_console_role = rowhouse.check_new_role(who, new_console_role text)
 create function rowhouse.invite(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text,
   link_id text, proof bytea, link_secret_id text, ends_at timestamptz, app_slug text,
@@ -76,6 +78,8 @@ $$;
 
 -- A new link; the one before ends. "mailed" or "made"; null where nobody waits for it: it was
 -- accepted, or is of a disabled account.
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(
   mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -100,6 +104,8 @@ comment on function rowhouse.resend_invitation is 'null result';
 
 -- Removes whoever was invited, with link and roles: nothing else is there of a person who has never
 -- signed in. False where nobody waits for it.
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare

@@ -160,6 +160,7 @@ end
 $$;
 
 -- A key with its proof; false where there is no such app.
+-- action: admin, recent sign-in
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[],
     key_expires_at timestamptz, actor text
@@ -182,8 +183,17 @@ begin
 end
 $$;
 
+-- The key, if it is of the app: what a page names must be what is changed.
+create function rowhouse.key_of(app_slug text, wanted text) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select key_id from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
+    where key_id = wanted and slug = app_slug
+$$;
+
 -- A copy of a key in force; the old one expires at the end of the grace, never later than it would
 -- have. No row where no such key is in force.
+-- action: admin, recent sign-in
+--   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,
   grace_s integer, actor text)
 returns table (new_expires_at timestamptz, old_expires_at timestamptz)
@@ -220,6 +230,8 @@ $$;
 comment on function rowhouse.roll_key is 'null new_expires_at';
 
 -- Whether there was such a key that was not revoked before.
+-- action: admin, recent sign-in
+--   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

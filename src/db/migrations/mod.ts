@@ -13,7 +13,6 @@ import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
 import APPS from "./apps.sql" with { type: "text" };
 import CONSOLE from "./console.sql" with { type: "text" };
-import CONSOLE_ACTS from "./console_acts.sql" with { type: "text" };
 import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
 import CONSOLE_HOME from "./console_home.sql" with { type: "text" };
 import CONSOLE_PEOPLE from "./console_people.sql" with { type: "text" };
@@ -96,7 +95,6 @@ const BASELINE = [
   CONSOLE_READS,
   CONSOLE_HOME,
   CONSOLE_AUDIT,
-  CONSOLE_ACTS,
   CONSOLE_PEOPLE,
   CONSOLE_ROWS,
   CONSOLE_TABLES,

@@ -54,6 +54,8 @@ end
 $$;
 
 -- For whoever was invited it is the invitation's. Whether it is mailed.
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.make_password_link(
   mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -71,6 +73,7 @@ end
 $$;
 
 -- Gives a role on an app, in place of the one before: from then on no claim changes it.
+-- action: admin, recent sign-in
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
   returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -94,6 +97,8 @@ end
 $$;
 
 -- Whether there was a role to take away.
+-- action: admin, recent sign-in
+--   mail = rowhouse.email_of(person uuid)
 create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -131,6 +136,8 @@ end
 $$;
 
 -- Ends all sessions of a person: how many.
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_sessions(mail text, actor text) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -147,6 +154,8 @@ end
 $$;
 
 -- Ends one session of a person: whether there was one.
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -204,7 +213,9 @@ begin
 end
 $$;
 
-create function rowhouse.set_console_role(mail text, new_role text, who text) returns void
+-- action: admin, recent sign-in
+--   mail = rowhouse.find_by_super_admin(who, person uuid)
+create function rowhouse.set_console_role(mail text, new_role text, actor text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
@@ -218,7 +229,7 @@ begin
   end if;
   update rowhouse.users set console_role = new_role where id = person.id;
   insert into rowhouse.audit (actor, action, user_id, details)
-  values (who, 'set_console_role', person.id, jsonb_build_object('before', person.console_role,
+  values (actor, 'set_console_role', person.id, jsonb_build_object('before', person.console_role,
     'after', new_role));
   if person.console_role is distinct from new_role then
     perform rowhouse.queue_mail(person.id, 'console_role', null,
@@ -227,7 +238,9 @@ begin
 end
 $$;
 
-create function rowhouse.set_disabled(mail text, disabled boolean, who text) returns void
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
+create function rowhouse.set_disabled(mail text, disabled boolean, actor text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
@@ -241,13 +254,15 @@ begin
   delete from rowhouse.sessions where user_id = person.id and disabled;
   delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
   insert into rowhouse.audit (actor, action, user_id)
-  values (who, case when disabled then 'disable' else 'enable' end, person.id);
+  values (actor, case when disabled then 'disable' else 'enable' end, person.id);
 end
 $$;
 
 -- Takes away every second factor of somebody who has lost it. Whoever is signed in, or about to be,
 -- has to begin again, and whoever must have one has the whole grace anew.
-create function rowhouse.reset_second_factor(mail text, who text) returns void
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
+create function rowhouse.reset_second_factor(mail text, actor text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
@@ -261,7 +276,7 @@ begin
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   update rowhouse.users set factor_asked_at = null where id = person.id;
   insert into rowhouse.audit (actor, action, user_id)
-    values (who, 'reset_second_factor', person.id);
+    values (actor, 'reset_second_factor', person.id);
   perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
 end
 $$;
@@ -269,8 +284,10 @@ $$;
 -- Another address to sign in with; links end, which went to the one before: an invitation has to be
 -- sent again. Whoever has accepted theirs is told at both addresses. False where it is the address
 -- already. The digest is of this very person and the new address.
+-- action: admin, recent sign-in
+--   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(
-  person_id uuid, new_mail text, mail_digest bytea, mail_secret_id text, who text
+  person_id uuid, new_mail text, mail_digest bytea, mail_secret_id text, actor text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
@@ -282,7 +299,7 @@ begin
     email_secret_id = mail_secret_id
   where id = person.id;
   delete from rowhouse.password_links where user_id = person.id;
-  insert into rowhouse.audit (actor, action, user_id) values (who, 'change_email', person.id);
+  insert into rowhouse.audit (actor, action, user_id) values (actor, 'change_email', person.id);
   if rowhouse.invitation_state(person.id) is null then
     perform rowhouse.queue_mail(person.id, 'address_changed', null, '{}');
     perform rowhouse.queue_mail(person.id, 'address_changed', null,
@@ -294,7 +311,9 @@ $$;
 
 -- With grants, sessions and link. The audit log keeps the id, and no longer anything that says
 -- whose it was.
-create function rowhouse.delete_user(mail text, who text) returns uuid
+-- action: admin, recent sign-in
+--   mail = rowhouse.hold_account(who, person uuid)
+create function rowhouse.delete_user(mail text, actor text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
@@ -302,7 +321,7 @@ begin
   perform rowhouse.keep_super_admin(person);
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   delete from rowhouse.users where id = person.id;
-  insert into rowhouse.audit (actor, action, user_id) values (who, 'delete_user', person.id);
+  insert into rowhouse.audit (actor, action, user_id) values (actor, 'delete_user', person.id);
   return person.id;
 end
 $$;

@@ -61,6 +61,7 @@ end
 $$;
 
 -- Those of these addresses that people have.
+-- action: admin
 create function rowhouse.find_addresses(mails text[]) returns table (id uuid, email text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select id, email from rowhouse.users where email = any (mails)

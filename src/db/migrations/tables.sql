@@ -41,6 +41,7 @@ end
 $$;
 
 -- Hands a table to an app that uses it; the slug of the app that owned it before.
+-- action: admin, recent sign-in
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
   language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -111,6 +112,7 @@ $$;
 -- the app's rows of them. The app is not served them from now on, and `end_rows_job` ends their
 -- use once the rows are gone. Without the names that were told before it only checks; other names
 -- than those are rejected. What is ending already goes on.
+-- action: admin, recent sign-in
 create function rowhouse.begin_end_registration(wanted_slug text, wanted_table text, told text[],
   actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -256,6 +258,7 @@ $$;
 -- Drops a table and those in a circle with it, if no app uses any of them: the tables with the
 -- slugs of their owners. Without the names that were told before it only checks; other names than
 -- those are refused.
+-- action: admin, recent sign-in
 create function rowhouse.drop_table(wanted_table text, told text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

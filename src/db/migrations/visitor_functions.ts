@@ -1,18 +1,31 @@
 /**
- * How a function that a browser's visitor calls is made of its `.sql` text. There it is written without arguments for cookies,
- * without a language and without a grant, below a line that names who may call it:
+ * How a function that a browser's visitor calls is made of its `.sql` text.
+ *
+ * An action, which operators call too, only has a line above its own function:
  *
  * ```sql
- * -- proves: admin, recent sign-in
- * create function rowhouse.console_revoke_key(app_slug text, old_key_id text) returns boolean as $$
+ * -- action: admin, recent sign-in
+ * --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
+ * create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean …
+ * ```
+ *
+ * The Console's function `rowhouse.console_revoke_key` follows from it: it proves who asks and passes that person as `actor`. A
+ * further line replaces an argument by an expression over the visitor `who` and over other arguments, with their types.
+ *
+ * Any other function is written without arguments for cookies, without a language and without a grant, below a line that names
+ * who may call it:
+ *
+ * ```sql
+ * -- proves: admin
+ * create function rowhouse.console_show_table(wanted text) returns jsonb as $$
  * begin
  *   …
  * end
  * $$;
  * ```
  *
- * The definition gets what the browser presents as its first arguments and a proof as its first variables. So no body runs
- * before its proof, and PostgreSQL rejects a function of this form that has no such line.
+ * Both get what the browser presents as their first arguments and a proof as their first variables. So no body runs before
+ * its proof, and PostgreSQL rejects a function of the second form that has no such line.
  *
  * @module
  */
@@ -61,16 +74,81 @@ const FORM = new RegExp(
   "gm",
 );
 
+const ACTION = new RegExp(
+  [
+    String.raw`^-- action: (?<proves>.+)\n(?<replaced>(?:--   .+\n)*)`,
+    String.raw`(?<definition>create function rowhouse\.(?<name>\w+)\((?<takes>[^()]*)\)`,
+    String.raw`\s+returns\s+(?<returns>${BODY})\s+language\s${BODY}\$\$\n${BODY}\n\$\$;`,
+    String.raw`(?:\ncomment on function rowhouse\.\w+ is (?<comment>.+);)?)$`,
+  ].join(""),
+  "gm",
+);
+
 /**
- * The text with every function of the form written out.
+ * The text with the Console's function of every action, and every function of the form written out.
  *
- * @throws {Error} a line `-- proves:` is not followed by a function of the form, or names an unknown proof
+ * @throws {Error} a line `-- action:` or `-- proves:` is not followed by a function of its form, or names an unknown proof or
+ *   argument
  */
 export function defineVisitorFunctions(sql: string): string {
-  const written = sql.replace(FORM, (...match) => writeOut(match.at(-1)));
-  const [left] = /^-- proves: .*\n.*/m.exec(written) ?? [];
+  const written = sql
+    .replace(ACTION, (...match) => addConsoleFunction(match.at(-1)))
+    .replace(FORM, (...match) => writeOut(match.at(-1)));
+  const [left] = /^-- (?:action|proves): .*\n.*/m.exec(written) ?? [];
   if (left !== undefined) throw new Error(`Cannot read the function below this line: ${left}`);
   return written;
+}
+
+/** What the Console's function takes of an argument, and what it passes on. */
+type Passed = { takes: string; passes: string };
+
+function addConsoleFunction({
+  proves = "",
+  replaced = "",
+  definition = "",
+  name = "",
+  takes = "",
+  returns = "",
+  comment,
+}: Parts): string {
+  const replacements = new Map(replaced.split("\n").filter(Boolean).map(readReplacement));
+  const own = new Map(takes.trim().split(/,\s+/).map(readArgument));
+  for (const argument of replacements.keys())
+    if (!own.has(argument)) throw new Error(`rowhouse.${name} takes no argument "${argument}"`);
+  const passed = [...new Map([...own, ...replacements]).values()];
+  const called = `rowhouse.${name}(${passed.map(({ passes }) => passes).join(", ")})`;
+  const written = writeOut({
+    proves,
+    name: `console_${name}`,
+    takes: passed
+      .map((argument) => argument.takes)
+      .filter(Boolean)
+      .join(", "),
+    returns,
+    body: `  ${toVerb(returns)} ${called};`,
+  });
+  const comments =
+    comment === undefined ? "" : `\ncomment on function rowhouse.console_${name} is ${comment};`;
+  return `${definition}\n${written}${comments}`;
+}
+
+function readArgument(argument: string): [string, Passed] {
+  const [name = ""] = argument.split(" ");
+  if (name === "actor") return [name, { takes: "", passes: "who::text" }];
+  return [name, { takes: argument, passes: name }];
+}
+
+/** By the argument's name: `mail = rowhouse.email_of(person uuid)` takes a person and passes what the expression gives. */
+function readReplacement(line: string): [string, Passed] {
+  const [argument = "", expression = ""] = line.replace(/^-- +/, "").split(" = ");
+  const typed = /(\w+) (?:uuid|text)\b/g;
+  const takes = expression.match(typed)?.join(", ") ?? "";
+  return [argument, { takes, passes: expression.replaceAll(typed, "$1") }];
+}
+
+function toVerb(returns: string): string {
+  if (returns === "void") return "perform";
+  return /^(?:table|setof)\b/.test(returns) ? "return query select * from" : "return";
 }
 
 function writeOut({ proves = "", name, takes, returns, declares = "", body }: Parts): string {

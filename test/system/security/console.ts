@@ -54,7 +54,7 @@ export const CONSOLE: Page = {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
           const refused = SENSITIVE.filter((call) => ACCOUNT.test(call));
-          expect(refused.length).toBe(9);
+          expect(refused.length).toBe(10);
           await world.refuses(
             "console",
             [
@@ -125,9 +125,11 @@ const LASTING = [
   "console_show_rows(WHO, 'APP', 'todos')",
   "console_open_rows(WHO, 'APP_ID', '0000000000000002', sha256('z'), array['data:read'], 'rows')",
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
-  "console_set_targets(WHO, 'APP', '[]')",
+  "console_set_targets(WHO, 'APP', '{origin,redirect}', '[]', '[]')",
   "console_set_limit(WHO, 'APP', null, null)",
   "console_set_app_disabled(WHO, 'APP', true)",
+  "console_find_app_id(WHO, 'APP')",
+  "console_find_addresses(WHO, '{someone@example.org}')",
   "console_list_people(WHO, '', '', 9)",
   "console_list_invitations(WHO, '', '', 9)",
   "console_show_person(WHO, 'PERSON', null, '', 9)",
@@ -149,19 +151,20 @@ const SENSITIVE = [
   "console_withdraw_invitation(WHO, 'PERSON')",
   "console_set_console_role(WHO, 'PERSON', 'super_admin')",
   "console_change_email(WHO, 'PERSON', 'y' || gen_random_uuid() || '@example.org', sha256('x'), 'x')",
-  "console_set_person_disabled(WHO, 'PERSON', false)",
+  "console_set_disabled(WHO, 'PERSON', false)",
   "console_revoke_role(WHO, 'PERSON', 'APP')",
-  "console_end_sessions(WHO, 'PERSON', '0000000000000000')",
+  "console_end_sessions(WHO, 'PERSON')",
+  "console_end_session(WHO, 'PERSON', '0000000000000000')",
   "console_reset_second_factor(WHO, 'PERSON')",
-  "console_delete_person(WHO, 'PERSON')",
+  "console_delete_user(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP')",
   "console_transfer_table(WHO, 'TABLE', 'APP')",
-  "console_end_registration(WHO, 'APP', 'TABLE', '{TABLE}')",
+  "console_begin_end_registration(WHO, 'APP', 'TABLE', '{TABLE}')",
   "console_drop_table(WHO, 'TABLE_unused', '{TABLE_unused}')",
 ] as const;
 
 const ACCOUNT =
-  /_(link|invitation|email|console_role|disabled|sessions|second_factor|person)\(WHO, 'PERSON'/;
+  /_(link|invitation|email|console_role|disabled|sessions?|second_factor|user)\(WHO, 'PERSON'/;
 
 /** A call as a browser with these cookies would ask for it. */
 function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call: string): string {

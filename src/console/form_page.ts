@@ -1,0 +1,94 @@
+/**
+ * A page with one form, sent to itself: shown, sent, and shown again with the errors. What cannot be done is reported in place
+ * of the form.
+ *
+ * @module
+ */
+import { type ConsoleVisitor, SuperAdminNeeded } from "../accounts/mod.ts";
+import { splitTarget, toTarget } from "../http/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { answerToSignIn, type Visit } from "./enter.ts";
+import { renderActForm, renderFault } from "./parts.ts";
+import { toMessages } from "./read.ts";
+
+type ShownForm = { fields: Part; button: string; look?: "primary" | "danger" };
+/** Why there is no form; with a status if that is an error. */
+type NoForm = { instead: Part; status?: number };
+export type FormBody = { title: string; body: Part; status: number };
+
+export type FormPage<Content extends { me: ConsoleVisitor }> = {
+  read: (visit: Visit) => Promise<Content>;
+  title: (content: Content, visit: Visit) => string;
+  /** What was sent is in the `fields` of the visit. */
+  form: (content: Content, visit: Visit) => Promise<ShownForm | NoForm> | ShownForm | NoForm;
+  /** Returns the page that follows. */
+  run: (visit: Visit, content: Content) => Promise<Response>;
+  cancel: (visit: Visit, content: Content) => string;
+  /** The body in its frame. */
+  answer: (content: Content, page: FormBody, visit: Visit) => Response;
+  /** Heads the errors. */
+  failed?: string;
+  /** Whether a sign-in of any age is enough, as for its action. */
+  isForAnySignIn?: boolean;
+};
+type Handle = (visit: Visit) => Promise<Response>;
+
+export function makeFormPage<Content extends { me: ConsoleVisitor }>(
+  page: FormPage<Content>,
+): { show: Handle; take: Handle } {
+  return {
+    show: async (visit) => await answerForm(page, visit, await page.read(visit)),
+    take: async (visit) => {
+      const content = await page.read(visit);
+      try {
+        return await page.run(visit, content);
+      } catch (error) {
+        if (!(error instanceof Problem) || !isShown(error)) throw error;
+        return await answerForm(page, visit, content, error);
+      }
+    },
+  };
+}
+
+const SHOWN: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];
+
+/** Whether a page shows the error above its form; any other is no fault of what was typed. */
+function isShown(error: Problem): boolean {
+  return error instanceof SuperAdminNeeded || SHOWN.includes(error.code);
+}
+
+/** What a check in place of the form found. @throws what is no error to show */
+export function toShownMessages(error: unknown): string[] {
+  if (error instanceof Problem && isShown(error)) return toMessages(error);
+  throw error;
+}
+
+async function answerForm<Content extends { me: ConsoleVisitor }>(
+  page: FormPage<Content>,
+  visit: Visit,
+  content: Content,
+  error?: Problem,
+): Promise<Response> {
+  if (!content.me.isFresh && page.isForAnySignIn !== true) return answerToSignIn(visit.context);
+  const form = await page.form(content, visit);
+  const title = page.title(content, visit);
+  if ("instead" in form && form.status !== undefined)
+    return page.answer(content, { title, body: form.instead, status: form.status }, visit);
+  const fault = error && renderFault(page.failed ?? "Nothing was changed.", toMessages(error));
+  const body = [
+    fault,
+    "instead" in form ? form.instead : renderForm(visit, form, page.cancel(visit, content)),
+  ];
+  return page.answer(content, { title, body, status: toStatus(error) }, visit);
+}
+
+function toStatus(error: Problem | undefined): number {
+  if (error === undefined) return 200;
+  return error instanceof SuperAdminNeeded ? 403 : 422;
+}
+
+function renderForm({ context, token }: Visit, form: ShownForm, cancel: string): Html {
+  const action = toTarget(splitTarget(context.request.url));
+  return renderActForm({ action, token, ...form, cancel });
+}
