@@ -1033,6 +1033,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
+  digest_marks: { retry: "safe", takes: {}, returns: "text", isSet: false },
   drop_table: {
     retry: "unsafe",
     takes: { wanted_table: "text", told: "text[]", actor: "text" },

@@ -60,12 +60,11 @@ const PLANTED = `
   union all
   select 'Function api.' || proname || ' must be as a push creates it'
     from functions where prokind <> 'f' or proretset or prosupport <> 0 or proconfig is not null or pronargdefaults > 0
-      or prosqlbody is not null or provolatile = 'i' or prorettype <> 'pg_catalog.text'::pg_catalog.regtype
+      or has_sql or provolatile = 'i' or prorettype <> 'pg_catalog.text'::pg_catalog.regtype
       or prolang is distinct from (select oid from pg_catalog.pg_language where lanname = 'plpgsql')
   union all
   select 'Cast from ' || castsource::pg_catalog.regtype || ' to ' || casttarget::pg_catalog.regtype || ' must not exist'
-    from pg_catalog.pg_cast where exists (select from pg_catalog.pg_type where pg_type.oid in (castsource, casttarget)
-      and typnamespace in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api')))
+    from pg_catalog.pg_cast where castsource in (select oid from app_types) or casttarget in (select oid from app_types)
   union all
   select 'Constraint ' || conname || ' of ' || name || ' must be one that a push creates'
     from pg_catalog.pg_constraint join app_tables on app_tables.oid = conrelid
@@ -106,7 +105,7 @@ type Printer = "rowhouse.registrations" | typeof ANCHOR;
  */
 export const FIND_FAULTS = `
 create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp as $function$
+set search_path = pg_catalog, pg_temp set jit = off as $function$
 begin
   return (${renderFaults("rowhouse.registrations")})::jsonb
     || coalesce((select jsonb_agg(fault order by fault) from rowhouse.find_unrecorded() as unrecorded (fault)), '[]');
@@ -130,8 +129,14 @@ with relations as (
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 app_tables as (select * from tables where wanted_owner = 'rowhouse_tables'),
+app_types as (
+  select oid from pg_catalog.pg_type
+  where typnamespace in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api'))
+),
 functions as (
-  select * from pg_catalog.pg_proc
+  select oid, proname, proowner, proacl, prosecdef, prokind, proretset, prosupport, proconfig, pronargdefaults,
+    prosqlbody is not null as has_sql, provolatile, prorettype, prolang
+  from pg_catalog.pg_proc
   where pronamespace = pg_catalog.to_regnamespace('api')
 ),
 serving as (
