@@ -33,7 +33,7 @@ set search_path = pg_catalog, pg_temp as $$
     from pg_proc where pronamespace = 'api'::regnamespace) as functions
 $$;
 
--- A digest of which versions of their rows the functions have: bodies are read only once it changes,
+-- A digest of which versions of their rows the functions have: bodies are read once it changes,
 -- because reading them is half of the work.
 create function rowhouse.digest_marks() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
