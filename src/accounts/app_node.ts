@@ -50,7 +50,7 @@ async function check(
   const [found] = await readRows<Found>(
     admin,
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
-      ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::text as id`,
+      ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::pg_catalog.text as id`,
     [slug],
   );
   if (found === undefined) throw new Error("The query of the app gave no row");
@@ -116,8 +116,8 @@ async function readPlace(admin: Database, id: string): Promise<Place | undefined
   const [place] = await readRows<Place>(
     admin,
     `select nodename || ':' || nodeport as node, exists (
-      select from rowhouse.apps where id <> $1::text::uuid and ${SHARD_OF("id")} = shardid) as is_shared
-    from ${PLACE} where shardid = ${SHARD_OF("$1::text::uuid")} and noderole = 'primary'`,
+      select from rowhouse.apps where id <> $1::pg_catalog.text::pg_catalog.uuid and ${SHARD_OF("id")} = shardid) as is_shared
+    from ${PLACE} where shardid = ${SHARD_OF("$1::pg_catalog.text::pg_catalog.uuid")} and noderole = 'primary'`,
     [id],
   );
   return place;

@@ -80,7 +80,7 @@ const MARK = "rowhouse_looks_for_a_pooler";
 async function look(client: Database): Promise<Look> {
   const rows = await client.query<{ pid: number; known: string }>(
     `select pg_catalog.pg_backend_pid() as pid, (select coalesce(pg_catalog.json_agg(name), '[]')
-      from pg_catalog.pg_prepared_statements as ${MARK} where pg_catalog.strpos(statement, $1) > 0)::text as known`,
+      from pg_catalog.pg_prepared_statements as ${MARK} where pg_catalog.strpos(statement, $1) > 0)::pg_catalog.text as known`,
     [MARK],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -9,7 +9,7 @@ export const PREVIEWS_SQL = "(select to_json(features) from rowhouse.release)";
 export async function readPreviews(db: Database): Promise<Preview[]> {
   const [row] = await readRows<{ previews: string }>(
     db,
-    `select ${PREVIEWS_SQL}::text as previews`,
+    `select ${PREVIEWS_SQL}::pg_catalog.text as previews`,
   );
   return JSON.parse(row?.previews ?? "[]") as Preview[];
 }
@@ -18,7 +18,7 @@ export async function readPreviews(db: Database): Promise<Preview[]> {
 export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
   await admin.query(
     `update rowhouse.release set features = array(
-      select name from jsonb_array_elements_text($1::text::jsonb) as listed (name) order by name)`,
+      select name from pg_catalog.jsonb_array_elements_text($1::pg_catalog.text::pg_catalog.jsonb) as listed (name) order by name)`,
     [JSON.stringify(previews)],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -38,19 +38,19 @@ function toShown(path: string, value: string | undefined): string | undefined {
 export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await readRows<{ recorded: string }>(
     admin,
-    `select (${RECORDED_SQL})::text as recorded`,
+    `select (${RECORDED_SQL})::pg_catalog.text as recorded`,
   );
   const recorded = JSON.parse(row?.recorded ?? "null") as RecordedState;
   return findDrift(recorded, await readSnapshot(admin));
 }
 
 /** What pushes recorded, as JSON. */
-export const RECORDED_SQL = `select json_build_object(
+export const RECORDED_SQL = `select pg_catalog.json_build_object(
       ${SITE_SQL},
-      'tables', (select coalesce(json_agg(definition), '[]') from rowhouse.tables),
-      'sets', (select coalesce(json_agg(definition), '[]') from (
+      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
+      'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
-      'unfinished', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
+      'unfinished', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))`;
 
 export type RecordedState = Recorded & { unfinished: Unfinished[] };

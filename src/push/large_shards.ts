@@ -28,7 +28,7 @@ export async function findLargeTables(
 
 function renderShardPages(names: readonly string[], rowsAPage: number): string {
   return `select coalesce(pg_catalog.json_object_agg(name, pages), '{}') from (
-    select whole.relname as name, sum(case when shard.reltuples < 0
+    select whole.relname as name, pg_catalog.sum(case when shard.reltuples < 0
         then pg_catalog.pg_stat_get_live_tuples(shard.oid) / ${rowsAPage} else shard.relpages end) as pages
     from pg_catalog.pg_class as whole
     join pg_catalog.pg_dist_shard on logicalrelid = whole.oid

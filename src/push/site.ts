@@ -8,7 +8,7 @@ export const SITE_SQL = `'isDistributed', ${IS_DISTRIBUTED_SQL}, 'previews', ${P
 export async function readSite(db: Database): Promise<FunctionSite> {
   const [row] = await readRows<{ site: string }>(
     db,
-    `select json_build_object(${SITE_SQL})::text as site`,
+    `select pg_catalog.json_build_object(${SITE_SQL})::pg_catalog.text as site`,
   );
   return JSON.parse(row?.site ?? "null") as FunctionSite;
 }

@@ -27,17 +27,17 @@ function readerSql({ proof }: Reader, place: `$${number}`): string {
 export async function readStatusJson(admin: Database, reader: Reader): Promise<Bytes | undefined> {
   const { appId, proof } = reader;
   const status = await admin.bytes(
-    `select json_build_object(
+    `select pg_catalog.json_build_object(
       'app', slug,
-      'tables', (select coalesce(json_agg(json_build_object('name', table_name, 'owned', owner_app_id = $1)
+      'tables', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', table_name, 'owned', owner_app_id = $1)
           order by table_name), '[]')
         from rowhouse.registrations join rowhouse.tables on name = table_name where app_id = $1),
-      'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'parent', parent,
+      'migrations', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('seq', seq, 'name', name, 'parent', parent,
           'checksum', checksum) order by seq), '[]')
         from rowhouse.migrations where app_id = $1),
-      'deferredSteps', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name,
+      'deferredSteps', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')
-        from rowhouse.deferred_steps where app_id = $1))::text as status
+        from rowhouse.deferred_steps where app_id = $1))::pg_catalog.text as status
     from ${readerSql(reader, "$2")} join rowhouse.apps on id = reader.app`,
     proof === undefined ? [appId] : [appId, proof],
     { retry: "safe", queue: appId },
@@ -57,8 +57,8 @@ export async function readMigrationJson(
 ): Promise<Bytes | undefined> {
   const { appId, proof } = reader;
   const migration = await admin.bytes(
-    `select case when seq is not null then json_build_object('seq', seq, 'name', name, 'parent', parent,
-      'checksum', checksum, 'text', text, 'sql', sql)::text end as migration
+    `select case when seq is not null then pg_catalog.json_build_object('seq', seq, 'name', name, 'parent', parent,
+      'checksum', checksum, 'text', text, 'sql', sql)::pg_catalog.text end as migration
     from ${readerSql(reader, "$3")} left join rowhouse.migrations on app_id = reader.app and seq = $2`,
     proof === undefined ? [appId, seq] : [appId, seq, proof],
     { retry: "safe", queue: appId },

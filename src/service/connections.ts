@@ -12,8 +12,8 @@ export async function examineConnections(
 ): Promise<Finding[]> {
   const [row] = await readRows<{ most: number; login_most: number }>(
     db,
-    `select current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
-        - coalesce(current_setting('reserved_connections', true)::int4, 0) as most, rolconnlimit as login_most
+    `select pg_catalog.current_setting('max_connections')::pg_catalog.int4 - pg_catalog.current_setting('superuser_reserved_connections')::pg_catalog.int4
+        - coalesce(pg_catalog.current_setting('reserved_connections', true)::pg_catalog.int4, 0) as most, rolconnlimit as login_most
     from pg_catalog.pg_roles where rolname = current_user`,
   );
   const { most = 0, login_most: loginMost = -1 } = row ?? {};

@@ -76,8 +76,8 @@ export async function examineLogins(
 async function readPlace(db: Database): Promise<string> {
   const [row] = await readRows<{ place: string }>(
     db,
-    `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::text as place
-    from pg_catalog.pg_database where datname = current_database()`,
+    `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::pg_catalog.text as place
+    from pg_catalog.pg_database where datname = pg_catalog.current_database()`,
   );
   return row?.place ?? "";
 }

@@ -29,9 +29,9 @@ export async function listLogins(admin: Database): Promise<string[]> {
 }
 
 /** Logins that are members of those, with their passwords as PostgreSQL keeps them. */
-const LOGINS = `select rolname as name, rolpassword as password, groups::text as groups,
+const LOGINS = `select rolname as name, rolpassword as password, groups::pg_catalog.text as groups,
   coalesce((select pg_catalog.to_json(setconfig) from pg_catalog.pg_db_role_setting where setrole = logins.oid
-    and setdatabase = (select oid from pg_catalog.pg_database where datname = current_database())), '[]')::text as settings
+    and setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())), '[]')::pg_catalog.text as settings
 from pg_catalog.pg_authid as logins, lateral (
   select pg_catalog.json_agg(parents.rolname) as groups from pg_catalog.pg_auth_members
   join pg_catalog.pg_roles as parents on parents.oid = roleid

@@ -71,7 +71,7 @@ end`;
 }
 
 const SET_ON_NODE = `do $set$ begin
-  perform set_config('citus.enable_ddl_propagation', 'off', true);
+  perform pg_catalog.set_config('citus.enable_ddl_propagation', 'off', true);
   alter role %I password %L;
 end $set$`;
 

@@ -60,7 +60,7 @@ export async function countShards(admin: Database): Promise<number | undefined> 
   if (!(await isDistributed(admin))) return undefined;
   const [row] = await readRows<{ count: number }>(
     admin,
-    "select count(*)::int4 as count from pg_catalog.pg_dist_shard where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass",
+    "select pg_catalog.count(*)::pg_catalog.int4 as count from pg_catalog.pg_dist_shard where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass",
     [ANCHOR],
   );
   return row?.count;
@@ -126,7 +126,7 @@ function renderDistribution(shards: number): string[] {
   return [
     ...renderBodies(shards).map(toMessage),
     // Citus moves no shard while a node that was added lacks what is the same on every node.
-    "select replicate_reference_tables('block_writes')",
+    "select pg_catalog.replicate_reference_tables('block_writes')",
   ];
 }
 

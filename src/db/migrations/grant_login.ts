@@ -127,7 +127,7 @@ async function grantMembership(
   const login = decodeURIComponent(new URL(url).username);
   const [found] = await readRows<{ is_self: boolean; database: string }>(
     admin,
-    "select rolname = current_user as is_self, current_database() as database from pg_catalog.pg_roles where rolname = $1",
+    "select rolname = current_user as is_self, pg_catalog.current_database() as database from pg_catalog.pg_roles where rolname = $1",
     [login],
   );
   if (found === undefined) {
