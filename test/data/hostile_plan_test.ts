@@ -1,0 +1,110 @@
+/** Plans that no service sends, as a serving login could: an error, or rows of the app whose key is proven, never others. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import postgres from "postgres";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  notes: t.model({ title: t.string().required(), kind: t.enum(["a'b", "c"]) }),
+});
+const SECRET = "the other app's title";
+const PLAN = {
+  limit: 10,
+  offset: 0,
+  visits: 100,
+  cursor: "id.asc",
+  order: [1],
+  picked: [],
+  walk: [1],
+  isDescending: false,
+  stop: { op: "lte", values: [1] },
+};
+
+let service: TestService;
+let app: TestApp;
+let login: postgres.Sql;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"] } });
+  const apps = [await service.makeApp(schema), await service.makeApp(schema)] as const;
+  [app] = apps;
+  for (const [index, one] of apps.entries())
+    await service.call(one, "/v1/data/db/notes", {
+      method: "POST",
+      json: { title: index === 0 ? "mine" : SECRET, kind: "c" },
+    });
+  login = postgres(service.database.servingUrl, { max: 1, prepare: false });
+});
+afterAll(async () => {
+  await login.end();
+  await service.close();
+});
+
+const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
+  ["as it should be", PLAN],
+  ["without anything", {}],
+  ["that is null", "null"],
+  ["that is a list", []],
+  ["that is a text", '"x"'],
+  ["that walks along no column", { ...PLAN, walk: [] }],
+  ["that walks along column 0", { ...PLAN, walk: [0] }],
+  ["that walks along column 99", { ...PLAN, walk: [99] }],
+  ["that walks along a text", { ...PLAN, walk: ["id; drop table data.notes"] }],
+  ["that walks along null", { ...PLAN, walk: [null] }],
+  ["that walks along lists", { ...PLAN, walk: [[1], [2]] }],
+  ["without an end", { ...PLAN, stop: undefined }],
+  ["whose end has no value", { ...PLAN, stop: { op: "lte", values: [] } }],
+  ["whose end has value 99", { ...PLAN, stop: { op: "lte", values: [99] } }],
+  ["whose end is an operator of its own", { ...PLAN, stop: { op: "<> all", values: [1] } }],
+  ["with more ends than columns", { ...PLAN, stop: { op: "lte", values: [1, 1, 1] } }],
+  ["whose filter is true", { ...PLAN, filter: true }],
+  ["whose filter is empty", { ...PLAN, filter: [] }],
+  ["whose filter is an empty or", { ...PLAN, filter: ["or"] }],
+  ["whose filter is SQL", { ...PLAN, filter: ["true) or (true", 1, 1] }],
+  ["whose filter names SQL as a column", { ...PLAN, filter: ["eq", "1) or (true", 1] }],
+  ["whose filter names column -1", { ...PLAN, filter: ["eq", -1, 1] }],
+  ["whose filter names value 0", { ...PLAN, filter: ["neq", 1, 0] }],
+  ["whose filter is not of nothing", { ...PLAN, filter: ["not"] }],
+  ["whose list has no end", { ...PLAN, filter: ["in", 1, 1, null] }],
+  ["that is sorted by column 99", { ...PLAN, sort: [[99, false]] }],
+  ["that is sorted by SQL", { ...PLAN, sort: [["1", "desc, (select 1)"]] }],
+  ["that is sorted by nothing", { ...PLAN, sort: [] }],
+  ["whose cursor is at column 99", { ...PLAN, sort: [[1, false]], after: ["gte", 99, 1] }],
+  ["whose index is another table's", { ...PLAN, index: "pg_class" }],
+  ["whose index is SQL", { ...PLAN, index: "x' or true --" }],
+  ["with a negative limit", { ...PLAN, limit: -1 }],
+  ["with a limit of all", { ...PLAN, limit: null }],
+  ["with no visits", { ...PLAN, visits: 0 }],
+  ["with many visits", { ...PLAN, visits: 2_147_483_647, limit: 2_147_483_000 }],
+  ["with a negative offset", { ...PLAN, offset: -5 }],
+  ["that picks column 99", { ...PLAN, picked: [99] }],
+  ["that picks SQL", { ...PLAN, picked: ["1 or true"] }],
+  ["with a cursor of quotes", { ...PLAN, limit: 0, cursor: `'"\\; drop` }],
+  ["whose next is at column 99", { ...PLAN, limit: 0, order: [99] }],
+  ["whose ids are everything", { ...PLAN, ids: ["not", ["null", 1]] }],
+];
+
+testUnlessCitus("there are no such functions")("no plan finds another app's rows", async () => {
+  const name = functionOf(schema, "notes", "query");
+  const found: string[] = [];
+  for (const [, plan] of PLANS) {
+    const text = typeof plan === "string" ? plan : JSON.stringify(plan);
+    const rows = await login
+      .unsafe(
+        `select api."${name}"($1, ${proofOf(app.key)}, $2, array['ffffffff-ffff-ffff-ffff-ffffffffffff'], 8388608, '') as body`,
+        [app.id, text],
+      )
+      .catch((error: Error) => [{ body: error.message }]);
+    found.push(String(rows[0]?.["body"]));
+  }
+  expect(found.filter((body) => body.includes(SECRET))).toEqual([]);
+  expect(found[0]).toContain('"title":"mine"');
+  const [count] = await service.service.admin.query<{ count: number }>(
+    "select count(*)::int4 as count from data.notes",
+    [],
+    { retry: "safe", queue: "service" },
+  );
+  expect(count?.count).toBe(2);
+});
