@@ -128,6 +128,8 @@ function makeScripts(app: string): Readonly<Record<string, Side>> {
     );
   };
   const byHand = `select * from data.tasks where app_id = '${app}' order by due_at desc, id desc limit 20`;
+  // PostgreSQL 17 and newer drop "is not null" of a required column, and use the index only with such a bound.
+  const bounded = byHand.replace(" order by", " and due_at >= '-infinity' order by");
   const settings = `select set_config('rowhouse.app_id', '${app}', true)`;
   return {
     "a query of 20 by index": query("order=due_at.desc&limit=20"),
@@ -136,7 +138,7 @@ function makeScripts(app: string): Readonly<Record<string, Side>> {
     "a list of 20": call("list", `20, 0, ${LIST_BYTES}, null, null`),
     "a list of 1,000, for the client to filter": call("list", `1000, 0, ${LIST_BYTES}, null, null`),
     "the statement by hand": {
-      script: `begin;\n${settings};\n${byHand};\ncommit;\n`,
+      script: `begin;\n${settings};\n${bounded};\ncommit;\n`,
       isPlain: true,
     },
     "the statements of PostgREST": {
