@@ -81,6 +81,7 @@ const REASONS: readonly string[] = [
   "needs systemd",
   "needs a domain of one's own",
   "takes minutes",
+  "the preview is off by default",
 ];
 
 /** Whether a test does the page, block by block. */
