@@ -79,7 +79,7 @@ describe("its commands, in their order,", () => {
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
-      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|rm|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
+      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|grep|rm|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
     expect(rest.filter((line) => !others.test(line))).toEqual([]);
   });
 });
@@ -152,6 +152,8 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
     "CLUSTER_URL",
     "NODE_EXTRA_CA_CERTS",
     "SUPERUSER_URL",
+    "BACKUP_URL",
+    "RESTORE_URL",
     "NEXT_SUPERUSER_URL",
   ];
   expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);

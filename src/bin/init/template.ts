@@ -18,6 +18,7 @@ const TODO_FILES: readonly string[] = [
   "src/settings.ts",
   "src/style.css",
   "src/todos.ts",
+  "src/view.ts",
 ];
 
 /** Paths and texts. */
