@@ -305,6 +305,7 @@ export {
   deleteUser,
   endSessionOf,
   endSessionsOf,
+  endSessionsOfApp,
   findNewUserFaults,
   type MadeLink,
   makePasswordLink,

@@ -15,6 +15,7 @@ import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
+import { refuseUnknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 
 export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
@@ -134,6 +135,13 @@ export async function deleteUser(actor: Actor, person: PersonRef): Promise<strin
 /** Ends all sessions of a person; returns how many there were. */
 export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
   return await changePerson(actor, "end_sessions", person, {});
+}
+
+/** Ends all sessions of the people with a role on an app; returns how many there were. @throws {Problem} unknown_app */
+export async function endSessionsOfApp(actor: Actor, slug: string): Promise<number> {
+  return await runAction(actor, "end_app_sessions", { app_slug: slug }, (error) =>
+    refuseUnknownApp(toUserRefusal(error, ""), slug),
+  );
 }
 
 /** Ends one session of a person; returns whether there was one. */

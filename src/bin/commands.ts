@@ -77,6 +77,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin enable": "lets a disabled person sign in again",
     "admin reset-second-factor": "takes away the second factor of a person who has lost it",
     "admin sessions": "lists a person's sessions, or ends them all",
+    "admin end-sessions": "ends all sessions of the people with a role on an app",
   }),
   ...fromModule(async () => (await import("./admin/invitations.ts")).adminInvitationCommands, {
     "admin invite": "invites a person to an app, in a role",

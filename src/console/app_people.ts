@@ -1,7 +1,7 @@
 /** Who has which role on an app, and how somebody gets one there. @module */
-import { type AppPerson, grantRole, listAppPeople } from "../accounts/mod.ts";
+import { type AppPerson, endSessionsOfApp, grantRole, listAppPeople } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppAct, answerAppPage } from "./app_page.ts";
+import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderTextField, renderTime } from "./parts.ts";
@@ -28,7 +28,8 @@ export async function answerAppPeople(visit: Visit): Promise<Response> {
     render: (shown) => renderAppPeople(slug, shown, deps),
   });
   const note = html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`;
-  return answerAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note] });
+  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger");
+  return answerAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note, end] });
 }
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
@@ -60,12 +61,24 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
   );
 }
 
-export const addPersonPage = makeFormPage({
-  read: async ({ deps, cookies, context }) => {
-    const { app: slug = "" } = context.params;
-    const { me } = await listAppPeople(deps, cookies, { slug, search: "", after: "", most: 0 });
-    return { me, slug };
+export const endAppSessionsPage = makeFormPage({
+  read: readApp,
+  title: () => "End all sessions",
+  form: ({ slug }) => ({
+    fields: html`<p>Everyone with a role on <b>${slug}</b> is signed out of all apps, on every device. If you have one, you are signed out too.</p>`,
+    button: "End all sessions",
+    look: "danger",
+  }),
+  run: async ({ deps }, { slug }) => {
+    await endSessionsOfApp(deps, slug);
+    return answerDone(`${toAppPath(slug)}/people`, "ended");
   },
+  cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
+  answer: answerAppAct,
+});
+
+export const addPersonPage = makeFormPage({
+  read: readApp,
   title: () => "Add a person",
   form: ({ slug }, visit) => {
     const { email, role } = readTyped(visit);

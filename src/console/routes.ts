@@ -3,7 +3,7 @@ import type { Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { answerActivity, answerAppActivity } from "./activity.ts";
 import { answerActivityCsv } from "./activity_csv.ts";
-import { addPersonPage, answerAppPeople } from "./app_people.ts";
+import { addPersonPage, answerAppPeople, endAppSessionsPage } from "./app_people.ts";
 import { answerAppTables } from "./app_tables.ts";
 import { answerApps } from "./apps.ts";
 import { deleteAppPage } from "./delete_app.ts";
@@ -65,6 +65,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/delete`, deleteAppPage),
   ...page(`${APP}/people`, { show: answerAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),
+  ...page(`${APP}/end-sessions`, endAppSessionsPage),
   ...page(ROLE, changeRoleAct),
   ...page(`${ROLE}/revoke`, revokeRoleAct),
   ...page(`${CONSOLE_PATH}/people`, { show: answerPeople }),

@@ -399,6 +399,18 @@ export const FUNCTIONS = {
     returns: "jsonb",
     isSet: false,
   },
+  console_end_app_sessions: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+    },
+    returns: "int4",
+    isSet: false,
+  },
   console_end_session: {
     retry: "unsafe",
     takes: {
@@ -1042,6 +1054,12 @@ export const FUNCTIONS = {
   },
   drop_tables: { retry: "unsafe", takes: { names: "text[]" }, returns: "void", isSet: false },
   email_of: { retry: "safe", takes: { person: "uuid" }, returns: "text", isSet: false },
+  end_app_sessions: {
+    retry: "unsafe",
+    takes: { app_slug: "text", actor: "text" },
+    returns: "int4",
+    isSet: false,
+  },
   end_deferred_step: {
     retry: "unsafe",
     takes: { step_id: "int8", new_state: "text", new_fault: "text" },
@@ -1317,6 +1335,12 @@ export const FUNCTIONS = {
   hold_account: {
     retry: "unsafe",
     takes: { who: "uuid", person: "uuid" },
+    returns: "text",
+    isSet: false,
+  },
+  hold_app_accounts: {
+    retry: "unsafe",
+    takes: { who: "uuid", app_slug: "text" },
     returns: "text",
     isSet: false,
   },

@@ -86,6 +86,27 @@ test("a person is created, sets a password by the link, gets a role, loses it, a
   ]);
 });
 
+test("end-sessions ends the sessions of the people with a role on an app, and of no one else", async () => {
+  const { service, run } = admin;
+  const app = await service.makeApp();
+  const [member, other] = [
+    await makePerson(service, { app, role: "reader" }),
+    await makePerson(service, { app: await service.makeApp() }),
+  ];
+  for (const person of [member, member, other]) await signInAs(service, person);
+  expect(await json("end-sessions", "--app", app.slug)).toEqual({ app: app.slug, ended: 2 });
+  expect((await json("sessions", member.email))["sessions"]).toEqual([]);
+  expect((await json("sessions", other.email))["sessions"]).toHaveLength(1);
+  expect((await run("end-sessions", "--app", app.slug)).out).toBe(
+    `Sessions of people of ${app.slug}: 0 ended\n`,
+  );
+  const { entries } = await json("audit", "--limit", "2");
+  expect(entries).toMatchObject([
+    { action: "end_sessions", actor: "operator", app: app.slug, details: { sessions: 0 } },
+    { action: "end_sessions", actor: "operator", app: app.slug, details: { sessions: 2 } },
+  ]);
+});
+
 test("people are listed, shown with roles and sessions, listed by app, and deleted", async () => {
   const { service, run } = admin;
   const app = await service.makeApp();

@@ -95,6 +95,7 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["delete-user", "nobody@example.org", "--yes"], says: "Nobody has the address" },
   { words: ["show-user", "nobody@example.org"], says: "Nobody has the address" },
   { words: ["export-user", "nobody@example.org"], says: "Nobody has the address" },
+  { words: ["end-sessions", "--app", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["list-grants", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
   { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },
@@ -142,6 +143,7 @@ const MISUSED: readonly Case[] = [
     words: ["issue-key", "wiki", "--expires", time],
     says: "Cannot read --expires",
   })),
+  { words: ["end-sessions"], says: "Name the app: --app <slug>" },
   { words: ["issue-key", "wiki", "--expires", "2001-01-01"], says: "must be in the future" },
   ...["name", "scope", "expires"].map((flag) => ({
     words: ["issue-key", "wiki", `--${flag}`, ""],

@@ -6,6 +6,7 @@ import {
   listAudit,
   listGrants,
   listSessions,
+  revokeRole,
   setConsoleRole,
   showUser,
 } from "../../src/accounts/mod.ts";
@@ -317,6 +318,23 @@ describe("an account", () => {
     expect(await statuses()).toEqual([401, 403, 403]);
     expect((await submit(adminJar, `${pathOf(person)}/end-sessions`)).status).toBe(303);
     expect(await statuses()).toEqual([401, 401, 401]);
+  });
+
+  test("is signed out with all people of an app, by a super_admin if one of them has a Console role", async () => {
+    const own = await service.makeApp();
+    const member = await makePerson(service, { app: own });
+    const jar = await signInAs(service, member);
+    const path = `/console/apps/${own.slug}/end-sessions`;
+    const grant = { email: admin.email, slug: own.slug, role: "reader" };
+    await grantRole(service.service, grant);
+    const denied = await submit(adminJar, path);
+    expect([denied.status, denied.text]).toEqual([403, expect.stringContaining("a super_admin")]);
+    expect((await me(jar)).status).not.toBe(401);
+    await revokeRole(service.service, grant);
+    expect((await submit(adminJar, path)).status).toBe(303);
+    expect((await me(jar)).status).toBe(401);
+    const [entry] = await listAudit(service.service, 1);
+    expect(entry).toMatchObject({ actor: admin.id, action: "end_sessions", app: own.slug });
   });
 
   test("gets another address, to sign in with from then on; its sessions stay, an unused link ends", async () => {

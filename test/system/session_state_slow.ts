@@ -415,6 +415,7 @@ async function tourPeople(page: Page, submit: Page): Promise<void> {
   await submit(`${person}/new-role`, { app: "toured", role: "reader" });
   await submit(`${app}/add-person`, { email, role: "editor" });
   await page(`${app}/people`);
+  await submit(`${app}/end-sessions`);
   const role = `${app}/people/${person.split("/").at(-1)}`;
   await submit(role, { role: "reader" });
   await submit(`${role}/revoke`);

@@ -5,6 +5,7 @@ import {
   changeEmail,
   createUser,
   endSessionsOf,
+  endSessionsOfApp,
   findLinkMail,
   findNewUserFaults,
   grantRole,
@@ -145,6 +146,13 @@ const sessionsTask: AdminTask = async (deps, args) => {
   };
 };
 
+const endSessionsTask: AdminTask = async (deps, args) => {
+  const app = args.text("app");
+  if (app === undefined) throw new UsageError("Name the app: --app <slug>");
+  const ended = await endSessionsOfApp(deps, app);
+  return { document: { app, ended }, lines: [`Sessions of people of ${app}: ${ended} ended`] };
+};
+
 export const adminPeopleCommands = [
   makeAdminCommand(
     {
@@ -260,6 +268,16 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
       flags: { end: { about: "ends all of them at once" } },
     },
     sessionsTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin end-sessions",
+      example: "rowhouse admin end-sessions --app wiki",
+      about: "Signs these people out of all apps. Prints { app, ended } with --json.",
+      positionals: [],
+      flags: { app: { value: "slug", about: "the app on which they have a role" } },
+    },
+    endSessionsTask,
   ),
 ];
 

@@ -48,6 +48,14 @@ begin
 end
 $$;
 
+-- The slug of an app if "who" may change every account with a role on it.
+create function rowhouse.hold_app_accounts(who uuid, app_slug text) returns text language sql
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.hold_account(who, user_id) from rowhouse.grants
+    join rowhouse.apps on apps.id = app_id where slug = app_slug;
+  select app_slug
+$$;
+
 -- People by address. What is counted is counted of those who are shown only.
 -- proves: admin
 create function rowhouse.console_list_people(search text, after_email text, most integer)

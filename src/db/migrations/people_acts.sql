@@ -153,6 +153,25 @@ begin
 end
 $$;
 
+-- Ends all sessions of the people with a role on an app: how many.
+-- action: admin, recent sign-in
+--   app_slug = rowhouse.hold_app_accounts(who, app_slug text)
+create function rowhouse.end_app_sessions(app_slug text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+  people uuid[] := array(select user_id from rowhouse.grants where app_id = app);
+  ended integer;
+begin
+  delete from rowhouse.pending_sign_ins where user_id = any (people);
+  delete from rowhouse.sessions where user_id = any (people);
+  get diagnostics ended = row_count;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'end_sessions', app_slug, jsonb_build_object('sessions', ended));
+  return ended;
+end
+$$;
+
 -- Ends one session of a person: whether there was one.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)

@@ -155,6 +155,7 @@ const SENSITIVE = [
   "console_revoke_role(WHO, 'PERSON', 'APP')",
   "console_end_sessions(WHO, 'PERSON')",
   "console_end_session(WHO, 'PERSON', '0000000000000000')",
+  "console_end_app_sessions(WHO, 'APP')",
   "console_reset_second_factor(WHO, 'PERSON')",
   "console_delete_user(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP')",
