@@ -1,16 +1,12 @@
 /** The end of an app in the Console, whose login never touches rows: the data service deletes them. @module */
-import type { Detail } from "../problem.ts";
-import { type Described, findHindrances, refuseDeletion } from "./app_deletion.ts";
+import { type Described, refuseDeletion } from "./app_deletion.ts";
 import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { ShownCookies } from "./shown_call.ts";
 
 /** What goes with an app, and what stands in the way. */
-export type AppEnd = Omit<Described, "used" | "referredTo"> & {
-  me: ConsoleVisitor;
-  hindrances: Detail[];
-};
+export type AppEnd = Described & { me: ConsoleVisitor };
 
 /** @throws {Problem} unknown_app */
 export async function describeAppEnd(
@@ -22,8 +18,7 @@ export async function describeAppEnd(
   const described = await callConsole(deps, cookies, "console_describe_app", values, (error) =>
     refuseUnknownApp(error, slug),
   );
-  const { used, referredTo, ...rest } = described as Described & { me: ConsoleVisitor };
-  return { ...rest, hindrances: findHindrances({ used, referredTo }) };
+  return described as AppEnd;
 }
 
 /**

@@ -21,6 +21,7 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
     me,
     entry: "Apps",
     title: slug,
+    part: tab,
     crumbs: [{ name: "Apps", path: APPS }],
     actions: [
       isDisabled && renderPill("disabled", "warn"),

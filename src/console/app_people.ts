@@ -49,7 +49,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
       { name: "Role" },
       { name: "State" },
       { name: "Since" },
-      { name: "Acts", isNumber: true, isHidden: true },
+      { name: "Actions", isNumber: true, isHidden: true },
     ],
     people.map((person): Part[] => [
       renderPersonLink(person),

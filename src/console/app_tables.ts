@@ -50,7 +50,7 @@ function renderList(slug: string, tables: readonly ConsoleAppTable[]): Html {
       { name: "Rows", isNumber: true },
       { name: "Size", isNumber: true },
       { name: "State", isHidden: true },
-      { name: "Acts", isNumber: true, isHidden: true },
+      { name: "Actions", isNumber: true, isHidden: true },
     ],
     tables.map((table): Part[] => [
       html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,
@@ -75,7 +75,7 @@ function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
 }
 
 function renderActs(slug: string, table: string): Html {
-  const what = html`<span class="visually-hidden"> of ${table}</span>`;
+  const what = html`<span class="visually-hidden"> ${table}</span>`;
   return html`<span class="row-acts"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
-<a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">End use${what}</a></span>`;
+<a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">Stop using${what}</a></span>`;
 }

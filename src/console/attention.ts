@@ -68,7 +68,7 @@ ${renderLink(state === "failed" ? "See why" : "See how far", toTablePath(table))
 
 function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
   return html`<span>The key ${renderText(key.name === "" ? key.keyId : key.name)} of <b>${key.app}</b> expires ${renderTime(key.expiresAt, now)}.</span>
-${renderLink("Roll it", `${toKeyPath(key.app, key.keyId)}/roll`)}`;
+${renderLink("Rotate it", `${toKeyPath(key.app, key.keyId)}/roll`)}`;
 }
 
 /** That nothing is wrong is said too, with how one knows. */

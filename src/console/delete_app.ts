@@ -1,11 +1,11 @@
 /** Deleting an app: what goes is said, its name is typed, then it goes in bounded steps. @module */
 import { type AppEnd, deleteAppByConsole, describeAppEnd } from "../accounts/mod.ts";
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderFault, renderTextField } from "./parts.ts";
-import { APPS, toAppPath } from "./paths.ts";
+import { APPS, toAppPath, toTablePath } from "./paths.ts";
 import { checkTypedName } from "./typed_name.ts";
 
 /** One request deletes for so long; what is left goes with the next. */
@@ -18,11 +18,11 @@ export const deleteAppPage = makeFormPage({
   },
   title: ({ slug }) => `Delete ${slug}`,
   form: (content) => {
-    const { slug, hindrances } = content;
-    const reasons = hindrances.map(({ path, message }) => `${path.split("/").at(-1)}: ${message}`);
-    if (reasons.length > 0)
+    const { slug } = content;
+    const blockers = renderBlockers(content);
+    if (blockers.length > 0)
       return {
-        instead: renderFault("It cannot be deleted: others need tables that it owns.", reasons),
+        instead: renderFault(`Cannot delete ${slug}: other apps need its tables.`, blockers),
       };
     return {
       fields: [
@@ -52,6 +52,20 @@ export const deleteAppPage = makeFormPage({
   answer: answerAppAct,
   failed: "It was not deleted.",
 });
+
+/** Tables of the app that others need, each with the page that changes it. */
+function renderBlockers({ used, referredTo }: AppEnd): Html[] {
+  return [
+    ...used.map(
+      ({ table, by }) =>
+        html`<b>${table}</b> is used by ${by.join(", ")}. <a href="${toTablePath(table)}/transfer">Transfer ownership of ${table}</a>`,
+    ),
+    ...referredTo.map(
+      ({ table, by }) =>
+        html`The table <b>${by}</b> of another app references ${table}. <a href="${toTablePath(by)}">Open ${by}</a>`,
+    ),
+  ];
+}
 
 function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
   const owned = tables.filter(({ isOwned }) => isOwned).map(({ name }) => name);

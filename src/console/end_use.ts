@@ -23,24 +23,24 @@ export const endUsePage = makeFormPage({
     const { me } = await listConsoleAppTables(deps, cookies, { slug, after: "", most: 0 });
     return { me, slug, table, ...shown };
   },
-  title: ({ slug, table }) => `End ${slug}'s use of ${table}`,
+  title: ({ slug, table }) => `Stop using ${table} in ${slug}`,
   form: ({ slug, table, ...shown }) => {
     if ("reasons" in shown)
       return {
         instead: [
-          renderFault("Its use cannot be ended.", shown.reasons),
+          renderFault("The app cannot stop using this table.", shown.reasons),
           renderLink("Back", toAppTablesPath(slug)),
         ],
         status: 422,
       };
     return {
-      fields: [renderEffect(slug, shown.tables), renderTypedName(table, "end its use")],
-      button: "End its use and delete the rows",
+      fields: [renderEffect(slug, shown.tables), renderTypedName(table, "stop using it")],
+      button: "Stop using it and delete the rows",
       look: "danger",
     };
   },
   run: async (visit, { slug, table }) => {
-    checkTypedName(visit, table, "end its use");
+    checkTypedName(visit, table, "stop using it");
     const told = (visit.fields.get("told") ?? "").split(",");
     const end = performance.now() + WAIT_MS;
     const isLate = () => performance.now() > end;
@@ -51,7 +51,7 @@ export const endUsePage = makeFormPage({
   },
   cancel: (_visit, { slug }) => toAppTablesPath(slug),
   answer: answerAppAct,
-  failed: "Its use was not ended.",
+  failed: "The app still uses the table.",
 });
 
 function renderEffect(slug: string, names: readonly string[]): Part {

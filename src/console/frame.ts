@@ -1,7 +1,14 @@
 /** The frame of the Console's pages: where one is, what else there is, who one is. @module */
 import type { ConsoleVisitor } from "../accounts/mod.ts";
-import { ACCOUNT_SECURITY_PATH, CONSOLE_PATH, LOGIN_PATH } from "../identity/mod.ts";
+import {
+  ACCOUNT_SECURITY_PATH,
+  CONSOLE_PATH,
+  describeProblem,
+  LOGIN_PATH,
+  type RefusedRequest,
+} from "../identity/mod.ts";
 import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
 
 /** The entries of the navigation: a new page is a line here and one in routes.ts. */
 const ENTRIES = [
@@ -29,6 +36,8 @@ export type ConsolePage = {
   /** Which entry of the navigation it belongs to. */
   entry: (typeof ENTRIES)[number]["name"];
   title: string;
+  /** Which of the pages under one heading it is; in the title of the window only. */
+  part?: string;
   /** The pages above it. */
   crumbs?: readonly { name: string; path: string }[];
   /** Beside the heading. */
@@ -44,7 +53,7 @@ export type ConsolePage = {
 export function answerConsolePage(page: ConsolePage): Response {
   return answerPage(
     {
-      title: page.title,
+      title: toWindowTitle(page),
       body: renderFrame(page),
       width: "own",
       scripts: page.hasGrid === true ? ["console", "grid"] : ["console"],
@@ -53,14 +62,32 @@ export function answerConsolePage(page: ConsolePage): Response {
   );
 }
 
-function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: ConsolePage): Html {
+/** From the page up to the entry, so that tabs and bookmarks can be distinguished. */
+function toWindowTitle({ part, title, crumbs = [] }: ConsolePage): string {
+  const above = crumbs.map(({ name }) => name).toReversed();
+  return [part, title, ...above].filter((name) => name !== undefined).join(" · ");
+}
+
+/** A page for an error, with the way to all other pages. */
+export function answerConsoleProblem(problem: Problem, refused: RefusedRequest): Response {
+  const { title, body, headers } = describeProblem(problem, refused);
+  return answerPage(
+    { title, body: renderFrame({ title, body }), width: "own", scripts: ["console"] },
+    { status: problem.status, headers },
+  );
+}
+
+/** Without a visitor, nothing on it is about one. */
+type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
+
+function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
   return html`<a class="skip" href="#main">Skip to the content</a>
 <div class="console">
 <nav class="side" aria-label="Console">
 <a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
 <form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" data-keys="/" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
 <ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
-<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account, sign out</a></span>
+<div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span>`}<span class="quiet">${me !== undefined && html`<span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span>`}<a href="${LOGIN_PATH}">account, sign out</a></span>
 <button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
 </nav>
 <main class="work" id="main" tabindex="-1">
@@ -69,7 +96,7 @@ ${crumbs.length > 0 && html`<p class="crumbs">${crumbs.map(({ name, path }) => h
 <h1>${title}</h1></div>
 ${actions !== undefined && html`<div class="head-actions">${actions}</div>`}</header>
 ${tabs}
-${me.factorDueAt !== null && html`<p class="notice notice-warn">Your account has no second factor, which the Console needs from ${me.factorDueAt.slice(0, 10)} on: <a href="${ACCOUNT_SECURITY_PATH}">add one</a>.</p>`}
+${typeof me?.factorDueAt === "string" && html`<p class="notice notice-warn">Your account has no second factor, which the Console needs from ${me.factorDueAt.slice(0, 10)} on: <a href="${ACCOUNT_SECURITY_PATH}">add one</a>.</p>`}
 ${body}
 </main>
 </div>`;

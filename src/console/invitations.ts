@@ -38,7 +38,7 @@ function renderInvitations(invitations: readonly ListedInvitation[], now: number
       { name: "To" },
       { name: "Invited" },
       { name: "State" },
-      { name: "Acts", isNumber: true, isHidden: true },
+      { name: "Actions", isNumber: true, isHidden: true },
     ],
     invitations.map((invitation): Part[] => [
       renderPersonLink(invitation),

@@ -47,10 +47,10 @@ function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html
     [
       { name: "Name" },
       { name: "Key" },
-      { name: "May" },
+      { name: "Scopes" },
       { name: "Last used" },
       { name: "Expires" },
-      { name: "Acts", isNumber: true, isHidden: true },
+      { name: "Actions", isNumber: true, isHidden: true },
     ],
     keys.map((key) => renderKey(slug, key, now)),
   );
@@ -84,7 +84,7 @@ function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Ht
 function renderActs(slug: string, { keyId, name }: ListedKey): Html {
   const path = toKeyPath(slug, keyId);
   const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}/roll">Roll${what}</a>
+  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}/roll">Rotate${what}</a>
 <a class="button button-danger button-small" href="${path}/revoke">Revoke${what}</a></span>`;
 }
 

@@ -5,4 +5,5 @@
  * @module
  */
 export type { ConsolePageDeps } from "./enter.ts";
+export { answerConsoleProblem } from "./frame.ts";
 export { consoleRoutes } from "./routes.ts";

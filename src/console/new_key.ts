@@ -27,7 +27,7 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
 export const newKeyPage = makeFormPage({
   read: readApp,
   title: () => "New key",
-  form: (_content, { deps, fields }) => ({
+  form: ({ app }, { deps, fields }) => ({
     fields: [
       html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
       renderTextField({
@@ -39,7 +39,7 @@ export const newKeyPage = makeFormPage({
         isRequired: true,
         isFirst: true,
       }),
-      renderScopes(fields.size === 0 ? ["data:read", "data:write"] : readScopes(fields)),
+      renderScopes(fields.size === 0 ? toFirstScopes(app.tables) : readScopes(fields)),
       renderSelect({
         name: "life",
         label: "Expires",
@@ -65,6 +65,11 @@ export const newKeyPage = makeFormPage({
 
 type Fields = Visit["fields"];
 
+/** An app without a table needs a key that creates its tables. */
+function toFirstScopes(tables: readonly unknown[]): readonly Scope[] {
+  return tables.length === 0 ? SCOPES : ["data:read", "data:write"];
+}
+
 function readScopes(fields: Fields): Scope[] {
   return SCOPES.filter((scope) => fields.get(`scope ${scope}`) === "on");
 }
@@ -75,7 +80,7 @@ function readNewKey(fields: Fields) {
   const life = fields.get("life") ?? "";
   const faults = [
     !/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(name) && "Give it a name of 1 to 100 characters on one line",
-    scopes.length === 0 && "Choose what it may do",
+    scopes.length === 0 && "Choose at least one scope",
     !LIVES.some(({ value }) => value === life) && "Choose when it expires",
   ].filter((message) => message !== false);
   if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
@@ -87,5 +92,5 @@ function toEnd(life: string, now: number): Date | undefined {
 }
 
 function renderScopes(chosen: readonly Scope[]): Html {
-  return html`<fieldset class="field"><legend>It may</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
+  return html`<fieldset class="field"><legend>Scopes</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
 }

@@ -143,7 +143,7 @@ ${form.fields}
 }
 
 /** A refusal above a form; screen readers announce it at once. */
-export function renderFault(message: string, details: readonly string[] = []): Html {
+export function renderFault(message: string, details: readonly Part[] = []): Html {
   return html`<div class="notice notice-fault" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((one) => html`<li>${one}</li>`)}</ul>`}</div>`;
 }
 

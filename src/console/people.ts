@@ -48,7 +48,7 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
       person.consoleRole !== null && toRoleWords(person.consoleRole),
       person.apps,
       person.lastSeenAt === null
-        ? html`<span class="quiet">not signed in</span>`
+        ? html`<span class="quiet">Never signed in</span>`
         : renderTime(person.lastSeenAt, now),
     ]),
   );

@@ -59,6 +59,7 @@ export function answerPeopleList<Row extends { email: string }>(
     me,
     entry: "People",
     title: "People",
+    ...(list.path === INVITATIONS ? { part: "Invitations" } : {}),
     actions: renderLink("Invite a person", NEW_PERSON, "primary", { keys: "n" }),
     tabs: renderTabs(list.path, invited),
     body: renderPeopleList(visit, list),

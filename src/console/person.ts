@@ -163,7 +163,7 @@ function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): P
             { name: "App" },
             { name: "Role" },
             { name: "Since" },
-            { name: "Acts", isNumber: true, isHidden: true },
+            { name: "Actions", isNumber: true, isHidden: true },
           ],
           shown.map((grant): Part[] => [
             html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
@@ -226,7 +226,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
             { name: "Signed in" },
             { name: "Last seen" },
             { name: "Ends" },
-            { name: "Acts", isNumber: true, isHidden: true },
+            { name: "Actions", isNumber: true, isHidden: true },
           ],
           sessions.map((session): Part[] => [
             html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("this one", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,

@@ -12,7 +12,7 @@ export const revokeKeyPage = makeFormPage({
   title: () => "Revoke a key",
   form: ({ keyId, key }, { deps }) => ({
     fields: html`<p>Whoever uses <b>${renderText(key.name === "" ? keyId : key.name)}</b> is refused from now on. This cannot be undone.</p>
-<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without an interruption, roll it instead.</p>`,
+<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without an interruption, rotate it instead.</p>`,
     button: "Revoke the key",
     look: "danger",
   }),

@@ -19,10 +19,10 @@ const GRACE_WORDS: Readonly<Record<Grace, string>> = {
 
 export const rollKeyPage = makeFormPage({
   read: readActiveKey,
-  title: () => "Roll a key",
+  title: () => "Rotate a key",
   form: ({ keyId, key }, { deps }) => ({
     fields: [
-      html`<p>A copy of <b>${renderText(key.name === "" ? keyId : key.name)}</b> with the same name, rights and lifetime is made and shown once. Give it to whoever uses the old one before that ends.</p>`,
+      html`<p>A copy of <b>${renderText(key.name === "" ? keyId : key.name)}</b> with the same name, scopes and lifetime is created and shown once. Replace the old key wherever it is used before it ends.</p>`,
       html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
       renderSelect({
         name: "grace",
@@ -32,7 +32,7 @@ export const rollKeyPage = makeFormPage({
         hint: "Never later than it would have anyway.",
       }),
     ],
-    button: "Roll the key",
+    button: "Rotate the key",
   }),
   run: async (visit, content) => {
     const { slug, keyId, key, app } = content;
@@ -43,7 +43,7 @@ export const rollKeyPage = makeFormPage({
   },
   cancel: (_visit, { slug }) => toAppPath(slug),
   answer: answerAppAct,
-  failed: "The key was not rolled.",
+  failed: "The key was not rotated.",
 });
 
 function readGrace(text: string | undefined): Grace {

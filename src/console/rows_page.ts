@@ -79,7 +79,7 @@ function renderNone({ path }: RowsTable, { offset }: Place): Html {
 function renderGrid(table: RowsTable, rows: readonly ListedRow[], place: Place): Html {
   const { path, definition } = table;
   return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" data-grid="${path}">
-<thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Acts</span></th></tr></thead>
+<thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
 <tbody>${rows.map((row) => renderRow(table, row, place))}</tbody>
 </table></div>`;
 }

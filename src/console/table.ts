@@ -28,7 +28,7 @@ export async function answerTable(visit: Visit): Promise<Response> {
     title: table.name,
     crumbs: [{ name: "Tables", path: TABLES }],
     actions: [
-      table.users.count > 0 && renderLink("Hand over", `${path}/transfer`),
+      table.users.count > 0 && renderLink("Transfer ownership", `${path}/transfer`),
       table.users.count === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],
     body: [

@@ -9,7 +9,7 @@ import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 export const transferTablePage = makeFormPage({
   read: readTable,
-  title: ({ table }) => `Hand over ${table.name}`,
+  title: ({ table }) => `Transfer ownership of ${table.name}`,
   form: ({ table }, { fields }) =>
     table.uses.every(({ apps }) => apps.every((slug) => slug === table.owner))
       ? {
@@ -23,18 +23,18 @@ export const transferTablePage = makeFormPage({
           fields: [
             renderEffect(table),
             renderNewOwner(table, fields.get("app") ?? ""),
-            renderTypedName(table.name, "hand it over"),
+            renderTypedName(table.name, "transfer its ownership"),
           ],
-          button: "Hand it over",
+          button: "Transfer ownership",
         },
   run: async (visit, { table: { name: table } }) => {
-    checkTypedName(visit, table, "hand it over");
+    checkTypedName(visit, table, "transfer its ownership");
     await transferTable(visit.deps, { table, slug: (visit.fields.get("app") ?? "").trim() });
     return answerSeeOther(toTablePath(table));
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
   answer: answerTableAct,
-  failed: "It was not handed over.",
+  failed: "Ownership was not transferred.",
 });
 
 function renderEffect({ name, owner }: ShownTable): Part {

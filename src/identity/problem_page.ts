@@ -1,7 +1,7 @@
 /** A refusal as a page: what happened, what to do now, and the id to find it in the log. Never a form. @module */
-import { answerPage, html, renderCopyButton } from "../pages/mod.ts";
+import { answerPage, type Html, html, renderCopyButton } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
-import { CONSOLE_PATH, LOGIN_PATH } from "./paths.ts";
+import { LOGIN_PATH } from "./paths.ts";
 
 type Words = { title: string; text: string };
 
@@ -43,27 +43,28 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
 };
 
 /** The refused request: of a link, or of a form. */
-export type RefusedRequest = { requestId: string; method: string; isConsole?: boolean };
+export type RefusedRequest = { requestId: string; method: string };
 
 /** The page for a problem. */
-export function answerProblemPage(
-  problem: Problem,
-  { requestId, method, isConsole = false }: RefusedRequest,
-): Response {
-  const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
-  const back = isConsole
-    ? { path: CONSOLE_PATH, name: "The Console" }
-    : { path: LOGIN_PATH, name: "Your account" };
-  const body = html`
+export function answerProblemPage(problem: Problem, refused: RefusedRequest): Response {
+  const { title, body, headers } = describeProblem(problem, refused);
+  const page = html`
 <h1>${title}</h1>
-<p>${text}</p>
-<p><a class="button button-primary" href="${back.path}">${back.name}</a></p>
+${body}
+<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
+  return answerPage({ title, body: page, scripts: ["page"] }, { status: problem.status, headers });
+}
+
+/** What a page for a problem shows below its heading, and its headers. */
+export function describeProblem(
+  problem: Problem,
+  { requestId, method }: RefusedRequest,
+): { title: string; body: Html; headers: Record<string, string> } {
+  const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
+  const body = html`<p>${text}</p>
 <p class="code">Error ${problem.status}, reference <code class="reference" id="reference">${toReference(requestId)}</code> ${renderCopyButton("reference", "the reference")}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
-  return answerPage(
-    { title, body, scripts: ["page"] },
-    { status: problem.status, headers: { ...retry, ...problem.headers } },
-  );
+  return { title, body, headers: { ...retry, ...problem.headers } };
 }
 
 /** The end of the request's id: short enough to be read out, and found in the log as it is. */

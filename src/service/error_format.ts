@@ -1,4 +1,5 @@
 /** The form of a refusal: for a program, for a browser app, or for a person. @module */
+import { answerConsoleProblem } from "../console/mod.ts";
 import { answerProblem, type VirtualHost } from "../http/mod.ts";
 import { AUTH_PATH, answerAuthProblem, answerProblemPage, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Problem, toMessage } from "../problem.ts";
@@ -24,5 +25,5 @@ export const REFUSE: Readonly<Record<ErrorFormat, Refuse>> = {
     answerProblem(problem, requestId, toMessage(problem, method)),
   auth: answerAuthProblem,
   page: answerProblemPage,
-  console: (problem, refused) => answerProblemPage(problem, { ...refused, isConsole: true }),
+  console: answerConsoleProblem,
 };

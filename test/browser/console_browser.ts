@@ -106,10 +106,10 @@ test("without JavaScript: a table is handed over to an app that uses it, in a fe
   await follow(page, "Tables");
   await page.getByRole("row", { name: /^notes wiki/ }).waitFor();
   await follow(page, "notes");
-  await follow(page, "Hand over");
+  await follow(page, "Transfer ownership");
   await page.selectOption("#app", "crm");
   await page.fill("#typed_name", "notes");
-  await press(page, "Hand it over");
+  await press(page, "Transfer ownership");
   await page.getByRole("heading", { name: "notes", exact: true }).waitFor();
   expect(await page.locator(".figures").textContent()).toContain("crm");
   await go(page, "/console/apps/wiki");
@@ -117,10 +117,10 @@ test("without JavaScript: a table is handed over to an app that uses it, in a fe
   await follow(page, "0001");
   expect(await page.textContent("#sql")).toContain("create table data.");
   await go(page, "/console/apps/wiki/tables");
-  await follow(page, "End use of notes");
-  await page.getByText("1 row of wiki in notes").waitFor();
+  await follow(page, "Stop using notes");
+  await page.getByText("all rows of wiki in notes").waitFor();
   await page.fill("#typed_name", "nothing");
-  await press(page, "End its use and delete the rows");
+  await press(page, "Stop using it and delete the rows");
   await page.getByRole("alert").waitFor();
   await context.close();
 });

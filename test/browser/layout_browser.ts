@@ -89,6 +89,47 @@ test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
   },
 );
 
+test("every page has a title of its own", async () => {
+  await openConsole({ width: 1280, height: 900 }, async (page, go) => {
+    const titles = new Map<string, string>();
+    const app = `/console/apps/${SLUG}`;
+    const more = ["settings", "activity", "new-key", "limits", "state", "delete", "add-person"];
+    const paths = LISTS.filter((path) => !path.includes("?"));
+    for (const path of [...paths, ...more.map((part) => `${app}/${part}`), `${app}/tables/notes`]) {
+      await go(path);
+      expect([path, titles.get(await page.title())]).toEqual([path, undefined]);
+      titles.set(await page.title(), path);
+    }
+  });
+});
+
+test("a page that does not exist keeps the navigation", async () => {
+  await openConsole({ width: 1280, height: 900 }, async (page, go) => {
+    for (const path of ["/console/apps/nope", "/console/nowhere", "/console/tables/nope"]) {
+      await go(path);
+      await page.getByRole("navigation", { name: "Console" }).getByText("People").waitFor();
+      expect(await page.locator("#reference").count()).toBe(1);
+    }
+  });
+});
+
+test("the first key of an app can push, and an app with shared tables leads to their transfer", async () => {
+  const { service } = site;
+  await service.makeApp(undefined, { slug: "empty", cookieDomain: DOMAIN });
+  const guest = await service.makeApp(undefined, { slug: "guest", cookieDomain: DOMAIN });
+  await service.pushSchema(guest, defineSchema({ notes: { title: t.string().required() } }));
+  await openConsole({ width: 1280, height: 900 }, async (page, go) => {
+    await go("/console/apps/empty/new-key");
+    expect(await page.isChecked("input[name='scope schema:push']")).toBe(true);
+    await go("/console/apps/guest/new-key");
+    expect(await page.isChecked("input[name='scope schema:push']")).toBe(false);
+    await go(`/console/apps/${SLUG}/delete`);
+    expect(await page.locator("main").textContent()).not.toContain("rowhouse admin");
+    await page.getByRole("link", { name: "Transfer ownership of notes" }).click();
+    await page.waitForURL("**/tables/notes/transfer");
+  });
+});
+
 test("a short page is as high as the window", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {
     for (const path of ["/console/new-app", "/console/people", `/console/apps/${SLUG}/limits`]) {

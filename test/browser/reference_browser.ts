@@ -118,6 +118,40 @@ test.each(LOOKS)("guides are accessible and fit, $colorScheme at $width px", asy
   );
 });
 
+test("on a phone nothing moves while the page starts, and one entry of the menu is current", async () => {
+  const read = async (page: Page) => {
+    const shift = await page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          let sum = 0;
+          const observer = new PerformanceObserver((list) => {
+            for (const entry of list.getEntries())
+              sum += (entry as unknown as { value: number }).value;
+          });
+          observer.observe({ type: "layout-shift", buffered: true });
+          setTimeout(() => resolve(sum), 500);
+        }),
+    );
+    expect(shift).toBeLessThan(0.02);
+    const current = page.locator("#menu [aria-current]");
+    expect(await current.allTextContents()).toEqual(["Introduction"]);
+    await page.locator("#push_schema").scrollIntoViewIfNeeded();
+    await page.evaluate(() => document.querySelector("#push_schema")?.scrollIntoView());
+    await page
+      .locator("#menu a[href$='#push_schema'][aria-current]")
+      .waitFor({ state: "attached" });
+    expect(await current.count()).toBe(1);
+  };
+  await open("/docs", read, { viewport: { width: 390, height: 800 } });
+});
+
+test("a push that is tried is a dry run unless its author changes that", async () => {
+  await open("/docs", async (page) => {
+    const body = await page.locator("#push_schema-body").inputValue();
+    expect(JSON.parse(body)).toMatchObject({ dryRun: true });
+  });
+});
+
 test("an example of a guide is copied with the keyboard, and a guide is whole without scripts", async () => {
   await open(
     "/docs/data#values",

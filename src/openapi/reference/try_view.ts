@@ -1,6 +1,6 @@
 /** The form that sends a request; it is there where a script can make it work. @module */
 import { type Html, html } from "../../pages/mod.ts";
-import type { Endpoint, Parameter } from "./endpoints.ts";
+import type { Body, Endpoint, Parameter } from "./endpoints.ts";
 import { printJson } from "./sample.ts";
 
 export function renderTryIt({ id, method, path, access, parameters, body }: Endpoint): Html {
@@ -8,10 +8,20 @@ export function renderTryIt({ id, method, path, access, parameters, body }: Endp
   return html`<details class="try" hidden data-try><summary>Try it</summary>
 <form method="post" data-method="${method}" data-path="${path}"${access === "key" && html` data-needs-key`}${isKeyed && html` data-sends-key`}>
 ${parameters.map((one) => renderInput(id, one))}
-${body !== undefined && html`<div class="try-field"><label for="${id}-body">Body</label><textarea id="${id}-body" data-in="body" rows="${printJson(body.sample, 2).split("\n").length}" spellcheck="false" autocapitalize="none" autocomplete="off">${printJson(body.sample, 2)}</textarea></div>`}
+${body !== undefined && renderBody(id, printJson(toTried(body), 2))}
 <button class="button button-primary" type="submit">Send</button>
 </form>
 <div class="try-answer" data-answer></div></details>`;
+}
+
+/** A push that is tried changes nothing until its author says so. */
+function toTried({ sample, fields }: Body): unknown {
+  const hasDryRun = fields.some(({ name }) => name === "dryRun");
+  return hasDryRun ? { ...Object(sample), dryRun: true } : sample;
+}
+
+function renderBody(id: string, text: string): Html {
+  return html`<div class="try-field"><label for="${id}-body">Body</label><textarea id="${id}-body" data-in="body" rows="${text.split("\n").length}" spellcheck="false" autocapitalize="none" autocomplete="off">${text}</textarea></div>`;
 }
 
 function renderInput(id: string, parameter: Parameter): Html {

@@ -83,13 +83,14 @@ function followReading(): void {
     },
     { rootMargin: "-10% 0px -80% 0px" },
   );
-  for (const endpoint of document.querySelectorAll(".endpoint[id]")) reading.observe(endpoint);
+  for (const part of document.querySelectorAll(".endpoint[id], #introduction, #errors"))
+    reading.observe(part);
 }
 
 function markInMenu(id: string): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>("#menu a[href*='#']")) {
     const isRead = link.hash === `#${id}` && link.pathname === location.pathname;
     if (isRead) link.setAttribute("aria-current", "true");
-    else if (link.getAttribute("aria-current") === "true") link.removeAttribute("aria-current");
+    else if (link.pathname === location.pathname) link.removeAttribute("aria-current");
   }
 }
