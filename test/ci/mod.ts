@@ -16,13 +16,26 @@ type Run = {
 };
 
 const PARALLEL = ["bun", "test/parallel.ts"];
-/** Both tiers of the rooms that depend on PostgreSQL's version, or on a pooler before it: nothing else can differ there. */
+/** The tests that depend on PostgreSQL's version, or on a pooler before it: nothing else can differ there. */
 const ON_OTHER_SERVERS = [
-  ...[...PARALLEL, "--tier=all"],
+  ...PARALLEL,
   ...["accounts", "console", "data", "db", "identity", "push", "service", "system"].map(
     (room) => `test/${room}/`,
   ),
   "test/bin/migrate",
+];
+/** Those of the slow tier; its other files start servers of their own, or none. */
+const SLOW_ON_OTHER_SERVERS = [
+  ...[...PARALLEL, "--tier=slow"],
+  ...[
+    "data/query_",
+    "data/model",
+    "data/values",
+    "identity/throttle",
+    "push/laws",
+    "push/shared_table",
+    "system/operating_doc",
+  ].map((file) => `test/${file}`),
 ];
 const WORKERS = ["1", "2"];
 /** The tests start their own, whatever this machine has. */
@@ -48,6 +61,11 @@ const RUNS: readonly Run[] = [
     env: { TEST_SHAPE: "split" },
   },
   { name: "PostgreSQL 15", start: startPostgres15, command: ON_OTHER_SERVERS },
+  {
+    name: "slow tests on PostgreSQL 15",
+    start: startPostgres15,
+    command: SLOW_ON_OTHER_SERVERS,
+  },
   { name: "PgBouncer in transaction mode", start: startPooled, command: ON_OTHER_SERVERS },
 ];
 
