@@ -8,10 +8,32 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { quoteLiteral, quoteName } from "./literal.ts";
 import type { Database } from "./pool/mod.ts";
 
-/** After that time the login cannot sign in, even if the process that made it died before dropping it. */
+/**
+ * A process that is killed leaves its login behind. After this time the login cannot sign in, and the next command that needs
+ * a temporary login drops it.
+ */
 const LIFETIME_HOURS = 13;
 
-/** Runs `use` with the connection string of a new login in `group`, which is dropped after it. */
+/** Logins of another administrator, or with objects in another database, are left to the commands that can drop them. */
+const DROP_EXPIRED = `do $$
+declare
+  expired pg_catalog.name;
+begin
+  for expired in
+    select rolname from pg_catalog.pg_roles
+    where rolname ~ '^rowhouse_(rows|tables)_[0-9a-f]{16}$' and rolvaliduntil < pg_catalog.now()
+      and not exists (select from pg_catalog.pg_stat_activity where usesysid = pg_roles.oid)
+  loop
+    begin
+      execute pg_catalog.format('drop role %I', expired);
+    exception
+      when insufficient_privilege or dependent_objects_still_exist then null;
+      when undefined_object or internal_error then null; -- another command has just dropped it
+    end;
+  end loop;
+end $$;`;
+
+/** Runs `use` with the connection string of a new login in `group`, and drops the login after it. */
 export async function withTemporaryLogin<Result>(
   admin: Database,
   { url, group }: { url: string; group: "rowhouse_rows" | "rowhouse_tables" },
@@ -21,7 +43,8 @@ export async function withTemporaryLogin<Result>(
   const password = randomBytes(24).toString("hex");
   const until = new Date(Date.now() + LIFETIME_HOURS * 3_600_000).toISOString();
   await admin.message(
-    `create role ${quoteName(name)} login password ${quoteLiteral(toVerifier(password))}
+    `${DROP_EXPIRED}
+    create role ${quoteName(name)} login password ${quoteLiteral(toVerifier(password))}
       valid until ${quoteLiteral(until)} in role ${group}`,
   );
   const own = new URL(url);

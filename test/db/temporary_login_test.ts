@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readRows, withTemporaryLogin } from "../../src/db/mod.ts";
+import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(() => database.drop());
+
+const group = "rowhouse_rows";
+
+test("a temporary login is dropped when its task fails", async () => {
+  await withDatabase(database.adminUrl, async (admin) => {
+    let name = "";
+    const task = withTemporaryLogin(admin, { url: database.adminUrl, group }, async (url) => {
+      name = new URL(url).username;
+      expect(await findLogins([name])).toEqual([name]);
+      throw new Error("the task failed");
+    });
+    await expect(task).rejects.toThrow("the task failed");
+    expect(await findLogins([name])).toEqual([]);
+  });
+});
+
+test("the next command drops what a killed command left, once that has expired", async () => {
+  const [expired, valid] = [toName(), toName()];
+  await withDatabase(database.adminUrl, async (admin) => {
+    await admin.message(`
+      create role ${expired} login valid until '2020-01-01' in role ${group};
+      create role ${valid} login valid until 'infinity' in role ${group}; select 1`);
+    try {
+      await withTemporaryLogin(admin, { url: database.adminUrl, group }, async () => undefined);
+      expect(await findLogins([expired, valid])).toEqual([valid]);
+    } finally {
+      await admin.message(`drop role if exists ${expired}; drop role ${valid}; select 1`);
+    }
+  });
+});
+
+function toName(): string {
+  return `${group}_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
+}
+
+async function findLogins(names: readonly string[]): Promise<string[]> {
+  const rows = await withDatabase(database.adminUrl, (admin) =>
+    readRows<{ name: string }>(
+      admin,
+      `select rolname as name from pg_catalog.pg_roles
+      where rolname in (select value from pg_catalog.jsonb_array_elements_text($1::text::jsonb))`,
+      [JSON.stringify(names)],
+    ),
+  );
+  return rows.map(({ name }) => name);
+}
