@@ -26,13 +26,19 @@ export async function runRowsJob(rows: Database, job: string): Promise<void> {
   }
 }
 
-/** Executes every job that waits, also those that a process which died has left. */
+/**
+ * Executes every waiting job, including jobs that a killed process left. A job that fails does not stop the others.
+ *
+ * @throws the error of the first job that failed, after all jobs were tried
+ */
 export async function runRowsJobs(db: Database): Promise<void> {
   const jobs = await readRows<{ id: string }>(
     db,
     "select id::pg_catalog.text as id from rowhouse.row_jobs where ended_at is null order by created_at",
   );
-  for (const { id } of jobs) await executeJob(db, id);
+  const errors: unknown[] = [];
+  for (const { id } of jobs) await executeJob(db, id).catch((error) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 async function executeJob(db: Database, job: string): Promise<void> {

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { runRowsJobs } from "../../src/accounts/mod.ts";
+import { readRows } from "../../src/db/mod.ts";
+import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(() => database.drop());
+
+test("a job that fails does not stop later jobs, and its error is reported", async () => {
+  await withDatabase(database.adminUrl, async (admin) => {
+    await admin.message(`
+      insert into rowhouse.apps (id, slug) values ('00000000-0000-7000-8000-000000000001', 'jobs');
+      insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts, created_at) values
+        ('00000000-0000-7000-8000-000000000001', '{missing}', 'end_registration', 'operator', '{0}', now() - interval '1 hour'),
+        ('00000000-0000-7000-8000-000000000001', '{}', 'end_registration', 'operator', '{}', now());
+      select 1`);
+    await expect(runRowsJobs(admin)).rejects.toThrow("data.missing");
+    const jobs = await readRows(
+      admin,
+      "select tables::text as tables, ended_at is not null as ended from rowhouse.row_jobs order by created_at",
+    );
+    expect(jobs).toEqual([
+      { tables: "{missing}", ended: false },
+      { tables: "{}", ended: true },
+    ]);
+  });
+});
