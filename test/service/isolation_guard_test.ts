@@ -7,7 +7,7 @@ import { byHand } from "../support/citus.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { casesHere } from "../support/skip.ts";
 
 let service: TestService;
@@ -383,6 +383,22 @@ describe("what prevents a look, and is not an outage,", () => {
         }),
       ]);
     } finally {
+      await one.close();
+    }
+  });
+
+  test("does not let a verdict from the future count, after the clock was set back", async () => {
+    const one = await openTestService({ service: UNGUARDED });
+    const guard = makeGuard({ db: one.service.db, log: () => undefined, now: () => 0 });
+    try {
+      await guard.look();
+      await one.service.admin.message(
+        `update rowhouse.isolation_checks set checked_at = now() + interval '1 hour'; ${PLANT}; select 1`,
+      );
+      const { faults } = await guard.look();
+      expect(faults.join()).toContain("data.planted");
+    } finally {
+      guard.stop();
       await one.close();
     }
   });

@@ -63,13 +63,14 @@ declare
   marks_now text;
 begin
   select * into known from rowhouse.isolation_checks;
-  age_s := extract(epoch from moment - known.checked_at);
+  -- A result seems to come from the future if the clock was set back: it must not count until then.
+  age_s := abs(extract(epoch from moment - known.checked_at));
   if age_s >= max_age_s or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6) then
     perform from rowhouse.isolation_checks for update skip locked;
     is_ours := found;
     if is_ours then
       select * into known from rowhouse.isolation_checks;
-      age_s := extract(epoch from moment - known.checked_at);
+      age_s := abs(extract(epoch from moment - known.checked_at));
     end if;
     if (is_ours and (age_s >= max_age_s
         or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6)))
