@@ -40,7 +40,7 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
   ];
 }
 
-function toPlainJson(value: object): string {
+export function toPlainJson(value: object): string {
   return escapeTurns(JSON.stringify(value, null, 2));
 }
 

@@ -2,10 +2,11 @@
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
-import { renderActForm, renderFault } from "./parts.ts";
+import { renderActForm, renderFault, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
+import { toPlainJson } from "./rows_copy.ts";
 import { answerNoRow, type FoundRow, findRow } from "./rows_edit.ts";
 import { takeRefusal } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
@@ -52,6 +53,7 @@ async function answerQuestion(
       html`<input type="hidden" name="etag" value="${etag}">`,
       html`<p>This cannot be undone. Rows that are declared to be deleted with it go too.</p>`,
       renderValues(table, found),
+      html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toPlainJson(row) })}</details>`,
     ],
     button: "Delete the row",
     look: "danger",
@@ -67,7 +69,7 @@ async function answerQuestion(
 
 function renderRefusal(problem: Problem): Part {
   return problem.code === "precondition_failed"
-    ? renderFault("It was not deleted: somebody changed it meanwhile.", ["Look at it again"])
+    ? renderFault("Not deleted: the row has changed.", ["Review changes"])
     : renderFault("It was not deleted.", toMessages(problem));
 }
 

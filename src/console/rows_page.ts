@@ -6,14 +6,14 @@
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { compressAnswer, readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
 import { type ListedRow, listRows, tagOf } from "./rows_list.ts";
-import { LIMITS, type Place, readPlace, withPlace } from "./rows_place.ts";
+import { LIMITS, MAX_OFFSET, type Place, readPlace, withPlace } from "./rows_place.ts";
 import {
   answerRowsPage,
   describeColumn,
@@ -26,7 +26,10 @@ export async function answerRows(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   if (table.isDisabled) return answerDisabled(table);
   const query = new Map(readParameters(visit.context.query));
-  const place = readPlace(visit);
+  const from = query.get("from")?.trim() ?? "";
+  if (isUuid(from)) return answerSeeOther(toRowPath(table.path, from));
+  const asked = readPlace(visit);
+  const place = from === "last" ? await findLastPlace(visit, table, asked) : asked;
   const { rows, hasMore } = await listRows(visit, { ...table, ...place });
   const { path, definition } = table;
   const columns = definition.columns.filter(({ name }) => !place.hidden.includes(name));
@@ -42,12 +45,32 @@ export async function answerRows(visit: Visit): Promise<Response> {
     body: [
       renderDone(table, query),
       // All that a script replaces by the next page.
-      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}${(rows.length > 0 || place.offset > 0) && renderPager(table, place, { count: rows.length, hasMore })}</div>`,
+      html`<div data-rows>${(rows.length > 0 || place.offset > 0) && renderPager(table, place, { count: rows.length, hasMore })}${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}</div>`,
     ],
     hasGrid: true,
   });
   // A page full of rows is much of the same, and has no form that is sent, so no token.
   return await compressAnswer(page, visit.context.request);
+}
+
+/**
+ * The last page of a table: the data endpoints count no rows, so that the pages are searched, at twice as far each time and then
+ * by halves. Each step reads one row.
+ */
+async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Promise<Place> {
+  const { limit } = asked;
+  const isThere = async (page: number) => {
+    const place = { ...table, limit: 1, offset: page * limit };
+    return (await listRows(visit, place)).rows.length > 0;
+  };
+  let [first, end] = [0, 1];
+  while (end * limit < MAX_OFFSET && (await isThere(end))) [first, end] = [end, end * 2];
+  while (end - first > 1) {
+    const middle = Math.floor((first + end) / 2);
+    if (await isThere(middle)) first = middle;
+    else end = middle;
+  }
+  return { ...asked, offset: first * limit };
 }
 
 export function answerDisabled(table: RowsTable): Response {
@@ -114,12 +137,12 @@ function renderPager(
   { count, hasMore }: { count: number; hasMore: boolean },
 ): Html {
   const { limit, offset, hidden } = place;
-  const to = (from: number) =>
+  const to = (from: number | "last") =>
     `${path}?${new URLSearchParams({ from: `${from}`, limit: `${limit}` })}`;
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
-<p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && `, the last ones`}</p>
-<form method="get" action="${path}"><label>From row <input type="text" inputmode="numeric" name="from" value="${offset + 1}" size="6" maxlength="10"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
-<div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a>`}</div>
+<p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && ` of ${offset + count}`}</p>
+<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
+<div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
 </nav>`;
 }

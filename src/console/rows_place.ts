@@ -4,7 +4,7 @@ import type { Visit } from "./enter.ts";
 
 export const LIMITS = [25, 50, 100, 250] as const;
 const DEFAULT_LIMIT = 50;
-const MAX_OFFSET = 2_147_483_647;
+export const MAX_OFFSET = 2_147_483_647;
 
 export type Place = {
   limit: number;

@@ -271,6 +271,58 @@ test("the drawer has the caret behind its first value and Save in sight; a delet
   );
 });
 
+test("Undo stores the value before the last change, unless the row has changed since", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const change = async (column: string, text: string) => {
+      await edit(page, 0, column);
+      await page.keyboard.type(text);
+      await keys(page, "Enter");
+      await said(page, "^Saved");
+    };
+    await change("note", "cold");
+    await keys(page, "Control+z");
+    await said(page, "^Undone");
+    expect((await rowsOf())[0]?.["note"]).toBeNull();
+    await change("title", "Tea");
+    await changeFirst({ hours: "1" });
+    await page.locator("#save-state").getByRole("button", { name: "Undo" }).click();
+    await said(page, "^Not saved: the row has changed since");
+    expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+  });
+});
+
+test("the last page, a row by its id, the total and the head of the columns are at hand", async () => {
+  await openGrid(TITLES, async (page) => {
+    expect(await page.locator("[data-range]").textContent()).toBe("Rows 1 to 50");
+    await page.locator("tbody tr").last().scrollIntoViewIfNeeded();
+    expect(await page.getByRole("columnheader", { name: /^title/ }).isVisible()).toBe(true);
+    const head = await page.locator("th").nth(1).boundingBox();
+    const frame = await page.locator(".sheet-tight").boundingBox();
+    expect(Math.abs((head?.y ?? 0) - (frame?.y ?? 99))).toBeLessThan(3);
+    expect((await page.locator(".pager").boundingBox())?.y).toBeLessThan(frame?.y ?? 0);
+    await page.getByRole("link", { name: "Last", exact: true }).click();
+    await said(page, "Rows 51 to 60 of 60");
+    expect(await place(page)).toEqual([0, 0]);
+    const [, second] = await rowsOf();
+    await page.locator(".pager [name=from]").fill(second?.id ?? "");
+    await keys(page, "Enter");
+    await page.waitForURL(`**/rows/${second?.id}`);
+  });
+});
+
+test("a deletion offers the row as JSON first", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await cell(page, 0, "title").focus();
+    await keys(page, "Delete");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Copy the row as JSON first").click();
+    expect(JSON.parse((await dialog.locator("#row-json").textContent()) ?? "")).toMatchObject({
+      title: "Milk",
+    });
+    await dialog.getByRole("button", { name: "Copy the row as JSON" }).waitFor();
+  });
+});
+
 test("past the last row Page Down shows the next ones, with an address of their own", async () => {
   await openGrid(TITLES, async (page) => {
     await cell(page, 49, "title").focus();

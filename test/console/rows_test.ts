@@ -160,8 +160,10 @@ describe("a page of rows", () => {
     expect(first.text).toContain(`${path}?from=51&amp;limit=50`);
     const last = await visit(service, jar, `${path}?from=9951&limit=50`);
     expect(last.text).toContain("<bdi>row 10000.</bdi>");
-    expect(last.text).toContain("Rows 9951 to 10000, the last ones");
+    expect(last.text).toContain("Rows 9951 to 10000 of 10000");
     expect(last.text).not.toContain('rel="next"');
+    const found = await visit(service, jar, `${path}?from=last&limit=50`);
+    expect(found.text).toContain("Rows 9951 to 10000 of 10000");
     expect((await visit(service, jar, `${path}?from=20000`)).text).toContain("no rows so far down");
   });
 
@@ -347,7 +349,10 @@ describe("deleting a row", () => {
     const fields = readForm(await visit(service, jar, at));
     await service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json: { title: "Tea" } });
     const late = await visit(service, jar, at, { fields });
-    expect([late.status, late.text.includes("somebody changed it meanwhile")]).toEqual([412, true]);
+    expect([late.status, late.text.includes("Not deleted: the row has changed.")]).toEqual([
+      412,
+      true,
+    ]);
     expect((await submit(at)).headers.get("location")).toBe(`${path}?deleted=yes`);
     expect(await listRows()).toEqual([]);
   });

@@ -3,8 +3,9 @@ import { announce } from "./announce.ts";
 
 const SAID_MS = 2000;
 
-export function startCopyButtons(): void {
-  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
+export function startCopyButtons(root: ParentNode = document): void {
+  for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
+    if (!button.hidden) continue;
     button.hidden = false;
     button.addEventListener("click", () => void copyFor(button));
   }

@@ -18,6 +18,7 @@ import {
   startRows,
 } from "./grid_rows.ts";
 import { openFormDialog } from "./row_dialog.ts";
+import { pressSaveAction } from "./save_state.ts";
 
 const KEPT_ROW = { row: 0 } as const;
 
@@ -28,6 +29,7 @@ const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
   "Shift+Enter": (cell) => openRow(cell),
   "Control+Backspace": (cell) => void editCell(cell, { toNull: true }),
   Delete: (cell) => askToDelete(cell),
+  "Control+z": pressSaveAction,
 };
 
 openAnnouncements();
@@ -74,7 +76,7 @@ function onClick(event: MouseEvent): void {
   const cell = findCellOf(target);
   const link = target instanceof Element ? target.closest("a") : null;
   const grid = findGrid();
-  if (link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev]")) {
+  if (link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev], [data-rows] a[data-last]")) {
     event.preventDefault();
     void openRows(link.href, { focus: { row: 0, column: 0 } });
   } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPlace(cell));

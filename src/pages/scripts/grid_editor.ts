@@ -7,7 +7,7 @@
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
-import { findGrid, renewRow } from "./grid_rows.ts";
+import { findGrid, findRow, renewRow } from "./grid_rows.ts";
 import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
 import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
@@ -33,6 +33,8 @@ type Editor = {
   /** Whether the row may be another than the one shown: something was refused. */
   isStale: boolean;
   isSending: boolean;
+  /** The field as it was opened. */
+  before: readonly ControlState[];
 };
 
 type EditOptions = {
@@ -73,7 +75,14 @@ export async function editCell(
   const { form } = read;
   if (findField(form, column) === null) return false;
   const rowId = row.dataset["rowId"] ?? "";
-  const editor = { cell, rowId, column, isStale: false, isSending: false };
+  const editor = {
+    cell,
+    rowId,
+    column,
+    isStale: false,
+    isSending: false,
+    before: readControls(form, column),
+  };
   showForm(editor, form);
   typing.typeInto(document.activeElement);
   if (toNull) await storeNullUnseen(editor, form, row.dataset["etag"]);
@@ -187,9 +196,50 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
   } else {
     const place = readPlace(editor.cell);
     await renewRow(editor.rowId, sent.page);
-    showSaved("Saved");
+    showSaved("Saved", { name: "Undo", run: () => void undo(editor) });
     move(place, step);
   }
+}
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+type ControlState = { name: string; value: string; isChecked: boolean };
+
+function findControls(form: HTMLFormElement, column: string): Control[] {
+  return [...(findField(form, column)?.querySelectorAll<Control>("input, select, textarea") ?? [])];
+}
+
+function readControls(form: HTMLFormElement, column: string): ControlState[] {
+  return findControls(form, column).map((control) => ({
+    name: control.name,
+    value: control.value,
+    isChecked: control instanceof HTMLInputElement && control.checked,
+  }));
+}
+
+/** Stores the value that a saved edit replaced, if nothing else has changed the row since. */
+async function undo(editor: Editor): Promise<void> {
+  const { rowId, column, before } = editor;
+  const row = findRow(rowId);
+  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
+  if (row === null || url === undefined) return showNotSaved("the row is not on this page.");
+  const retry = { name: "Retry", run: () => void undo(editor) };
+  const lost = () => ({ kind: "lost" as const, reason: explainSilence() });
+  const read = await readRowForm(url).catch(lost);
+  if (read.kind === "lost") return showNotSaved(read.reason, retry);
+  if (readVersion(read.form) !== row.dataset["etag"])
+    return showNotSaved("the row has changed since.");
+  for (const control of findControls(read.form, column)) {
+    const state = before.find(({ name }) => name === control.name);
+    if (state === undefined) continue;
+    if (control instanceof HTMLInputElement && control.type === "checkbox")
+      control.checked = state.isChecked;
+    else control.value = state.value;
+  }
+  const sent = await sendRowForm(read.form).catch(lost);
+  if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
+  if (sent.kind === "refused") return showNotSaved(sent.faults.join(" "));
+  await renewRow(rowId, sent.page);
+  showSaved("Undone");
 }
 
 /** What is wrong with this field stands in it already; what is wrong with the row, such as a later change, does not. */

@@ -10,6 +10,7 @@ const KEYS = [
   { keys: ["Shift Enter"], name: "Begin a line" },
   { keys: ["Esc"], name: "Cancel the edit" },
   { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
+  { keys: ["Ctrl Z"], name: "Undo the change that was just saved" },
   { keys: ["Shift Enter"], name: "Edit the whole row" },
   { keys: ["Del"], name: "Delete the row, after a confirmation" },
 ] as const;

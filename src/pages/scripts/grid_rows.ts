@@ -41,13 +41,22 @@ export function startRows(): void {
   showTimes(grid);
 }
 
+function toSelector(id: string): string {
+  return `${ROWS} tr[data-row-id="${CSS.escape(id)}"]`;
+}
+
+/** The row on the page. */
+export function findRow(id: string): HTMLTableRowElement | null {
+  return document.querySelector(toSelector(id));
+}
+
 /** One row as it is now: from the page that the server answered with, or from a fresh one. Keeps the focus where it was. */
 export async function renewRow(id: string, answered?: Document): Promise<void> {
-  const selector = `${ROWS} tr[data-row-id="${CSS.escape(id)}"]`;
+  const selector = toSelector(id);
   const fresh =
     answered?.querySelector(selector) ??
     (await requestPage(location.href)).page.querySelector(selector);
-  const present = document.querySelector<HTMLTableRowElement>(selector);
+  const present = findRow(id);
   const grid = findGrid();
   if (present === null || grid === null) return;
   const place = findCurrent(grid);

@@ -1,4 +1,5 @@
 /** A row's form over the grid: to edit all of it, or to delete it. The focus returns to where it came from. @module */
+import { startCopyButtons } from "./copy.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
 import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
@@ -97,6 +98,7 @@ function fill(dialog: HTMLDialogElement, page: Document): boolean {
   const parts = [element("h2", {}, title), ...(notice === null ? [] : [notice]), form];
   dialog.replaceChildren(...parts.map((part) => document.adoptNode(part)));
   dialog.ariaLabel = title;
+  startCopyButtons(dialog);
   return true;
 }
 

@@ -21,6 +21,11 @@ export function hideSaveState(): void {
   document.getElementById(ID)?.remove();
 }
 
+/** Does what the button beside the state does: Undo or Retry. */
+export function pressSaveAction(): void {
+  document.querySelector<HTMLButtonElement>(`#${ID} button`)?.click();
+}
+
 /** Why a request had no response. */
 export function explainSilence(): string {
   return navigator.onLine ? "the server did not respond." : "you are offline.";
