@@ -5,6 +5,7 @@
  * @module
  */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import { readValueText } from "./value_text.ts";
@@ -46,37 +47,31 @@ export const QUERY_LIMITS = {
   bytes: 8192,
 } as const;
 
-/** What is wrong with a query, by the code of the response. */
-export type QueryIssue = {
-  readonly code: "invalid_query" | "unsupported_query";
-  readonly message: string;
-};
-
-/** Ends the reading of one parameter. */
-export class QueryIssueError extends Error {
-  readonly code: QueryIssue["code"];
-  constructor(code: QueryIssue["code"], message: string) {
-    super(message);
-    this.name = "QueryIssueError";
-    this.code = code;
-  }
+export function invalid(message: string): Problem {
+  return new Problem("invalid_query", { message });
 }
 
-export function invalid(message: string): QueryIssueError {
-  return new QueryIssueError("invalid_query", message);
+export function unsupported(message: string): Problem {
+  return new Problem("unsupported_query", { message });
 }
 
-export function unsupported(message: string): QueryIssueError {
-  return new QueryIssueError("unsupported_query", message);
-}
+/** The result of reading a part of a query; undefined if it throws a Problem, which is collected. */
+export type Attempt = <Result>(read: () => Result) => Result | undefined;
 
 /** Reads conditions, and counts them and their values across the parameters of one query. */
 export type FilterReader = {
   readonly findColumn: (name: string) => QueryColumn;
-  /** The condition in `column=text`. @throws {QueryIssueError} */
-  readonly readCondition: (column: QueryColumn, text: string) => Condition;
-  /** The conditions in `and=text` or `or=text`. @throws {QueryIssueError} */
+  /** The condition in `name=text`. @throws {Problem} invalid_query; unsupported_query */
+  readonly readCondition: (name: string, text: string) => Condition;
+  /** The conditions in `and=text` or `or=text`. @throws {Problem} invalid_query; unsupported_query */
   readonly readList: (op: "and" | "or", text: string) => Condition;
+};
+
+/** A condition whose column, operator and values are not checked yet. */
+type ConditionText = {
+  readonly isNegated: boolean;
+  readonly op: Operator;
+  readonly texts: readonly string[];
 };
 
 const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
@@ -99,7 +94,8 @@ const NEGATION = "not.";
 const NULL = "is.null";
 const GROUP = /^(not\.)?(and|or)(?=\()/;
 
-export function makeFilterReader(columns: readonly QueryColumn[]): FilterReader {
+/** Conditions with issues are left out of what the reader returns: `attempt` has the issues. */
+export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attempt): FilterReader {
   const known = new Map(columns.map((column) => [column.name, column]));
   let conditions = 0;
   let values = 0;
@@ -110,73 +106,70 @@ export function makeFilterReader(columns: readonly QueryColumn[]): FilterReader 
     throw invalid(`Cannot read ${quote(name)}: the table has no such column`);
   }
 
-  function readCondition(column: QueryColumn, text: string): Condition {
+  function readCondition(name: string, text: string): Condition {
+    const column = findColumn(name);
     const scanner = makeScanner(text);
-    const condition = scanCondition(column, scanner, () => scanner.takeRest());
+    const read = scanCondition(name, scanner, () => scanner.takeRest());
     scanner.expectEnd();
-    return condition;
+    return toCondition(column, read);
   }
 
-  function scanCondition(
-    column: QueryColumn,
-    scanner: Scanner,
-    takeValue: () => string,
-  ): Condition {
+  function scanCondition(name: string, scanner: Scanner, takeValue: () => string): ConditionText {
     conditions++;
     if (conditions > QUERY_LIMITS.conditions)
       throw unsupported(`A list accepts at most ${QUERY_LIMITS.conditions} conditions`);
-    if (!scanner.skip(NEGATION)) return scanComparison(column, scanner, takeValue);
-    return { op: "not", of: [scanComparison(column, scanner, takeValue)] };
-  }
-
-  function scanComparison(
-    column: QueryColumn,
-    scanner: Scanner,
-    takeValue: () => string,
-  ): Comparison {
+    const isNegated = scanner.skip(NEGATION);
     if (scanner.skip("is.")) {
-      if (takeValue() === "null") return { op: "null", column, values: [] };
-      throw invalid(`Cannot read the condition on ${quote(column.name)}: is. accepts only null`);
+      if (takeValue() === "null") return { isNegated, op: "null", texts: [] };
+      throw invalid(`Cannot read the condition on ${quote(name)}: is. accepts only null`);
     }
-    const op = OPERATORS.find((name) => scanner.skip(`${name}.`));
+    const op = OPERATORS.find((operator) => scanner.skip(`${operator}.`));
     if (op === undefined)
       throw invalid(
-        `Cannot read the condition on ${quote(column.name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.5, or ${NULL}`,
+        `Cannot read the condition on ${quote(name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.5, or ${NULL}`,
       );
-    if (!OPERATORS_OF[column.kind].has(op)) throw unsupported(explainOperators(column, op));
     const texts = op === "in" ? scanner.takeList() : [takeValue()];
     values += texts.length;
-    if (texts.length === 0)
-      throw invalid(`Cannot read the list of ${quote(column.name)}: it is empty`);
     if (values > QUERY_LIMITS.values)
       throw unsupported(`A list accepts at most ${QUERY_LIMITS.values} values in its conditions`);
+    return { isNegated, op, texts };
+  }
+
+  function toCondition(column: QueryColumn, { isNegated, op, texts }: ConditionText): Condition {
+    if (op !== "null" && !OPERATORS_OF[column.kind].has(op))
+      throw unsupported(explainOperators(column, op));
+    if (op === "in" && texts.length === 0)
+      throw invalid(
+        `Cannot read the list of ${quote(column.name)}: it is empty; the empty text is ""`,
+      );
     const isPattern = op === "like" || op === "ilike";
-    return {
-      op,
-      column,
-      values: texts.map((text) => (isPattern ? toPattern(text) : toComparable(text, column))),
-    };
+    const read = texts.map((text) =>
+      attempt(() => (isPattern ? toPattern(text) : toComparable(text, column))),
+    );
+    const comparison = { op, column, values: read.filter((value) => value !== undefined) };
+    return isNegated ? { op: "not", of: [comparison] } : comparison;
   }
 
   function scanItems(op: "and" | "or", scanner: Scanner, depth: number): Condition {
     if (depth > QUERY_LIMITS.depth)
       throw unsupported(`Conditions nest at most ${QUERY_LIMITS.depth} deep`);
-    const of: Condition[] = [];
+    const of: (Condition | undefined)[] = [];
     scanner.expect("(");
     do of.push(scanItem(scanner, depth));
     while (scanner.skip(","));
     scanner.expect(")");
-    return { op, of };
+    return { op, of: of.filter((condition) => condition !== undefined) };
   }
 
-  function scanItem(scanner: Scanner, depth: number): Condition {
+  function scanItem(scanner: Scanner, depth: number): Condition | undefined {
     const [start, negation, op] = scanner.match(GROUP) ?? [];
     if (start !== undefined) {
       const group = scanItems(op === "or" ? "or" : "and", scanner, depth + 1);
       return negation === undefined ? group : { op: "not", of: [group] };
     }
-    const column = findColumn(scanner.takeName());
-    return scanCondition(column, scanner, () => scanner.takeValue());
+    const name = scanner.takeName();
+    const read = scanCondition(name, scanner, () => scanner.takeValue());
+    return attempt(() => toCondition(findColumn(name), read));
   }
 
   return {
@@ -197,7 +190,7 @@ function explainOperators({ name, kind }: QueryColumn, op: string): string {
   return `Cannot use ${op} on ${quote(name)}, which is of kind ${kind}: it supports ${instead}`;
 }
 
-/** A value as the database reads it. @throws {QueryIssueError} */
+/** A value as the database reads it. @throws {Problem} invalid_query */
 export function toComparable(text: string, column: QueryColumn): string {
   const read = readValueText(text, column);
   if ("value" in read) return `${read.value}`;
@@ -207,10 +200,10 @@ export function toComparable(text: string, column: QueryColumn): string {
   );
 }
 
-/** A pattern as LIKE reads it: `*` matches any characters, and everything else itself. */
+/** A pattern as LIKE reads it: `*` matches any characters, and everything else itself. @throws {Problem} */
 function toPattern(text: string): string {
   const { patternCharacters, wildcards } = QUERY_LIMITS;
-  if (text.length > patternCharacters || text.split("*").length - 1 > wildcards)
+  if ([...text].length > patternCharacters || text.split("*").length - 1 > wildcards)
     throw unsupported(`A pattern has at most ${patternCharacters} characters and ${wildcards} *`);
   if (!isStorableText(text)) throw invalid("Cannot read a pattern: it contains U+0000");
   return text.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%");

@@ -10,14 +10,13 @@ import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import {
+  type Attempt,
   type Condition,
   type FilterReader,
   invalid,
   makeFilterReader,
   QUERY_LIMITS,
   type QueryColumn,
-  type QueryIssue,
-  QueryIssueError,
   toComparable,
   unsupported,
 } from "./filter.ts";
@@ -56,20 +55,20 @@ type Once = (typeof ONCE)[number];
  * @throws {Problem} invalid_query; unsupported_query — with every issue
  */
 export function readListQuery(query: string, { columns }: Columns): ListQuery {
-  const reader = makeFilterReader([ID, ...columns]);
-  const issues: QueryIssue[] = [];
-  const where: Condition[] = [];
-  const once = new Map<Once, string>();
-  const attempt = <Result>(read: () => Result): Result | undefined => {
+  const issues: Problem[] = [];
+  const attempt: Attempt = (read) => {
     try {
       return read();
     } catch (error) {
-      if (!(error instanceof QueryIssueError)) throw error;
+      if (!(error instanceof Problem)) throw error;
       issues.push(error);
       return undefined;
     }
   };
-  checkLength(query, issues);
+  const reader = makeFilterReader([ID, ...columns], attempt);
+  const where: Condition[] = [];
+  const once = new Map<Once, string>();
+  attempt(() => checkLength(query));
   for (const [name, text] of readParameters(query)) {
     if (issues.length >= MAX_ISSUES) break;
     if (isOnce(name)) {
@@ -80,33 +79,41 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
       if (condition !== undefined) where.push(condition);
     }
   }
-  const asked = attempt(() => readOrder(reader, once.get("order"))) ?? [];
-  const select = attempt(() => readSelect(reader, once.get("select"))) ?? [];
+  const read = { reader, attempt };
+  const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
+  const select = attempt(() => readSelect(read, once.get("select"))) ?? [];
+  const limit =
+    attempt(() => readWhole("limit", once.get("limit"), Number.MAX_SAFE_INTEGER)) ?? MAX_ROWS;
+  const offset = attempt(() => readWhole("offset", once.get("offset"), MAX_OFFSET)) ?? 0;
   const order = toTotalOrder(asked, where);
-  const page = readPageOf(once);
   const after = attempt(() => readAfter(once, order));
   if (issues.length > 0) throw toProblem(issues);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
-  return { where, order, select, after, ...page, isPlain: isPlain && where.length === 0 };
+  return {
+    ...{ where, order, select, after, offset, limit: Math.min(limit, MAX_ROWS) },
+    isPlain: isPlain && where.length === 0,
+  };
 }
 
+/** How many issues a message names. */
 const MAX_ISSUES = 10;
 
-function toProblem(issues: readonly QueryIssue[]): Problem {
+function toProblem(issues: readonly Problem[]): Problem {
   const isInvalid = issues.some(({ code }) => code === "invalid_query");
+  const messages = new Set(issues.map(({ message }) => message));
   return new Problem(isInvalid ? "invalid_query" : "unsupported_query", {
-    message: issues.map(({ message }) => message).join("; "),
+    message: [...messages].slice(0, MAX_ISSUES).join("; "),
   });
 }
 
 /** A cursor contains values of rows, and may be as long as all the rest. */
-function checkLength(query: string, issues: QueryIssue[]): void {
+function checkLength(query: string): void {
   const lengths = { rest: 0, after: 0 };
   for (const part of query.split("&"))
     lengths[part.startsWith("after=") ? "after" : "rest"] += part.length + 1;
   const { bytes } = QUERY_LIMITS;
   if (Math.max(lengths.rest, lengths.after) > bytes)
-    issues.push(unsupported(`A query has at most ${bytes} bytes, and as many in after`));
+    throw unsupported(`A query has at most ${bytes} bytes, and as many in after`);
 }
 
 function isOnce(name: string): name is Once {
@@ -115,20 +122,24 @@ function isOnce(name: string): name is Once {
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {
   const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined;
-  if (group === undefined) return reader.readCondition(reader.findColumn(name), text);
+  if (group === undefined) return reader.readCondition(name, text);
   const condition = reader.readList(group.op, text);
   return group.isNegated ? { op: "not", of: [condition] } : condition;
 }
 
-function readOrder(reader: FilterReader, text: string | undefined): SortKey[] {
-  if (text === undefined) return [];
-  const keys = text.split(",").map((key): SortKey => {
+type ListReader = { readonly reader: FilterReader; readonly attempt: Attempt };
+
+function readOrder({ reader, attempt }: ListReader, text: string | undefined): SortKey[] {
+  const readKey = (key: string): SortKey => {
     const [, name = "", way] = /^(.*?)(?:\.(asc|desc))?$/s.exec(key) ?? [];
     const column = reader.findColumn(name);
     if (column.kind === "json")
       throw unsupported(`Cannot sort by ${quote(name)}: it is of kind json`);
     return { column, isDescending: way === "desc" };
-  });
+  };
+  const keys = (text?.split(",") ?? [])
+    .map((key) => attempt(() => readKey(key)))
+    .filter((key) => key !== undefined);
   if (keys.length > QUERY_LIMITS.keys)
     throw unsupported(`order accepts at most ${QUERY_LIMITS.keys} columns`);
   refuseTwice(
@@ -138,9 +149,10 @@ function readOrder(reader: FilterReader, text: string | undefined): SortKey[] {
   return keys;
 }
 
-function readSelect(reader: FilterReader, text: string | undefined): QueryColumn[] {
-  if (text === undefined) return [];
-  const columns = text.split(",").map(reader.findColumn);
+function readSelect({ reader, attempt }: ListReader, text: string | undefined): QueryColumn[] {
+  const columns = (text?.split(",") ?? [])
+    .map((name) => attempt(() => reader.findColumn(name)))
+    .filter((column) => column !== undefined);
   refuseTwice("select", columns);
   return columns;
 }
@@ -160,14 +172,6 @@ function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): So
     column.name !== "id" &&
     where.some((condition) => condition.op === "eq" && condition.column.name === column.name);
   return upToId.filter((key) => !hasOneValue(key));
-}
-
-function readPageOf(once: ReadonlyMap<Once, string>): Page {
-  const limit = readWhole("limit", once.get("limit"), Number.MAX_SAFE_INTEGER) ?? MAX_ROWS;
-  return {
-    limit: Math.min(limit, MAX_ROWS),
-    offset: readWhole("offset", once.get("offset"), MAX_OFFSET) ?? 0,
-  };
 }
 
 /** What a cursor says of the order that it was made for. */

@@ -81,6 +81,7 @@ test.each<{ query: string; found: number[] }>([
   { query: "title=like.*k%201", found: [1] },
   { query: "title=ilike.TASK%202*&order=position.desc&limit=2", found: [29, 28] },
   { query: "title=like.%25", found: [] },
+  { query: `title=like.${encodeURIComponent("\u{1f642}".repeat(200))}`, found: [] },
   { query: "position=in.(4,5,40)", found: [4, 5] },
   { query: 'title=in.("Task 7",Task 8)', found: [7, 8] },
   { query: "and=(limit.eq.3,position.lt.8)", found: [3, 7] },
@@ -170,11 +171,45 @@ describe("a rejected query", () => {
     expect([status, codeOf(text)]).toEqual([400, code]);
   });
 
-  test("names every issue", async () => {
-    const { json } = await service.call(app, `${TODOS}?status=eq.lost&nothing=eq.1&done=gt.true`);
-    expect((json as { message: string }).message).toBe(
-      'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
-    );
+  test.each([
+    {
+      name: "every issue",
+      query: "status=eq.lost&nothing=eq.1&done=gt.true",
+      message:
+        'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
+    },
+    {
+      name: "the issues of limit and offset beside others",
+      query: "limit=x&offset=-1&nothing=eq.1",
+      message:
+        'Cannot read "nothing": the table has no such column; Cannot read limit "x": must be a whole number from 0; Cannot read offset "-1": must be a whole number from 0',
+    },
+    {
+      name: "every issue of an order and of a selection",
+      query: "order=one,title,meta&select=two,id,three",
+      message:
+        'Cannot read "one": the table has no such column; Cannot sort by "meta": it is of kind json; Cannot read "two": the table has no such column; Cannot read "three": the table has no such column',
+    },
+    {
+      name: "every issue of a group and of a list of values",
+      query: "or=(one.eq.1,done.gt.true,and(position.in.(1,x,y)))",
+      message:
+        'Cannot read "one": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null; Cannot compare "position" with "x": must be a number; Cannot compare "position" with "y": must be a number',
+    },
+    {
+      name: "an issue once",
+      query: "position=gt.1&".repeat(40),
+      message: "A list accepts at most 30 conditions",
+    },
+  ])("names $name", async ({ query, message }) => {
+    const { json } = await service.call(app, `${TODOS}?${query}`);
+    expect(json).toMatchObject({ message });
+  });
+
+  test("names at most 10 issues", async () => {
+    const query = `or=(${Array.from({ length: 12 }, (_, place) => `no${place}.eq.1`).join()})`;
+    const { text } = await service.call(app, `${TODOS}?${query}`);
+    expect(text.match(/no such column/g)).toHaveLength(10);
   });
 
   test("of a key without a proof names nothing", async () => {
