@@ -50,20 +50,20 @@ type Found = FunctionSite & {
   functions: { signature: string; digest: string }[];
 };
 
-/** Bodies are generated once for each set: with many tables that is most of the work. */
+/** Bodies are generated once for each set that exists: with many tables that is most of the work. */
 export function makeCheckBodies(db: Database): CheckBodies {
   let checked: string | undefined;
-  const generated = new Map<string, ReadonlyMap<string, string>>();
+  let generated = new Map<string, ReadonlyMap<string, string>>();
   return async (digest) => {
     if (digest === checked) return [];
     const { sets, functions, ...site } = await readFunctions(db);
-    const wanted = new Map<string, string>();
-    for (const set of sets) {
-      const key = `${functionName(set, "get")} ${JSON.stringify(site)}`;
-      const digests = generated.get(key) ?? digestBodies(set, site);
-      generated.set(key, digests);
-      for (const [signature, body] of digests) wanted.set(signature, body);
-    }
+    generated = new Map(
+      sets.map((set) => {
+        const key = `${functionName(set, "get")} ${JSON.stringify(site)}`;
+        return [key, generated.get(key) ?? digestBodies(set, site)];
+      }),
+    );
+    const wanted = new Map([...generated.values()].flatMap((digests) => [...digests]));
     const foreign = functions.filter(({ signature, digest }) => wanted.get(signature) !== digest);
     // Of the state that was compared: another one may have come since the digest was taken.
     checked = foreign.length > 0 ? undefined : digestFunctions(functions);

@@ -63,7 +63,7 @@ declare
   marks_now text;
 begin
   select * into known from rowhouse.isolation_checks;
-  -- A result seems to come from the future if the clock was set back: it must not count until then.
+  -- Absolute: after the clock was set back, a result from the future must not count.
   age_s := abs(extract(epoch from moment - known.checked_at));
   if age_s >= max_age_s or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6) then
     perform from rowhouse.isolation_checks for update skip locked;
