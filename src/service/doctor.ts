@@ -33,6 +33,7 @@ import {
   judgeIsolation,
   judgeMigrations,
   judgeNodes,
+  judgeRelease,
 } from "./schema_state.ts";
 import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./session.ts";
 
@@ -124,7 +125,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (pushes || variable === "ADMIN_DATABASE_URL")
     findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
   const isolation = await makeIsolationLook(admin)();
-  findings.push(...judgeIsolation(listFaults(isolation)), ...judgeNodes(isolation));
+  findings.push(...judgeIsolation(listFaults(isolation)), ...judgeRelease(isolation));
+  findings.push(...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.

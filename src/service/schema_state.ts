@@ -74,6 +74,19 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
   }));
 }
 
+/** While `rowhouse migrate` renews functions, none are compared; if it was killed, that stays so until it runs again. */
+export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[] {
+  if (release !== null) return [];
+  return [
+    {
+      about: "release",
+      level: "warn",
+      says: "rowhouse migrate has not finished, so the service does not check the bodies of functions",
+      remedy: "run rowhouse migrate again, unless it is still running",
+    },
+  ];
+}
+
 /** Of a distributed database: apps elsewhere are served. */
 export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): Finding[] {
   const unprepared = added.map(

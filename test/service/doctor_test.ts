@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { RELEASE, recordRelease } from "../../src/push/mod.ts";
 import { judgeDriver, judgeSecrets } from "../../src/service/configuration.ts";
 import type { Finding } from "../../src/service/finding.ts";
 import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
@@ -569,6 +570,13 @@ describe("rowhouse doctor", () => {
     );
     expect(code).toBe(1);
     expect(out).toContain("data.stray must have row security");
+  });
+
+  test("warns while rowhouse migrate has not finished", async () => {
+    await withDatabase(database.adminUrl, (admin) => recordRelease(admin, null));
+    const { out } = await run(database.servingUrl);
+    await withDatabase(database.adminUrl, (admin) => recordRelease(admin, RELEASE));
+    expect(out).toContain("warn release: rowhouse migrate has not finished");
   });
 
   test("does not take a slow answer for a clock that is wrong", async () => {
