@@ -100,20 +100,17 @@ export async function findQueriedPage(
   const missing = new Set<string>();
   const { appId } = context.principal;
   const options = { appId, missing, visits: deps.maxVisits, isCounted: query.isCounted };
-  for (;;) {
-    const { index, ...planned } = planQuery(query, table, options);
+  let index: string | undefined;
+  const plan = (current: RecordedTable) => {
+    const { index: needed, ...planned } = planQuery(query, current, options);
+    // Of the plan that is sent: a newer table may have another index.
+    index = needed;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
+    return { endpoint: "query", values: { ...planned, ...rest } } as const;
+  };
+  for (;;) {
     try {
-      const found = await callFunction(deps, context, {
-        table,
-        endpoint: "query",
-        values: { ...planned, ...rest },
-        renew: (newer) => ({
-          endpoint: "query",
-          values: { ...planQuery(query, newer, options), ...rest },
-        }),
-      });
-      return readFound(found);
+      return readFound(await callFunction(deps, context, { table, ...plan(table), renew: plan }));
     } catch (error) {
       const signal = error instanceof SignalError ? error.signal : undefined;
       if (signal === SIGNALS.tooManyVisits)
