@@ -24,9 +24,10 @@ export type FoundRow = { row: Row; etag: string };
 export async function findRow(
   visit: Visit,
   { appId, table }: RowsTable,
+  id = visit.context.params["row"] ?? "",
 ): Promise<FoundRow | undefined> {
   try {
-    const path = `${table}/${visit.context.params["row"] ?? ""}`;
+    const path = `${table}/${id}`;
     const { text, etag } = await callRows(visit, { appId, path });
     return { row: readRow(text), etag };
   } catch (error) {
@@ -130,6 +131,7 @@ async function answerForm(
     button: isLate ? "Save over it" : "Save",
     cancel: withPlace(table.path, place),
     deletion: withPlace(`${path}/delete`, place),
+    duplicate: withPlace(`${table.path}/new`, place, { like: row.id }),
   });
   return answerRowsPage(table, {
     title: `Row ${shortenId(row.id)}`,

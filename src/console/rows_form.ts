@@ -127,6 +127,8 @@ export type RowForm = {
   button: string;
   cancel: string;
   deletion?: string;
+  /** The form of a new row with the values of this one. */
+  duplicate?: string;
 };
 
 export function renderRowForm({ token }: Visit, form: RowForm): Html {
@@ -135,6 +137,6 @@ export function renderRowForm({ token }: Visit, form: RowForm): Html {
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${form.fields.map(renderRowField)}
 ${form.made}
-<div class="act-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="act-end">${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
+<div class="act-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="act-end">${form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)} ${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
 </form>`;
 }

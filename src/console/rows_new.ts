@@ -1,23 +1,41 @@
 /** A new row. The form carries a key of its own, so that one that is sent twice makes one row. @module */
+import { readParameters } from "../http/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { readHeaderValue } from "./read.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
-import { callRows, readRow } from "./rows_call.ts";
+import { callRows, type Row, readRow } from "./rows_call.ts";
+import { findRow } from "./rows_edit.ts";
 import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
-import { isEmptyAsked, readState, type State, toFirstState, toMark } from "./rows_state.ts";
+import {
+  isEmptyAsked,
+  readState,
+  type State,
+  toFirstState,
+  toMark,
+  toState,
+} from "./rows_state.ts";
 import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
 
 export async function answerNewRow(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   if (table.isDisabled) return answerDisabled(table);
+  const like = await findLike(visit, table);
   const states = table.definition.columns.map(
-    (column) => [column.name, toFirstState(column)] as const,
+    (column) =>
+      [column.name, like === undefined ? toFirstState(column) : toState(column, like)] as const,
   );
   return await answerForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
+}
+
+/** The row whose values the form begins with, if the address names one that exists. */
+async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined> {
+  const id = new Map(readParameters(visit.context.query)).get("like") ?? "";
+  return isUuid(id) ? (await findRow(visit, table, id))?.row : undefined;
 }
 
 export async function answerNewRowForm(visit: Visit): Promise<Response> {

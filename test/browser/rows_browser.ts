@@ -126,6 +126,21 @@ test("a new row that was left alone is not added; an empty text is stored only o
   await context.close();
 });
 
+test("a row is duplicated from its drawer", async () => {
+  await addRow({ title: "Milk", hours: "1.50" });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await signIn(page);
+  await page.locator("table[role=grid]").waitFor();
+  await page.locator("a[data-edit]").click();
+  await page.getByRole("dialog").getByRole("link", { name: "Duplicate" }).click();
+  await press(page, "Add the row");
+  await page.getByText("was added").waitFor();
+  expect(await page.locator("tbody td", { hasText: "Milk" }).count()).toBe(2);
+  expect(await page.locator("tbody td", { hasText: "1.50" }).count()).toBe(2);
+  await context.close();
+});
+
 test("a press on a reference edits the cell; the arrow beside it opens the row", async () => {
   const json = { name: "House" };
   const made = await site.service.call(app, "/v1/data/db/projects", { method: "POST", json });

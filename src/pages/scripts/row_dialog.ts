@@ -36,7 +36,7 @@ export async function openFormDialog({ url, done, onDone }: FormDialog): Promise
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
-    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons a");
+    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons > a");
     if (isCancel) event.preventDefault();
     if (isCancel || event.target === dialog) leave();
   });
