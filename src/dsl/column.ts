@@ -10,6 +10,7 @@ export interface Column<
   Required extends boolean,
   HasDefault extends boolean,
   Detail = never,
+  Unique extends boolean = false,
 > {
   readonly column: DeclaredColumn;
   /** Only for the compiler: no value has it. */
@@ -18,15 +19,16 @@ export interface Column<
     readonly required: Required;
     readonly hasDefault: HasDefault;
     readonly detail: Detail;
+    readonly unique: Unique;
   };
   /** The column, not accepting null. */
-  required(): Column<K, true, HasDefault, Detail>;
+  required(): Column<K, true, HasDefault, Detail, Unique>;
   /** The column, with each value at most once per app. */
-  unique(): Column<K, Required, HasDefault, Detail>;
+  unique(): Column<K, Required, HasDefault, Detail, true>;
   /** The column with an index. */
-  index(): Column<K, Required, HasDefault, Detail>;
+  index(): Column<K, Required, HasDefault, Detail, Unique>;
   /** The column, with a value for rows that are created without one. */
-  default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail>;
+  default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail, Unique>;
 }
 
 /** A frozen column with these declarations. */
@@ -35,7 +37,8 @@ export function makeColumn<
   Required extends boolean,
   HasDefault extends boolean,
   Detail,
->(declared: DeclaredColumn): Column<K, Required, HasDefault, Detail> {
+  Unique extends boolean,
+>(declared: DeclaredColumn): Column<K, Required, HasDefault, Detail, Unique> {
   const setFlag = (flag: "required" | "unique" | "index", extra: readonly unknown[]) => ({
     ...declared,
     [flag]: true,
@@ -44,13 +47,13 @@ export function makeColumn<
   const column = {
     column: Object.freeze(declared),
     required: (...extra: readonly unknown[]) =>
-      makeColumn<K, true, HasDefault, Detail>(setFlag("required", extra)),
+      makeColumn<K, true, HasDefault, Detail, Unique>(setFlag("required", extra)),
     unique: (...extra: readonly unknown[]) =>
-      makeColumn<K, Required, HasDefault, Detail>(setFlag("unique", extra)),
+      makeColumn<K, Required, HasDefault, Detail, true>(setFlag("unique", extra)),
     index: (...extra: readonly unknown[]) =>
-      makeColumn<K, Required, HasDefault, Detail>(setFlag("index", extra)),
+      makeColumn<K, Required, HasDefault, Detail, Unique>(setFlag("index", extra)),
     default: (value: DefaultOf<K, Detail>, ...extra: readonly unknown[]) =>
-      makeColumn<K, Required, true, Detail>({
+      makeColumn<K, Required, true, Detail, Unique>({
         ...declared,
         default: value,
         ...addIssues(declared, findExtraArguments(".default()", ".default(value)", extra)),

@@ -48,7 +48,22 @@ export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
  */
 export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "update">;
 
-/** Every table of a schema with its `row`, `insert` and `update`; generated types are their own. */
+/**
+ * The names of the columns that identify a row by themselves: `id`, and those that are unique.
+ *
+ * @example
+ * ```ts
+ * import { defineSchema, t, type Unique } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({ people: { email: t.string().unique(), name: t.string() } });
+ * const column: Unique<typeof schema, "people"> = "email";
+ * expect(schema.tables.people[column].column.unique).toBe(true);
+ * ```
+ */
+export type Unique<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "unique">;
+
+/** Every table of a schema with its `row`, `insert`, `update` and `unique`; generated types are their own. */
 export type TablesOf<S> =
   S extends Schema<infer T> ? { [Name in keyof T]: TableTypes<T, Name> } : S;
 
@@ -56,6 +71,7 @@ type TableTypes<T extends TableSources, Name extends keyof T> = {
   row: RowOf<Name & string, ColumnsOf<T[Name]>>;
   insert: InsertOf<ColumnsOf<T[Name]>>;
   update: UpdateOf<ColumnsOf<T[Name]>>;
+  unique: UniqueOf<T[Name]>;
 };
 
 type Part<Types, Name extends string> = Types extends { [N in Name]: infer P } ? P : never;
@@ -67,6 +83,18 @@ type FieldOf<C> = KnownOf<C>["required"] extends true ? ValueOf<C> : ValueOf<C> 
 type MandatoryOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { required: true; hasDefault: false } ? N : never;
 }[keyof C];
+
+/** Of columns, and of a model's constraints over one column. */
+type UniqueOf<Source> = "id" | UniqueColumnsOf<ColumnsOf<Source>> | UniqueOfModel<Source>;
+type UniqueColumnsOf<C> = {
+  [N in keyof C]: KnownOf<C[N]> extends { unique: true } ? N & string : never;
+}[keyof C];
+type UniqueOfModel<Source> = Source extends {
+  readonly model: unknown;
+  readonly "~unique"?: (column: infer Names extends string) => void;
+}
+  ? Names
+  : never;
 
 /** One flat object type; `& {}` removes the alias, so that editors show the columns themselves. */
 type Flat<T> = { [N in keyof T]: T[N] } & {};

@@ -14,6 +14,7 @@ export type Known = {
   readonly required: boolean;
   readonly hasDefault: boolean;
   readonly detail: unknown;
+  readonly unique: boolean;
 };
 
 /** Any column: what two copies of this package have in common. */

@@ -34,7 +34,7 @@ export type {
   TableDefinition,
 } from "./definition.ts";
 export { KINDS, QUOTAS } from "./definition.ts";
-export type { Insert, Row, TablesOf, Update } from "./infer.ts";
+export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
 export { sumDefaults } from "./read_default.ts";

@@ -14,34 +14,43 @@ type Parts<C> = {
 } & Issues;
 
 /** A table's columns with its composite indexes and uniques. */
-export interface Model<C> {
+export interface Model<C, Unique extends string = never> {
   readonly model: Parts<C>;
+  /**
+   * Columns with a unique constraint of their own. Only for the compiler: no value has it. As a parameter, so that a
+   * variable of a model also holds the same model with another constraint.
+   */
+  readonly "~unique"?: (column: Unique) => void;
   /**
    * The model with another index, on these columns in this order. With `"id"` as the last name, it also serves lists in the
    * order of the columns before.
    */
-  index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C>;
+  index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C, Unique>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
-  unique(...columns: NamesOf<C>): Model<C>;
+  unique<const Names extends NamesOf<C>>(...columns: Names): Model<C, Unique | OnlyOf<Names>>;
 }
 
 type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
+type OnlyOf<Names> = Names extends readonly [infer Only extends string] ? Only : never;
 
 /** A frozen model of these columns. */
 export function makeModel<C extends Columns>(columns: C, found: readonly string[]): Model<C> {
   return extendModel({ columns, indexes: [], uniques: [], ...addIssues({}, found) });
 }
 
-function extendModel<C>(model: Parts<C>): Model<C> {
+function extendModel<C, Unique extends string = never>(model: Parts<C>): Model<C, Unique> {
   const extended = {
     model: Object.freeze(model),
     index: (...columns: NamesOf<C> | [...NamesOf<C>, "id"]) =>
-      extendModel({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
-    unique: (...columns: NamesOf<C>) =>
-      extendModel({ ...model, uniques: [...model.uniques, Object.freeze(columns)] }),
+      extendModel<C, Unique>({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
+    unique: <const Names extends NamesOf<C>>(...columns: Names) =>
+      extendModel<C, Unique | OnlyOf<Names>>({
+        ...model,
+        uniques: [...model.uniques, Object.freeze(columns)],
+      }),
   };
   return withUnknown(Object.freeze(extended), (name) =>
-    extendModel({
+    extendModel<C, Unique>({
       ...model,
       ...addIssues(model, [`Cannot use .${name}() on a model: ${MODIFIERS}`]),
     }),

@@ -34,6 +34,7 @@
 import type { Schema, TablesOf } from "../dsl/mod.ts";
 import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable, type TableClient, type TableTypes } from "./data_table.ts";
+import type { TableKinds } from "./matches.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type {
@@ -45,6 +46,7 @@ export type {
   QueryOptions,
   TableClient,
   TableTypes,
+  UniqueValues,
   WatchOptions,
 } from "./data_table.ts";
 export { matches, type TableKinds } from "./matches.ts";
@@ -110,9 +112,9 @@ export function createDataClient(
 ): object {
   const connection = readOptions(options);
   if (options.schema === undefined) return makeOpenClient(connection);
-  const names = Object.keys(readTables(options.schema));
+  const tables: [string, TableKinds][] = Object.entries(readTables(options.schema));
   return Object.freeze(
-    Object.fromEntries(names.map((name) => [name, makeTable(connection, name)])),
+    Object.fromEntries(tables.map(([name, source]) => [name, makeTable(connection, name, source)])),
   );
 }
 

@@ -1,6 +1,8 @@
 /** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
+import { findRow, listUnique } from "./find_row.ts";
+import type { TableKinds } from "./matches.ts";
 import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import { type Poll, watchPage } from "./watch_page.ts";
 import { toConditionParameters, type Where } from "./where.ts";
@@ -75,7 +77,22 @@ export type TableTypes = {
   readonly row: { readonly id: string };
   readonly insert: object;
   readonly update: object;
+  /** The names of the columns that identify a row; `id` if it is left out. */
+  readonly unique?: string;
 };
+
+/** The columns of a table that identify a row by themselves. */
+type UniqueColumn<Types extends TableTypes> = Extract<
+  "id" | (Types extends { readonly unique: infer Names } ? Names : never),
+  keyof Types["row"]
+>;
+
+/** What identifies one row: the value of a unique column, or of several. */
+export type UniqueValues<Types extends TableTypes> = {
+  [Column in UniqueColumn<Types>]: {
+    readonly [C in Column]: NonNullable<Types["row"][C]>;
+  };
+}[UniqueColumn<Types>];
 
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
@@ -104,10 +121,11 @@ export interface TableClient<Types extends TableTypes> {
   ): AsyncGenerator<Pick<Types["row"], Column>, void, undefined>;
   all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
   /**
-   * The first row that fulfills the conditions, in the order of creation, or `undefined` if there is none: for columns that
-   * are unique. A search that has not reached the end of the table after 20 calls is a `DataError` with code `needs_index`.
+   * The row with this value in a unique column, or `undefined` if there is none. A search that has not reached the end of the
+   * table after 20 calls is a `DataError` with code `needs_index`; a column that is not unique is a `TypeError` if the
+   * client has the schema. A service searches only where `PREVIEW` names filters.
    */
-  find(where: Where<Types["row"]>, options?: CallOptions): Promise<Types["row"] | undefined>;
+  find(where: UniqueValues<Types>, options?: CallOptions): Promise<Types["row"] | undefined>;
   /** The row; a missing one is a `DataError` with code `not_found`. */
   get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
   /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
@@ -149,8 +167,12 @@ type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 /** What a method adds to a call. */
 type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
 
-/** The client of one table. */
-export function makeTable(connection: Connection, table: string): TableClient<TableTypes> {
+/** The client of one table; `source` is the table in the schema, if the client has one. */
+export function makeTable(
+  connection: Connection,
+  table: string,
+  source?: TableKinds,
+): TableClient<TableTypes> {
   const toCall = (verb: string, sent: Sent, options?: ChangeOptions): Call => {
     const name = `${table}.${verb}`;
     // By presence: an id that is undefined must be refused, not become a call of the list.
@@ -185,7 +207,12 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     pages,
     all,
     get,
-    find: (where, options) => findRow(list, { ...options, where }),
+    find: (where, options) =>
+      findRow((search) => list({ ...options, ...search }), {
+        table,
+        where,
+        unique: source && listUnique(source),
+      }),
     create: async (values, options) => {
       const sent = { method: "POST", body: toJson(values), key: makeKey() } as const;
       const call = toCall("create", sent, options);
@@ -266,25 +293,6 @@ async function* readPages(
     else if (page.rows.length === 0) return;
     else position = { offset: (position.offset ?? 0) + page.rows.length };
   }
-}
-
-/** How often a search goes on: each call visits up to 10,000 rows. */
-const MAX_FIND_CALLS = 20;
-
-async function findRow(
-  list: ListPage,
-  options: CallOptions & Pick<AnyQuery, "where">,
-): Promise<AnyRow | undefined> {
-  let after: string | undefined;
-  for (let call = 0; call < MAX_FIND_CALLS; call++) {
-    const { rows, next } = await list({ ...options, limit: 1, after });
-    if (rows[0] !== undefined || typeof next !== "string") return rows[0];
-    after = next;
-  }
-  throw new DataError(
-    "find: Cannot search any further without an index: use a unique or indexed reference, uuid or timestamp column",
-    { status: 0, code: "needs_index" },
-  );
 }
 
 async function* readRows(

@@ -5,11 +5,21 @@ type Value = string | number | boolean;
 
 /** A column of a schema, as far as comparisons depend on it. */
 type KindColumn = {
-  readonly column: { readonly kind: string; readonly values?: readonly string[] };
+  readonly column: {
+    readonly kind: string;
+    readonly values?: readonly string[];
+    readonly unique?: boolean;
+  };
 };
 type KindColumns = { readonly [name: string]: KindColumn };
 /** A table of a schema, such as `schema.tables.todos`. */
-export type TableKinds = KindColumns | { readonly model: { readonly columns: KindColumns } };
+export type TableKinds = KindColumns | ModelKinds;
+type ModelKinds = {
+  readonly model: {
+    readonly columns: KindColumns;
+    readonly uniques?: readonly (readonly string[])[];
+  };
+};
 
 /**
  * Whether a row fulfills conditions, as a list with them would find it.
@@ -34,13 +44,18 @@ export function matches<Row extends object>(
   where: Where<Row>,
   table: TableKinds = {},
 ): boolean {
-  const columns = "model" in table && "columns" in table.model ? table.model.columns : table;
+  const columns = isModel(table) ? table.model.columns : table;
   return (
     isTrue(toTest(where), {
       row: new Map(Object.entries(row)),
       columns: new Map(Object.entries(columns)),
     }) === true
   );
+}
+
+/** A column can be called `model`, too. */
+export function isModel(table: TableKinds): table is ModelKinds {
+  return "model" in table && "columns" in table.model;
 }
 
 type Subject = {

@@ -73,6 +73,7 @@ test("the types are those of the schema, to the compiler too", async () => {
     "use.ts",
     `import type { Tables } from "./.rowhouse/types.d.ts";
 export const insert: Tables["${name}"]["insert"] = { title: "a", list: { done: true } };
+export const unique: Tables["${name}"]["unique"] = "id";
 // @ts-expect-error a title is text
 export const update: Tables["${name}"]["update"] = { title: 1 };
 `,

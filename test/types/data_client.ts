@@ -16,6 +16,15 @@ type Shape = { readonly tags: readonly string[] };
 
 const schema = defineSchema({
   projects: { name: t.string().required() },
+  people: t
+    .model({
+      email: t.string().unique().required(),
+      badge: t.uuid(),
+      name: t.string(),
+      org: t.uuid(),
+    })
+    .unique("badge")
+    .unique("name", "org"),
   todos: t
     .model({
       title: t.string().required(),
@@ -37,6 +46,7 @@ const db = createDataClient({ ...to, schema });
 // What push writes.
 interface Tables {
   projects: TablesOf<typeof schema>["projects"];
+  people: TablesOf<typeof schema>["people"];
   tables: TablesOf<typeof schema>["tables"];
   todos: {
     row: {
@@ -65,6 +75,7 @@ interface Tables {
       status?: "open" | "done";
       project?: Id<"projects"> | null;
     };
+    unique: "id";
   };
 }
 const generated = createDataClient<Tables>(to);
@@ -82,7 +93,7 @@ declare const flags: DataClient<{
 expectEqual<typeof imported, typeof db>(true);
 expectEqual<DataClient<Tables>["todos"], DataClient<typeof schema>["todos"]>(true);
 expectEqual<typeof generated, DataClient<Tables>>(true);
-expectEqual<keyof typeof db, "projects" | "tables" | "then" | "todos">(true);
+expectEqual<keyof typeof db, "people" | "projects" | "tables" | "then" | "todos">(true);
 expectEqual<Awaited<typeof db>, typeof db>(true);
 
 expectEqual<Awaited<ReturnType<typeof db.todos.get>>, Todo>(true);
@@ -184,8 +195,12 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
     count: true,
   });
   expectEqual<(typeof picked)["rows"], Pick<Todo, "id" | "due">[]>(true);
-  const found = await generated.todos.find({ project: projectId });
+  const found = await generated.todos.find({ id: todo.id }, { signal });
   expectEqual<typeof found, Todo | undefined>(true);
+  await db.people.find({ email: "ada@example.org" });
+  await db.people.find({ badge: anyId });
+  await generated.people.find({ email: "ada@example.org", badge: anyId });
+  await flags.find({ id: anyId });
   for await (const one of db.todos.all({ select: ["title"] }))
     expectEqual<typeof one, Pick<Todo, "title">>(true);
   expectEqual<boolean, ReturnType<typeof matches<Todo>>>(true);
@@ -214,8 +229,26 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.list({ orderBy: [{ due: "down" }] });
   // @ts-expect-error only columns can be selected
   await db.todos.list({ select: ["id", "nothing"] });
-  // @ts-expect-error there is no such column to find by
+  // @ts-expect-error the table has no such column
   await db.todos.find({ email: "" });
+  // @ts-expect-error the column is not unique
+  await db.todos.find({ title });
+  // @ts-expect-error nor in the generated types
+  await generated.todos.find({ title });
+  // @ts-expect-error nor in types that name no unique column
+  await flags.find({ done: true });
+  // @ts-expect-error nor beside a unique column
+  await db.people.find({ email: "", org: anyId });
+  // @ts-expect-error a constraint over two columns identifies a row only by both
+  await db.people.find({ name: "Ada" });
+  // @ts-expect-error many rows can have no value
+  await db.people.find({ badge: null });
+  // @ts-expect-error one value, not a comparison
+  await db.people.find({ email: { ilike: "*" } });
+  // @ts-expect-error nothing identifies no row
+  await db.people.find({});
+  // @ts-expect-error the id of a project is no id of a todo
+  await db.todos.find({ id: projectId });
   // @ts-expect-error a limit is a number
   await db.todos.list({ limit: "10" });
   // @ts-expect-error nobody has looked whether the column is null

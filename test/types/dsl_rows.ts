@@ -9,6 +9,7 @@ import {
   type Row,
   type TablesOf,
   t,
+  type Unique,
   type Update,
 } from "../../src/dsl/mod.ts";
 import { expectEqual } from "./equal.ts";
@@ -88,6 +89,24 @@ expectEqual<
   }
 >(true);
 
+// The modifier counts wherever it is called, and so does a constraint of the table over one column.
+expectEqual<Unique<Schema, "todos">, "id" | "token">(true);
+expectEqual<Unique<Schema, "projects">, "id">(true);
+const anyOrder = defineSchema({
+  cards: t
+    .model({
+      first: t.string().unique().required().index().default(""),
+      last: t.number().default(1).index().required().unique(),
+      single: t.uuid(),
+      left: t.uuid(),
+      right: t.uuid(),
+    })
+    .unique("left", "right")
+    .unique("single")
+    .index("left", "id"),
+});
+expectEqual<Unique<typeof anyOrder, "cards">, "first" | "id" | "last" | "single">(true);
+
 // What push writes: an interface, from which the same words read the same types.
 interface Tables {
   todos: TablesOf<Schema>["todos"];
@@ -96,6 +115,7 @@ expectEqual<TablesOf<Tables>, Tables>(true);
 expectEqual<Row<Tables, "todos">, Row<Schema, "todos">>(true);
 expectEqual<Insert<Tables, "todos">, Insert<Schema, "todos">>(true);
 expectEqual<Update<Tables, "todos">, Update<Schema, "todos">>(true);
+expectEqual<Unique<Tables, "todos">, Unique<Schema, "todos">>(true);
 
 // A todo of the example app needs a title and nothing else.
 export const todo: Insert<typeof exampleSchema, "todos"> = { title: "Water the plants" };

@@ -42,13 +42,14 @@ export function renderTypes(specifier: string, tables: readonly string[]): strin
     row: Row<typeof schema, "${name}">;
     insert: Insert<typeof schema, "${name}">;
     update: Update<typeof schema, "${name}">;
+    unique: Unique<typeof schema, "${name}">;
   };
 `,
   );
   const used =
     tables.length === 0
       ? ""
-      : `import type { Insert, Row, Update } from "rowhouse/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
+      : `import type { Insert, Row, Unique, Update } from "rowhouse/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
   return `// Written by rowhouse db push; what is changed here is lost at the next push.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
 }
 

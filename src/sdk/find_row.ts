@@ -1,0 +1,71 @@
+/** One row by its unique columns, searched page by page. Never says that there is none after a search that was cut short. @module */
+import { DataError } from "./data_error.ts";
+import { isModel, type TableKinds } from "./matches.ts";
+
+type Page<Row> = {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+  readonly next?: string | null;
+};
+type Search = {
+  readonly where: object;
+  readonly limit: number;
+  readonly after: string | undefined;
+};
+type Target = {
+  readonly table: string;
+  readonly where: object;
+  /** The columns that identify a row; `undefined` if the client has no schema. */
+  readonly unique: ReadonlySet<string> | undefined;
+};
+
+/** How often a search continues: each call visits up to 10,000 rows. */
+const MAX_CALLS = 20;
+
+/**
+ * The row with these values, or `undefined` if there is none.
+ *
+ * @throws {TypeError} for a column that is not unique, and for anything but a value
+ * @throws {DataError} needs_index — the end of the table was not reached
+ */
+export async function findRow<Row>(
+  list: (search: Search) => Promise<Page<Row>>,
+  target: Target,
+): Promise<Row | undefined> {
+  checkTarget(target);
+  let after: string | undefined;
+  for (let calls = 0; calls < MAX_CALLS; calls++) {
+    const { rows, hasMore, next } = await list({ where: target.where, limit: 1, after });
+    if (rows[0] !== undefined || !hasMore) return rows[0];
+    if (typeof next !== "string") break;
+    after = next;
+  }
+  throw new DataError(
+    `${target.table}.find: Cannot search further, because no index serves ${Object.keys(target.where).join(", ")}: use the id, or a unique reference, uuid or timestamp column`,
+    { status: 0, code: "needs_index" },
+  );
+}
+
+function checkTarget({ table, where, unique }: Target): void {
+  const entries = Object.entries(where);
+  if (entries.length === 0)
+    throw new TypeError(`${table}.find: Cannot search for nothing: must have a unique column`);
+  for (const [name, value] of entries) {
+    if (unique !== undefined && !unique.has(name))
+      throw new TypeError(
+        `${table}.find: Cannot search by "${name}": must be a unique column: ${[...unique].join(", ")}`,
+      );
+    if (!["string", "number", "boolean"].includes(typeof value))
+      throw new TypeError(
+        `${table}.find: Cannot search by "${name}": must be a value, not ${value === null ? "null" : typeof value}`,
+      );
+  }
+}
+
+/** The columns of a table that identify a row by themselves. */
+export function listUnique(table: TableKinds): ReadonlySet<string> {
+  const { columns, uniques = [] } = isModel(table) ? table.model : { columns: table };
+  const flagged = Object.entries(columns).filter(([, { column }]) => column.unique === true);
+  const single = uniques.filter((names) => names.length === 1).flat();
+  return new Set(["id", ...flagged.map(([name]) => name), ...single]);
+}

@@ -1,0 +1,130 @@
+/** `find()` of the client: by unique columns only, and never nothing after a search that was cut short. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  people: t
+    .model({
+      email: t.string().required().unique(),
+      badge: t.uuid(),
+      level: t.number().unique(),
+      name: t.string(),
+      org: t.uuid(),
+    })
+    .unique("badge")
+    .unique("name", "org"),
+});
+const VISITS = 10;
+const MAX_CALLS = 20;
+const PEOPLE = Array.from({ length: VISITS * MAX_CALLS + 5 }, (_, index) => ({
+  email: `person-${index}@example.org`,
+  badge: `0190163d-8694-739b-aea5-${String(index).padStart(12, "0")}`,
+  level: index,
+  name: "Ada",
+}));
+const LAST = PEOPLE.at(-1);
+const NO_BADGE = "ffffffff-8694-739b-aea5-000000000000";
+
+let service: TestService;
+let app: TestApp;
+let db: DataClient<typeof schema>;
+/** The query strings of all requests. */
+const asked: string[] = [];
+let proxy: ReturnType<typeof Bun.serve>;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
+  app = await service.makeApp(schema);
+  proxy = Bun.serve({
+    port: 0,
+    fetch: (request) => {
+      const { pathname, search } = new URL(request.url);
+      asked.push(search);
+      return fetch(service.url + pathname + search, { headers: request.headers });
+    },
+  });
+  const to = { apiKey: app.key, schema };
+  await createDataClient({ ...to, baseUrl: service.url }).people.createMany(PEOPLE);
+  db = createDataClient({ ...to, baseUrl: `http://127.0.0.1:${proxy.port}` });
+});
+afterAll(async () => {
+  await proxy.stop(true);
+  await service.close();
+});
+
+/** As a caller without types would. */
+function findUntyped(where: object, client: object = db): Promise<unknown> {
+  return (client as { people: { find: (where: object) => Promise<unknown> } }).people.find(where);
+}
+
+async function countCalls(search: Promise<unknown>): Promise<{ found: unknown; calls: number }> {
+  asked.length = 0;
+  const found = await search.catch((error: unknown) => error);
+  return { found, calls: asked.length };
+}
+
+describe("find()", () => {
+  test.each([
+    { name: "a row by a column that an index serves", where: { badge: LAST?.badge }, calls: 1 },
+    { name: "no row by a column that an index serves", where: { badge: NO_BADGE }, calls: 1 },
+    { name: "a row by a text at the start", where: { email: PEOPLE[5]?.email }, calls: 1 },
+    { name: "a row by a text further on", where: { email: PEOPLE[95]?.email }, calls: 11 },
+    { name: "a row by a number further on", where: { level: 95 }, calls: 11 },
+  ])("finds $name", async ({ where, calls }) => {
+    const row = PEOPLE.find((person) =>
+      Object.entries(where).every(([name, value]) => Reflect.get(person, name) === value),
+    );
+    const seen = await countCalls(findUntyped(where));
+    expect(seen.found).toEqual(row === undefined ? undefined : expect.objectContaining(row));
+    // Each page begins with the last row that the page before visited.
+    expect(seen.calls).toBe(calls);
+  });
+
+  test("finds a row by its id", async () => {
+    const row = await db.people.find({ email: "person-7@example.org" });
+    expect(await db.people.find({ id: row?.id ?? "" })).toEqual(row);
+  });
+
+  test.each([
+    { name: "a row beyond the last call", where: { email: LAST?.email } },
+    { name: "a row that does not exist", where: { email: "none@example.org" } },
+  ])("is a needs_index after 20 calls for $name", async ({ where }) => {
+    const { found, calls } = await countCalls(findUntyped(where));
+    expect(found).toMatchObject({ name: "DataError", code: "needs_index", status: 0 });
+    expect(calls).toBe(MAX_CALLS);
+  });
+
+  test.each<{ name: string; where: object; message: string }>([
+    { name: "a column that is not unique", where: { org: NO_BADGE }, message: '"org"' },
+    { name: "a column beside a unique one", where: { level: 1, name: "Ada" }, message: '"name"' },
+    { name: "a part of a constraint", where: { name: "Ada" }, message: "id, email, level, badge" },
+    { name: "a column that does not exist", where: { toString: "" }, message: '"toString"' },
+    { name: "null", where: { level: null }, message: "not null" },
+    { name: "undefined", where: { email: undefined }, message: "not undefined" },
+    { name: "a comparison", where: { level: { gt: 1 } }, message: "not object" },
+    { name: "nothing", where: {}, message: "must have a unique column" },
+  ])("throws for $name, and sends nothing", async ({ where, message }) => {
+    const { found, calls } = await countCalls(findUntyped(where));
+    expect(found).toBeInstanceOf(TypeError);
+    expect((found as Error).message).toStartWith("people.find: Cannot search ");
+    expect((found as Error).message).toContain(message);
+    expect(calls).toBe(0);
+  });
+
+  test("throws for undefined and nothing without a schema, too", async () => {
+    const open = createDataClient({ baseUrl: service.url, apiKey: app.key });
+    await expect(findUntyped({ email: undefined }, open)).rejects.toThrow("not undefined");
+    await expect(findUntyped({}, open)).rejects.toThrow("must have a unique column");
+    expect(await findUntyped({ level: 3 }, open)).toMatchObject({ level: 3 });
+  });
+
+  test("throws if a response says that more rows follow, and not where", async () => {
+    const old = Bun.serve({ port: 0, fetch: () => Response.json({ rows: [], hasMore: true }) });
+    const to = { baseUrl: `http://127.0.0.1:${old.port}`, apiKey: app.key, schema };
+    expect(await findUntyped({ level: 1 }, createDataClient(to)).catch((error) => error.code)).toBe(
+      "needs_index",
+    );
+    await old.stop(true);
+  });
+});
