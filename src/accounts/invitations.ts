@@ -149,7 +149,7 @@ export async function listInvitations(
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** A new link; the one before ends. @throws {Problem} invalid_request — nobody waits for it; and as {@linkcode changePerson} */
+/** A new link; the earlier link ends. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson} */
 export async function resendInvitation(
   deps: LinkDeps & Actor,
   person: PersonRef,
@@ -162,9 +162,9 @@ export async function resendInvitation(
 }
 
 /**
- * Removes whoever was invited and has not accepted it, with the roles; returns the address.
+ * Removes an invited person who has not accepted, with the roles; returns the address.
  *
- * @throws {Problem} invalid_request — nobody waits for it; and as {@linkcode changePerson}
+ * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson}
  */
 export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<string> {
   const { email } = readPersonRef(person);

@@ -60,7 +60,7 @@ export function refuseSecond(error: unknown): unknown {
   if (!(error instanceof ViolationError)) return error;
   return new Problem("invalid_request", {
     message:
-      "This form was sent before: the key was made then, and is not shown again. Make another one, and revoke that one if nobody copied it",
+      "This form was sent before: it created a key, which is not shown again. Create another key, and revoke the first one if it was not copied",
   });
 }
 

@@ -15,8 +15,8 @@ const TRY_AGAIN_MS = 100;
 /**
  * Deletes the rows of a job, in batches, until none are left. Another process can be at the same job.
  *
- * @throws {SignalError} unknownJob — the job does not exist, or was taken back
- * @throws {ViolationError} rows of another table refer to those
+ * @throws {SignalError} unknownJob — the job does not exist, or was canceled
+ * @throws {ViolationError} rows of another table refer to the rows
  */
 export async function runRowsJob(rows: Database, job: string): Promise<void> {
   for (;;) {

@@ -68,7 +68,7 @@ export async function findNewUserFaults(
   return [...ofEmail, ...ofName, ...(await findTakenFaults(deps, text))];
 }
 
-/** Whether a person has the address; no person has what is no address. */
+/** Whether a person has the address; false for an invalid address. */
 export async function findTakenFaults(actor: Actor, text: string): Promise<Detail[]> {
   if (findFaults(() => readEmail(text), "").length > 0) return [];
   const email = readEmail(text);

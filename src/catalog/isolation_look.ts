@@ -45,8 +45,9 @@ type CheckRow = {
 type Node = { host: string; port: number; ranges: [number, number][] };
 
 /**
- * Looks at the database, by a check of any process that is not older than so, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
- * where apps are, and of a node that hangs until it answers: asked at once again, so that its apps are served as soon as it does.
+ * Checks the database, or uses a check of any process that is at most `maxAgeMs` old, and checks every node of a distributed
+ * database. `map` gets where apps are, and which nodes hang. A node that hangs is asked by one statement at a time, again and
+ * again, so that its apps are served as soon as it responds.
  */
 export function makeIsolationLook(
   db: Database,

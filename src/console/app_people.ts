@@ -89,7 +89,7 @@ export const addPersonPage = makeFormPage({
         renderTextField({
           name: "email",
           label: "Address",
-          hint: html`Of somebody who has an account. Anybody else is <a href="${invite}">invited</a>.`,
+          hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
           value: email,
           maxLength: 254,
           isRequired: true,
@@ -107,7 +107,7 @@ export const addPersonPage = makeFormPage({
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
   answer: answerAppAct,
-  failed: "Nobody was added.",
+  failed: "The person was not added.",
 });
 
 function readTyped({ fields }: Visit): { email: string; role: string } {

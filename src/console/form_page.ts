@@ -53,12 +53,12 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(
 
 const SHOWN: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];
 
-/** Whether a page shows the error above its form; any other is no fault of what was typed. */
+/** Whether a page shows the error above its form. Other errors are not caused by the input. */
 function isShown(error: Problem): boolean {
   return error instanceof SuperAdminNeeded || SHOWN.includes(error.code);
 }
 
-/** What a check in place of the form found. @throws what is no error to show */
+/** The messages of an error that the page shows above its form. @throws any other error */
 export function toShownMessages(error: unknown): string[] {
   if (error instanceof Problem && isShown(error)) return toMessages(error);
   throw error;

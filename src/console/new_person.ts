@@ -43,7 +43,7 @@ export const newPersonPage = makeFormPage({
       consoleRole: readConsoleRole(typed.consoleRole),
       ...(app === "" && role === "" ? {} : { slug: app, role }),
     });
-    // Whoever is there has no new link; where the role is shown is where this began.
+    // An existing person gets no new link: go back to the page that shows the role.
     if (linkText === undefined)
       return answerDone(`${toAppPath(app)}/people`, outcome === "added" ? "added" : "granted");
     const link = { linkText, isMailed: outcome === "mailed" };
@@ -56,7 +56,7 @@ export const newPersonPage = makeFormPage({
     return app === "" ? PEOPLE : `${toAppPath(app)}/people`;
   },
   answer: answerNewPerson,
-  failed: "Nobody was invited.",
+  failed: "The person was not invited.",
 });
 
 function readQuery({ context }: Visit): (name: string) => string {

@@ -8,7 +8,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
 const asText = (text: string): unknown => text;
-/** The JSON value that a text stands for; of another kind than the column's if there is none. */
+/** The JSON value of a text; a value of another kind than the column's if the text is invalid. */
 const TO_JSON: Readonly<Record<Kind, (text: string) => unknown>> = {
   string: asText,
   number: (text) => (NUMBER.test(text) ? readJson(text) : text),

@@ -49,8 +49,7 @@ const INDEXES = [["enable_seqscan", "off"]] as const;
 /** A page's plan is for any limit, and may look so dear that PostgreSQL would compile it to machine code in each call. */
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
- * A query visits rows in the order of the index that it was planned for: sorting in place of that would read all rows of
- * the app. Its own statement is planned in each call, without workers for what takes milliseconds.
+ * A query visits rows in the order of the index that it was planned for: a sort would read all rows of the app. Its own statement is planned in each call, without workers for what takes milliseconds.
  */
 const ONE_WALK = [
   ["enable_sort", "off"],

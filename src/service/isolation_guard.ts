@@ -43,7 +43,7 @@ export type GuardDeps = {
   db: Database;
   /** Told what the looks find of the nodes of a distributed database. */
   nodes?: NodeMap;
-  /** Compares the functions of apps' tables with what this release generates; where rows are not served there is none. */
+  /** Compares the functions of apps' tables with what this release generates; undefined where rows are not served. */
   checkBodies?: CheckBodies | undefined;
   log: Log;
   now: () => number;

@@ -122,7 +122,7 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
     return {
       about,
       level: "warn",
-      says: "there is none: in this shape a thief of the pushing login can do everything that the serving login can",
+      says: "is not set: a thief of the pushing login can then do everything that the serving login can",
       remedy:
         "create a role with LOGIN and nothing else, put it into IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
     };

@@ -54,7 +54,7 @@ export type Service = {
   readonly adminFetch: (request: Request) => Promise<Response>;
   /** Of the login that serves. */
   readonly db: Database;
-  /** Of the login for identity; the same as `db` where there is none. */
+  /** Of the login for identity; the same as `db` without such a login. */
   readonly identityDb: Database;
   /** Of the login that pushes, straight to PostgreSQL. */
   readonly admin: Database;

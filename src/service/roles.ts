@@ -110,7 +110,7 @@ export type Parts = {
   admin: Database;
   /** Of the login of the Console; unset: there is none. */
   consoleDb: Database | undefined;
-  /** Of the login for identity; the same as `db` where there is none. */
+  /** Of the login for identity; the same as `db` without such a login. */
   identityDb: Database;
   idempotencyRoom: IdempotencyRoom;
   checkReady: CheckReady;

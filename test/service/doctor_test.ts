@@ -298,9 +298,7 @@ describe("rowhouse doctor", () => {
   test("warns where identity shares a login, and where the other login can do the same", async () => {
     const settings = { ...serving(), DATABASE_URL: database.servingUrl };
     const { out } = await runCommand(["doctor"], { ...project, env: settings });
-    expect(out).toContain(
-      "warn identity login: there is none: in this shape a thief of the pushing",
-    );
+    expect(out).toContain("warn identity login: is not set: a thief of the pushing");
     const own = { ...settings, IDENTITY_DATABASE_URL: database.roleUrls.identity };
     const shared = await runCommand(["doctor"], { ...project, env: own });
     expect(shared.out).toContain(`${LOGIN} of DATABASE_URL is a member of rowhouse_service`);

@@ -25,9 +25,9 @@ import { EXIT, RefusedError } from "./command.ts";
 import type { Address } from "./settings.ts";
 
 /**
- * Runs a task with a connection that is closed after it; what its statements say meanwhile goes to `onNotice`.
+ * Runs a task with a connection that is closed after it; the notices of its statements go to `onNotice`.
  *
- * @throws {RefusedError} the database is away, refuses the login, is too old, or the role lacks rights
+ * @throws {RefusedError} the database is unavailable, rejects the login, is too old, or the role lacks rights
  */
 export async function withDatabase<Result>(
   address: Address,
@@ -55,8 +55,8 @@ export async function withDatabase<Result>(
 type Administration = { admin: Database; address: Address; config: Config };
 
 /**
- * Runs a task over a connection that can do nothing but count and delete apps' rows: of the login of ROWS_DATABASE_URL, or
- * of a temporary one, made and dropped by the administrator.
+ * Runs a task over a connection that can count and delete apps' rows and do what a push does, never more: that of the login
+ * of ROWS_DATABASE_URL, or of a temporary login, which the administrator creates and drops.
  */
 export async function withRowsDatabase<Result>(
   { admin, address, config }: Administration,
@@ -71,7 +71,7 @@ export async function withRowsDatabase<Result>(
 }
 
 /**
- * The same for pushes: an administrator never touches apps' tables itself. A login that only pushes is used as it is.
+ * The same for pushes, which never touch apps' tables in an administrator's session. A login that only pushes is used as it is.
  */
 export async function withPushDatabase<Result>(
   { admin, address, config }: Administration,
@@ -91,7 +91,7 @@ async function isAdministrator(db: Database): Promise<boolean> {
   return row?.is_administrator === true;
 }
 
-/** @throws {RefusedError} the database does not keep apps apart, with every fault: what is planted must not run */
+/** @throws {RefusedError} the database does not keep apps apart; lists every fault, because planted code must not run */
 export async function checkIsolation(admin: Database): Promise<void> {
   const { faults } = await makeIsolationLook(admin)();
   if (faults.length === 0) return;

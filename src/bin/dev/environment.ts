@@ -42,7 +42,7 @@ export function toDevEnvironment(env: Environment, args: Arguments): Environment
   };
 }
 
-/** One line that names the variables that are set and ignored; `undefined` if there are none. */
+/** One line that names the variables that are set and ignored; `undefined` without such variables. */
 export function describeIgnored(env: Environment): string | undefined {
   const ignored = Object.keys(env).filter((name) => isOfService(name) && env[name] !== "");
   if (ignored.length === 0) return undefined;

@@ -58,8 +58,8 @@ function watchLaunchers(isRun: boolean): () => boolean {
 type Process = { pid: number; parent: number; group: string; startTime: string };
 
 /**
- * The parent, and where a package runner is in between, all up to that runner. A process of another group is none of
- * them: a terminal's shell, or what started this one in a session of its own.
+ * The parent; if a package runner started this process, all processes up to that runner. A process of another group, such
+ * as a terminal's shell, is not a launcher.
  */
 function listLaunchers(parent: number): Process[] {
   const launchers: Process[] = [];

@@ -4,8 +4,8 @@
 -- sign-in of the last ten minutes, with the second factor of whoever has one. So neither this login
 -- nor a serving login acts by itself.
 
--- Whose act it is; raises where it is nobody's. "needed" is the Console role, which a super_admin
--- always has. The rows are held until the act is done.
+-- The id of the person who acts; raises an error if the cookies prove no such person. "needed" is
+-- the Console role, which a super_admin always has. The rows are locked until the action is done.
 create function rowhouse.check_console(
   session_shown text, identity_shown text, idle_s integer, shown_from text, needed text,
     is_sensitive boolean

@@ -76,8 +76,8 @@ begin
 end
 $$;
 
--- A new link; the one before ends. "mailed" or "made"; null where nobody waits for it: it was
--- accepted, or is of a disabled account.
+-- A new link; the earlier link ends. "mailed" or "made"; null if no invitation is pending: it was
+-- accepted, or the account is disabled.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(

@@ -83,7 +83,7 @@ $$;
 -- the walk; "at" continues an earlier one in place of "start". PostgreSQL drops a condition that a
 -- required column is not null, and could then not use an index on the rows with a value: therefore
 -- a walk always has "stop", and its first column is compared once more. "ids": the walk visits
--- these rows in place of a range.
+-- these rows instead of a range.
 --
 -- "sort": the order, if it is not that of the walk. Then every row of the walk is visited.
 create function rowhouse.query_statement(

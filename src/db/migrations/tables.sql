@@ -200,7 +200,7 @@ begin
 end
 $$;
 
--- Takes back a job whose rows cannot be deleted, because rows of another table refer to them: the
+-- Cancels a job whose rows cannot be deleted, because rows of another table refer to them: the
 -- app is served the tables again.
 create function rowhouse.cancel_rows_job(job uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
