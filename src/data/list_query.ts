@@ -86,7 +86,8 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
     attempt(() => readWhole("limit", once.get("limit"), Number.MAX_SAFE_INTEGER)) ?? MAX_ROWS;
   const offset = attempt(() => readWhole("offset", once.get("offset"), MAX_OFFSET)) ?? 0;
   const order = toTotalOrder(asked, where);
-  const after = attempt(() => readAfter(once, order));
+  const known = issues.length === 0 ? order : undefined;
+  const after = attempt(() => readAfter(once, known));
   if (issues.length > 0) throw toProblem(issues);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
   return {
@@ -181,14 +182,16 @@ export function describeOrder(order: readonly SortKey[]): string {
     .join(",");
 }
 
+/** An order that could not be read is undefined: no cursor can be compared with it. */
 function readAfter(
   once: ReadonlyMap<Once, string>,
-  order: readonly SortKey[],
+  order: readonly SortKey[] | undefined,
 ): (string | null)[] | undefined {
   const text = once.get("after");
   if (text === undefined) return undefined;
   if (once.has("offset")) throw invalid("Cannot use after together with offset: send one of them");
   const [described, ...values] = readCursor(text);
+  if (order === undefined) return undefined;
   if (described !== describeOrder(order) || values.length !== order.length)
     throw invalid("Cannot read after: it is the next of a list in another order");
   return order.map(({ column }, index) => {

@@ -197,6 +197,11 @@ describe("a rejected query", () => {
         'Cannot read "one": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null; Cannot compare "position" with "x": must be a number; Cannot compare "position" with "y": must be a number',
     },
     {
+      name: "no issue of a cursor whose order has one",
+      query: `order=nothing&after=${toCursor(["nothing.asc,id.asc", "a", "b"])}`,
+      message: 'Cannot read "nothing": the table has no such column',
+    },
+    {
       name: "an issue once",
       query: "position=gt.1&".repeat(40),
       message: "A list accepts at most 30 conditions",
