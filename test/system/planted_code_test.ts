@@ -144,6 +144,8 @@ test("commands that touch apps' rows refuse while there are faults, and say whic
     ["admin", "end-registration", owner.slug, "todos", "--yes"],
     ["admin", "delete-app", owner.slug, "--yes"],
     ["admin", "drop-table", "todos", "--yes"],
+    ["admin", "convert-to-citus", "--yes"],
+    ["admin", "move-app", owner.slug, "--to", "10.0.0.3:5432"],
     ["db", "push", "--app", owner.slug],
   ]) {
     const { code, err } = await runCommand(args, { ...project, env });

@@ -1,6 +1,7 @@
 /** `rowhouse admin convert-to-citus`: a database with rows, distributed over the nodes of a Citus cluster. @module */
 import { SHARDS } from "../../db/mod.ts";
 import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
+import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/shards.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
@@ -8,6 +9,7 @@ import { type AdminTask, makeAdminCommand } from "./task.ts";
 const convertTask: AdminTask = async (deps, args) => {
   const text = args.text("shards");
   const shards = text === undefined ? SHARDS : readShards(text);
+  await checkIsolation(deps.admin);
   const plan = await planConversion(deps.admin);
   await confirm(deps, args, {
     says: describe(plan, shards),

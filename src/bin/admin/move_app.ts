@@ -1,6 +1,7 @@
 /** `rowhouse admin move-app`: an app's rows to another node of a Citus cluster. @module */
 import { moveApp } from "../../accounts/mod.ts";
 import { UsageError } from "../cli/command.ts";
+import { checkIsolation } from "../cli/database.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const moveAppTask: AdminTask = async (deps, args) => {
@@ -8,6 +9,7 @@ const moveAppTask: AdminTask = async (deps, args) => {
   const to = args.text("to");
   if (to === undefined)
     throw new UsageError("Cannot move an app to no node: give --to <host:port>");
+  await checkIsolation(deps.admin);
   const { from, isIsolated } = await moveApp(deps, { slug, to });
   const alone = isIsolated ? ", on a shard of its own: it shared one with other apps" : "";
   return {
