@@ -55,7 +55,7 @@ export const SETTINGS = {
   ROWS_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "For admin: the connection string of the login that counts and deletes apps' rows; rowhouse migrate grants it that and nothing else. A login of its own, straight to PostgreSQL. No process that serves has it. Unset: the administrator creates a login for each command and drops it.",
+      "For admin: the connection string of the login that counts and deletes apps' rows; rowhouse migrate grants it that and nothing else. A login of its own, straight to PostgreSQL. serve does not start with it. Unset: the administrator creates a login for each command and drops it.",
   },
   DATABASE_POOL: {
     form: whole(1, 500),
@@ -157,7 +157,7 @@ export const SETTINGS = {
   IDENTITY_SECRET: {
     form: secrets(MIN_IDENTITY_SECRET_BYTES),
     about:
-      "What sessions, links and passwords depend on, and no database holds: the first makes, all verify. Losing it loses every password. Needed by serve where ROLE is all or identity, and by admin create-user and password-link.",
+      "What sessions, links and passwords depend on, and no database holds: the first makes, all verify. Losing it loses every password. Needed by serve where ROLE is all or identity, and by admin create-user, password-link and set-role.",
   },
   MAIL_URL: {
     form: v.optional(MailUrl),

@@ -172,6 +172,16 @@ test("serve without DATABASE_URL says so, also when it is empty", async () => {
   expect(err).toContain("DATABASE_URL is not set");
 });
 
+test("serve rejects the login that reaches the rows of every app, which doctor accepts", async () => {
+  const env = { ROWS_DATABASE_URL: "postgres://rows:hunter2@127.0.0.1:1/none" };
+  const served = await runCommand(["serve"], { ...project, env });
+  expect([served.code, served.out]).toEqual([1, ""]);
+  expect(served.err).toContain("ROWS_DATABASE_URL must not be set for a process that serves");
+  expect(served.err).not.toContain("hunter2");
+  const doctor = await runCommand(["doctor"], { ...project, env });
+  expect(doctor.out).not.toContain("ROWS_DATABASE_URL must");
+});
+
 test("health without a service exits with 69", async () => {
   const { code, err } = await runCommand(["health"], { ...project, env: { PORT: "1" } });
   expect([code, err]).toEqual([69, "No answer from http://127.0.0.1:1/live\n"]);

@@ -22,10 +22,18 @@ export function readSettings<Wanted extends SettingName = never>(
  * @throws {RefusedError} naming every fault, every setting that is missing, and every two that cannot work together
  */
 export async function readServeSettings(env: Environment): Promise<ServeConfig> {
-  const faults = await findServeFaults(env);
+  const faults = [...findCommandLogins(env), ...(await findServeFaults(env))];
   if (faults.length > 0) throw refuse(faults);
   return readSettings(env, "DATABASE_URL");
 }
+/** The login that reaches the rows of every app: the operator's environment has it, and doctor accepts it there. */
+function findCommandLogins(env: Environment): string[] {
+  if (!env["ROWS_DATABASE_URL"]) return [];
+  return [
+    "ROWS_DATABASE_URL must not be set for a process that serves, because its login reaches the rows of every app: remove it here, and set it only where rowhouse migrate and rowhouse admin run",
+  ];
+}
+
 export type ServeConfig = ReturnType<typeof readSettings<"DATABASE_URL">>;
 
 /** What keeps a process with these settings from serving, all at once. */
