@@ -8,7 +8,7 @@ import type { Shown } from "./console_reads.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import type { Invitation, ListedInvitation } from "./invitations.ts";
 import { refuseUnknownApp } from "./keys.ts";
-import type { ListedUser, SessionRecord } from "./people_lists.ts";
+import type { FailedSignIns, ListedUser, SessionRecord } from "./people_lists.ts";
 import type { ShownCookies } from "./shown_call.ts";
 
 /** People by address: whose address or name contains a text, after an address, at most so many. */
@@ -53,7 +53,7 @@ export type ShownPerson = Shown<{
     /** How many are left. */
     recoveryCodes: number;
     /** Attempts at the password since it was last right. */
-    failedSignIns: { attempts: number; lastAt: string; lastFrom: string | null } | null;
+    failedSignIns: FailedSignIns | null;
     /** Whether nobody else is a super_admin who can sign in. */
     isLast: boolean;
     /** Whether links are mailed to the address: this service set it. */

@@ -213,6 +213,7 @@ export {
   toPendingShown,
 } from "./pending_sign_ins.ts";
 export {
+  type FailedSignIns,
   type ListedUser,
   listGrants,
   listSessions,
@@ -307,11 +308,12 @@ export {
   endSessionsOf,
   endSessionsOfApp,
   findNewUserFaults,
+  giveConsoleRole,
   type MadeLink,
   makePasswordLink,
   type PersonRef,
+  removeConsoleRole,
   resetSecondFactor,
   SuperAdminNeeded,
-  setConsoleRole,
   setDisabled,
 } from "./users.ts";

@@ -49,23 +49,25 @@ export async function listSessions(
   return sessions as SessionRecord[];
 }
 
+/** Wrong passwords since the last correct one. */
+export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
+
 export type ShownUser = ListedUser & {
   /** `provider` is whose claim gave the role; null: a person did. */
   grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
   sessions: SessionRecord[];
+  failedSignIns: FailedSignIns | null;
 };
 
 /**
- * A person with the roles on apps, by app, and the sessions that have not expired, oldest first.
+ * A person with the roles on apps, by app, the sessions that have not expired, oldest first, and failed sign-ins.
  *
  * @throws {Problem} invalid_request — nobody has this address
  */
 export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
   const email = readEmail(text);
   const shown = await call(deps.admin, "show_user", { mail: email }, rejectFor(email));
-  const { person, ...rest } = shown as Pick<ShownUser, "grants" | "sessions"> & {
-    person: ListedUser;
-  };
+  const { person, ...rest } = shown as Omit<ShownUser, keyof ListedUser> & { person: ListedUser };
   return { ...person, ...rest };
 }
 

@@ -10,11 +10,12 @@ import {
 import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { type ActionName, type ActionValues, type Actor, runAction } from "./action.ts";
-import { toAddressValues } from "./addresses.ts";
+import { proveConfirmed, toAddressValues } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
+import type { IdentitySecrets } from "./identity_secrets.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 
@@ -109,13 +110,30 @@ export async function makePasswordLink(
   return { email: readPersonRef(person).email, linkText: link.text, isMailed };
 }
 
-/** Gives or takes away a Console role. */
-export async function setConsoleRole(
-  actor: Actor,
+/**
+ * Gives a Console role to a person whose address this service has set.
+ *
+ * @throws {Problem} invalid_request — also if something else wrote the address: that account can be another person's
+ */
+export async function giveConsoleRole(
+  actor: Actor & { identitySecrets: IdentitySecrets },
   person: PersonRef,
-  role: ConsoleRole | undefined,
+  role: ConsoleRole,
 ): Promise<void> {
-  await changePerson(actor, "set_console_role", person, { new_role: role });
+  const { email } = readPersonRef(person);
+  const [found] = await runAction(actor, "find_addresses", { mails: [email] });
+  const shown =
+    found &&
+    proveConfirmed(actor.identitySecrets, {
+      ...found,
+      userId: found.id,
+      secretId: found.secret_id,
+    });
+  await changePerson(actor, "set_console_role", person, { new_role: role, shown });
+}
+
+export async function removeConsoleRole(actor: Actor, person: PersonRef): Promise<void> {
+  await changePerson(actor, "set_console_role", person, { new_role: undefined, shown: undefined });
 }
 
 /** Disables a person, which ends all their sessions, or enables them again. */
@@ -173,6 +191,10 @@ const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
       `Cannot disable, demote or delete ${email}: this is the last super_admin; appoint another one first`,
     ),
   [SIGNALS.unknownUser]: unknownUser,
+  [SIGNALS.addressUnconfirmed]: (email) =>
+    refusal(
+      `Cannot give ${email} a Console role: this service has not set the address with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again`,
+    ),
   [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
 };
 

@@ -5,9 +5,10 @@ import {
   deleteUser,
   endSessionOf,
   endSessionsOf,
+  giveConsoleRole,
   makePasswordLink,
+  removeConsoleRole,
   resetSecondFactor,
-  setConsoleRole,
   setDisabled,
 } from "../accounts/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
@@ -70,7 +71,10 @@ export const consoleRoleAct = makePersonAct({
     button: "Save",
   }),
   run: async ({ deps, fields }, { person }) => {
-    await setConsoleRole(deps, person, readConsoleRole(fields.get("console_role")));
+    const role = readConsoleRole(fields.get("console_role"));
+    await (role === undefined
+      ? removeConsoleRole(deps, person)
+      : giveConsoleRole(deps, person, role));
     return answerDone(toPersonPath(person.id), "console");
   },
 });

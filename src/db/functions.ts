@@ -445,7 +445,7 @@ export const FUNCTIONS = {
       shown_from: "text",
       mails: "text[]",
     },
-    returns: { id: "uuid", email: "text" },
+    returns: { id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" },
     isSet: true,
   },
   console_find_app_id: {
@@ -796,6 +796,7 @@ export const FUNCTIONS = {
       shown_from: "text",
       person: "uuid",
       new_role: "text",
+      shown: "bytea",
     },
     returns: "void",
     isSet: false,
@@ -1104,7 +1105,7 @@ export const FUNCTIONS = {
   find_addresses: {
     retry: "safe",
     takes: { mails: "text[]" },
-    returns: { id: "uuid", email: "text" },
+    returns: { id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" },
     isSet: true,
   },
   find_app: { retry: "unsafe", takes: { app_slug: "text" }, returns: "uuid", isSet: false },
@@ -1899,7 +1900,7 @@ export const FUNCTIONS = {
   },
   set_console_role: {
     retry: "unsafe",
-    takes: { mail: "text", new_role: "text", actor: "text" },
+    takes: { mail: "text", new_role: "text", shown: "bytea", actor: "text" },
     returns: "void",
     isSet: false,
   },

@@ -33,6 +33,8 @@ export const SIGNALS = {
   unknownJob: "RH016",
   /** The database does not keep apps apart, so nothing changes tables or functions of apps. */
   isolationBroken: "RH017",
+  /** The address of a person who is to get a Console role was not set by the service. */
+  addressUnconfirmed: "RH018",
   /** A query would visit more rows than it may. */
   tooManyVisits: "RH020",
   /** The index that a query was planned for is not there, or not built yet. */

@@ -4,7 +4,7 @@ import {
   type GrantOptions,
   grantRole,
   listAudit,
-  setConsoleRole,
+  removeConsoleRole,
   setDisabled,
   toPresented,
 } from "../../src/accounts/mod.ts";
@@ -132,7 +132,7 @@ describe("is refused, and nothing changes:", () => {
     {
       name: "a role that was taken away",
       make: async () => {
-        await setConsoleRole(service.service, admin.email, undefined);
+        await removeConsoleRole(service.service, admin.email);
         return cookiesOf(jar);
       },
     },
@@ -188,7 +188,7 @@ describe("a login", () => {
     "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'x'",
     "delete from rowhouse.sessions",
     "select rowhouse.check_console('', '', 1, '', 'admin', false)",
-    "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+    "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
     "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
     "select rowhouse.rename_app('x', 'y', 'x')",
     "select rowhouse.set_app_disabled('x', true, 'x')",

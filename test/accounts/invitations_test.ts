@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   findPasswordLink,
+  giveConsoleRole,
   grantRole,
   invite,
   listAudit,
   listInvitations,
   makePasswordLink,
+  removeConsoleRole,
   resendInvitation,
-  setConsoleRole,
   setDisabled,
   showUser,
   usePasswordLink,
@@ -187,13 +188,11 @@ describe("nothing is done to", () => {
 
   test("the only super_admin there will be: withdraw", async () => {
     const { email } = await inviteTo();
-    await setConsoleRole(deps(), email, "super_admin");
+    await giveConsoleRole(deps(), email, "super_admin");
     await expect(withdrawInvitation(deps(), email)).rejects.toThrow("the last super_admin");
     // Somebody who cannot sign in is no other one.
     const boss = await makePerson(service, { consoleRole: "super_admin" });
-    await expect(setConsoleRole(deps(), boss.email, undefined)).rejects.toThrow(
-      "the last super_admin",
-    );
+    await expect(removeConsoleRole(deps(), boss.email)).rejects.toThrow("the last super_admin");
     await withdrawInvitation(deps(), email);
   });
 });

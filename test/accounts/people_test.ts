@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   createUser,
   endSessionsOf,
+  giveConsoleRole,
   grantRole,
   listAudit,
   listSessions,
   readEmail,
+  removeConsoleRole,
   revokeRole,
-  setConsoleRole,
   setDisabled,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -112,8 +113,8 @@ describe("the last super_admin", () => {
   test("can be neither demoted nor disabled, even if two try at once", async () => {
     for (const act of [
       (email: string) => setDisabled(deps(), email, true),
-      (email: string) => setConsoleRole(deps(), email, undefined),
-      (email: string) => setConsoleRole(deps(), email, "admin"),
+      (email: string) => removeConsoleRole(deps(), email),
+      (email: string) => giveConsoleRole(deps(), email, "admin"),
     ]) {
       const people = [
         await makePerson(service, { consoleRole: "super_admin" }),
@@ -137,10 +138,10 @@ describe("the last super_admin", () => {
       await makePerson(service),
     ];
     await expect(setDisabled(deps(), first.email, true)).rejects.toThrow("last super_admin");
-    await setConsoleRole(deps(), second.email, "super_admin");
+    await giveConsoleRole(deps(), second.email, "super_admin");
     await setDisabled(deps(), first.email, true);
     // One who is disabled opens no door, and can lose the role.
-    await setConsoleRole(deps(), first.email, undefined);
+    await removeConsoleRole(deps(), first.email);
     expect(await superAdmins()).toBe(1);
   });
 });
@@ -195,7 +196,7 @@ test.each([
   "select * from rowhouse.throttle",
   "select * from rowhouse.audit",
   "delete from rowhouse.password_links",
-  "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+  "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
   "select rowhouse.set_disabled('x@example.org', true, 'x')",
 ])("the serving login may not: %s", async (text) => {
   await withDatabase(service.database.servingUrl, async (database) => {

@@ -138,7 +138,15 @@ test("people are listed, shown with roles and sessions, listed by app, and delet
     ...listed,
     grants: [{ app: app.slug, role: "editor" }],
     sessions: [{ lastSeenAt: dates.createdAt }],
+    failedSignIns: null,
   });
+  await submitSignIn(service, new Map(), { email: person.email, password: "not the password" });
+  expect(await json("show-user", person.email)).toMatchObject({
+    failedSignIns: { attempts: 1, lastAt: dates.createdAt, lastFrom: expect.any(String) },
+  });
+  expect((await run("show-user", person.email)).out).toMatch(
+    /^wrong passwords {2}1 since the last correct one {2}last \d{4}-.*Z {2}from \S+$/m,
+  );
   expect(JSON.stringify(shown)).not.toMatch(/digest|hash"|secret/i);
   const opens = await json("list-grants", app.slug);
   expect(opens["grants"]).toMatchObject([

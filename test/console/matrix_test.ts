@@ -3,7 +3,7 @@
  * visitor's own and with everything else that the form needs. A new route is tried by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listSessions, setConsoleRole, setDisabled } from "../../src/accounts/mod.ts";
+import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -181,7 +181,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
-      await setConsoleRole(service.service, own.email, undefined);
+      await removeConsoleRole(service.service, own.email);
       return jar;
     },
     shown: 403,

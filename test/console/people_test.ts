@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   createUser,
+  giveConsoleRole,
   grantRole,
   listAudit,
   listGrants,
   listSessions,
+  removeConsoleRole,
   revokeRole,
-  setConsoleRole,
   showUser,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -216,7 +217,7 @@ describe("an admin who is no super_admin", () => {
         { retry: "safe", queue: SERVICE_QUEUE },
       );
       expect(row?.links).toBe(0);
-      await setConsoleRole(service.service, other.email, undefined);
+      await removeConsoleRole(service.service, other.email);
     });
   });
 
@@ -287,8 +288,8 @@ test("two super_admins who remove each other at once leave one", async () => {
     1,
     [null, "super_admin"],
   ]);
-  await setConsoleRole(service.service, chief.email, "super_admin");
-  await setConsoleRole(service.service, other.email, undefined);
+  await giveConsoleRole(testDeps(service.service), chief.email, "super_admin");
+  await removeConsoleRole(service.service, other.email);
 });
 
 describe("an account", () => {

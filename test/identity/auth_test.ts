@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
+  giveConsoleRole,
   grantRole,
   listAudit,
+  removeConsoleRole,
   revokeRole,
-  setConsoleRole,
   setDisabled,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
@@ -458,12 +460,12 @@ describe("at once", () => {
     expect(await status()).toBe(200);
     expect(await revokeRole(admin(), { email: newcomer.email, slug: app.slug })).toBe(true);
     expect(await status()).toBe(403);
-    await setConsoleRole(admin(), newcomer.email, "admin");
+    await giveConsoleRole(testDeps(service.service), newcomer.email, "admin");
     expect((await me(sharedCookie(mine), `?app=${app.slug}`)).json).toMatchObject({
       role: "admin",
     });
     expect((await me(sharedCookie(mine))).json).toMatchObject({ role: null });
-    await setConsoleRole(admin(), newcomer.email, undefined);
+    await removeConsoleRole(admin(), newcomer.email);
     expect(await status()).toBe(403);
   });
 

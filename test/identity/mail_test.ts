@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   changeEmail,
   createUser,
+  giveConsoleRole,
   listAudit,
   makePasswordLink,
-  setConsoleRole,
   setDisabled,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -178,7 +178,7 @@ describe("a mail tells", () => {
     },
     {
       name: "of another Console role",
-      act: ({ email }) => setConsoleRole(deps(), email, "admin"),
+      act: ({ email }) => giveConsoleRole(deps(), email, "admin"),
       subject: "Your role in the Console was changed",
       says: "You are now admin in the Console",
     },

@@ -49,7 +49,8 @@ export const adminAddressCommands = [
       example:
         "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
       about: `Links are mailed, and people linked to an account at a provider, only by an address that the service has set itself: what else
-wrote it into the database could let somebody in as another person. Confirm only what you know to be right.
+wrote it into the database could let somebody in as another person. Confirm only what you know to be right, and delete an
+account that you do not know: its sessions and its links to providers can be another person's.
 What an older secret in IDENTITY_SECRET has confirmed is renewed without being asked.
 Prints { renewed, confirmed: [email] } with --json.`,
       positionals: [],

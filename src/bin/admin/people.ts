@@ -8,15 +8,17 @@ import {
   endSessionsOfApp,
   findLinkMail,
   findNewUserFaults,
+  giveConsoleRole,
   grantRole,
+  type IdentitySecrets,
   LINK_LIFE_S,
   listSessions,
   makePasswordLink,
   readEmail,
   refuseFor,
+  removeConsoleRole,
   resetSecondFactor,
   revokeRole,
-  setConsoleRole,
   setDisabled,
 } from "../../accounts/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
@@ -67,12 +69,20 @@ const setRoleTask: AdminTask = async (deps, args) => {
   const [text = "", word = ""] = args.positionals;
   const email = readEmail(text);
   const role = word === "none" ? undefined : readConsoleRole(word, [...CONSOLE_ROLES, "none"]);
-  await setConsoleRole(deps, email, role);
+  if (role === undefined) await removeConsoleRole(deps, email);
+  else await giveConsoleRole({ ...deps, identitySecrets: readRoleSecrets(deps) }, email, role);
   return {
     document: { email, consoleRole: role ?? null },
     lines: [`${email} ${role === undefined ? "now has no Console role" : `is now ${role}`}`],
   };
 };
+
+function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
+  return readIdentitySecrets(
+    config,
+    "Cannot check whose address this is: set IDENTITY_SECRET to that of the service that the person signs in to",
+  );
+}
 
 const changeEmailTask: AdminTask = async (deps, args) => {
   const [email = "", newEmail = ""] = args.positionals;
@@ -186,6 +196,7 @@ Prints { email, passwordLink, isMailed } with --json.`,
       example:
         "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
       about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed.
+A role is given only to an account whose address this service has set: delete any other account, and invite the person again.
 Whoever gets a role loses an unused password link, which was made for fewer rights: admin password-link prints another.
 Prints { email, consoleRole } with --json.`,
       positionals: ["email", "role"],

@@ -1,6 +1,7 @@
 /** `rowhouse admin` to look people up: all of them, one of them, those of an app. @module */
 import {
   exportUser,
+  type FailedSignIns,
   type ListedUser,
   listGrants,
   listUsers,
@@ -32,7 +33,7 @@ const listUsersTask: AdminTask = async (deps, args) => {
 
 const showUserTask: AdminTask = async (deps, args) => {
   const user = await showUser(deps, args.positionals[0] ?? "");
-  const { sessions } = user;
+  const { sessions, failedSignIns } = user;
   const grants = user.grants.map((grant) => addGiver(deps, grant));
   return {
     document: { ...user, grants },
@@ -48,10 +49,15 @@ const showUserTask: AdminTask = async (deps, args) => {
         ({ id, createdAt, lastSeenAt, expiresAt }) =>
           `session  ${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
       ),
+      ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
     ],
     notes: listGone(grants),
   };
 };
+
+function describeFailures({ attempts, lastAt, lastFrom }: FailedSignIns): string {
+  return `wrong passwords  ${attempts} since the last correct one  last ${lastAt}  from ${lastFrom ?? "an unknown address"}`;
+}
 
 const exportUserTask: AdminTask = async (deps, args) => {
   const stored = await exportUser(deps, args.positionals[0] ?? "");
@@ -155,7 +161,8 @@ disabledAt }], hasMore } with --json.`,
       name: "admin show-user",
       example: "rowhouse admin show-user ada@example.org --json",
       about: `Prints what list-users does of a person with --json, and
-grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].
+grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }],
+failedSignIns: null or { attempts, lastAt, lastFrom }, the wrong passwords since the last correct one.
 ${OF_CLAIMS}`,
       positionals: ["email"],
     },

@@ -232,13 +232,21 @@ begin
 end
 $$;
 
+-- A role is given only to a person whose address the service has set: "shown" is the proof of the
+-- address. A serving login can create a person with any address and a session of that person, but
+-- not this proof.
 -- action: admin, recent sign-in
 --   mail = rowhouse.find_by_super_admin(who, person uuid)
-create function rowhouse.set_console_role(mail text, new_role text, actor text) returns void
+create function rowhouse.set_console_role(mail text, new_role text, shown bytea, actor text)
+returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
+  if new_role is not null
+    and (person.email_digest = sha256(shown || uuid_send(person.id))) is not true then
+    raise exception 'address not confirmed' using errcode = 'RH018';
+  end if;
   if new_role is distinct from 'super_admin' then
     perform rowhouse.keep_super_admin(person);
   end if;

@@ -27,7 +27,8 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
 $$;
 
--- A person with the roles on apps, by app, and the sessions that have not expired, oldest first.
+-- A person with the roles on apps, by app, the sessions that have not expired, oldest first, and the
+-- wrong passwords since the last correct one.
 create function rowhouse.show_user(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object('person', rowhouse.describe_user(users),
@@ -38,7 +39,10 @@ set search_path = pg_catalog, pg_temp as $$
         'createdAt', rowhouse.utc_text(sessions.created_at),
         'lastSeenAt', rowhouse.utc_text(last_seen_at),
         'expiresAt', rowhouse.utc_text(expires_at)) order by sessions.created_at), '[]')
-      from rowhouse.sessions where user_id = users.id and expires_at > now()))
+      from rowhouse.sessions where user_id = users.id and expires_at > now()),
+    'failedSignIns', (select json_build_object('attempts', attempts,
+        'lastAt', rowhouse.utc_text(last_at), 'lastFrom', last_from)
+      from rowhouse.failed_sign_ins where user_id = users.id))
   from rowhouse.users where id = rowhouse.find_user(mail)
 $$;
 
@@ -60,12 +64,14 @@ begin
 end
 $$;
 
--- Those of these addresses that people have.
+-- Those of these addresses that people have, and what confirms them.
 -- action: admin
-create function rowhouse.find_addresses(mails text[]) returns table (id uuid, email text)
+create function rowhouse.find_addresses(mails text[])
+returns table (id uuid, email text, digest bytea, secret_id text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select id, email from rowhouse.users where email = any (mails)
+  select id, email, email_digest, email_secret_id from rowhouse.users where email = any (mails)
 $$;
+comment on function rowhouse.find_addresses is 'null digest, secret_id';
 
 -- Every address, in pages, with what confirms it.
 create function rowhouse.list_addresses(after_email text, most integer)

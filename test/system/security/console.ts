@@ -75,7 +75,7 @@ export const CONSOLE: Page = {
           ...PEOPLE,
           ...KEYS,
           ...ROWS,
-          "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+          "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
           "select rowhouse.check_console('', '', 1, '', 'admin', false)",
         ]),
     },
@@ -149,7 +149,7 @@ const SENSITIVE = [
   "console_make_password_link(WHO, 'PERSON', LINK)",
   "console_resend_invitation(WHO, 'PERSON', LINK)",
   "console_withdraw_invitation(WHO, 'PERSON')",
-  "console_set_console_role(WHO, 'PERSON', 'super_admin')",
+  "console_set_console_role(WHO, 'PERSON', 'super_admin', PROOF)",
   "console_change_email(WHO, 'PERSON', 'y' || gen_random_uuid() || '@example.org', sha256('x'), 'x')",
   "console_set_disabled(WHO, 'PERSON', false)",
   "console_revoke_role(WHO, 'PERSON', 'APP')",
@@ -175,7 +175,12 @@ function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call
     "LINK",
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
   );
-  const of = made.replace("PERSON", victim.id).replace("APP_ID", mine.id).replace("APP", mine.slug);
+  const proof = IDENTITY_SECRETS.current.prove("address", victim.id, victim.email);
+  const proven = made.replace("PROOF", `'\\x${Buffer.from(proof).toString("hex")}'`);
+  const of = proven
+    .replace("PERSON", victim.id)
+    .replace("APP_ID", mine.id)
+    .replace("APP", mine.slug);
   return `select rowhouse.${of.replaceAll("TABLE", toTableName(mine))}`;
 }
 

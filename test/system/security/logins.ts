@@ -7,9 +7,11 @@ import {
   createUser,
   deleteUser,
   findProviderPerson,
+  giveConsoleRole,
   makePasswordLink,
   proveSignIn,
   revokeKey,
+  showUser,
   toPresented,
 } from "../../../src/accounts/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
@@ -190,6 +192,9 @@ export const SERVING_LOGINS: Page = {
       "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
       "accept an invitation of somebody else, and so act as that person, not even with the Console's login.":
         (world) => acceptsNoInvitation(world, "all"),
+      "get a Console role for a person that it has made, not even with the Console's login.": (
+        world,
+      ) => getsNoConsoleRole(world),
       "have text of its own mailed, or anything to an address that the service has not set.": (
         world,
       ) =>
@@ -240,7 +245,7 @@ export const SERVING_LOGINS: Page = {
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
           "update rowhouse.users set email = 'x@example.org'",
           "update rowhouse.users set console_role = 'super_admin'",
-          "select rowhouse.set_console_role('x@example.org', 'super_admin', 'me')",
+          "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'me')",
           "select rowhouse.set_disabled('x@example.org', false, 'me')",
           "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'admin'",
           "update rowhouse.apps set requests_per_minute = 1",
@@ -448,6 +453,19 @@ async function makeAccomplice({
     'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`;
   await service.db.query(made, [], { retry: "unsafe", queue: SERVICE_QUEUE });
   return { id, email };
+}
+
+/** The person signs in by a proof that the login knows; every way to give the role asks for the proof of the address. */
+async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
+  const { id, email } = await makeAccomplice(service);
+  const finished = `select ${finishProvider(id, "'x'", "[]")} as outcome`;
+  expect((await tryAs("all", finished)).rows).toEqual([{ outcome: "done" }]);
+  const refused = "this service has not set the address";
+  const deps = testDeps(service.service);
+  await expect(giveConsoleRole(deps, email, "super_admin")).rejects.toThrow(refused);
+  await expect(giveConsoleRole(deps, email, "admin")).rejects.toThrow(refused);
+  expect((await showUser(deps, email)).consoleRole).toBeNull();
+  await deleteUser(service.service, email);
 }
 
 /** A finished sign-in gives back what the same client was counted for by it, once, and nothing else. */
