@@ -251,7 +251,7 @@ end
 $rowhouse$;
 select 1
 
-select replicate_reference_tables('block_writes')
+select pg_catalog.replicate_reference_tables('block_writes')
 
 declare
   routine regprocedure;
