@@ -190,6 +190,14 @@ function explainOperators({ name, kind }: QueryColumn, op: string): string {
   return `Cannot use ${op} on ${quote(name)}, which is of kind ${kind}: it supports ${instead}`;
 }
 
+/** What conditions on a column of a kind begin with, as Markdown. */
+export function listOperators(kind: Kind): string {
+  const compared = [...OPERATORS_OF[kind]].map((op) =>
+    op === "in" ? "`in.(…,…)`" : `\`${op}.…\``,
+  );
+  return [...compared, `\`${NULL}\``].join(", ");
+}
+
 /** A value as the database reads it. @throws {Problem} invalid_query */
 export function toComparable(text: string, column: QueryColumn): string {
   const read = readValueText(text, column);

@@ -39,7 +39,7 @@ export type ListQuery = Page & {
 
 type Columns = Pick<RecordedTable["definition"], "columns">;
 
-const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
+export const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
 const GROUPS: Readonly<Record<string, { op: "and" | "or"; isNegated: boolean }>> = {
   and: { op: "and", isNegated: false },
   or: { op: "or", isNegated: false },
@@ -119,6 +119,11 @@ function checkLength(query: string): void {
 
 function isOnce(name: string): name is Once {
   return ONCE.some((other) => other === name);
+}
+
+/** Whether a parameter of this name is a condition on the column. */
+export function isColumnParameter(name: string): boolean {
+  return !isOnce(name) && !Object.hasOwn(GROUPS, name);
 }
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {

@@ -7,6 +7,7 @@ export {
   MAX_BODY,
   MAX_VISITS,
 } from "./deps.ts";
+export { toFilterParameters } from "./filter_parameters.ts";
 export {
   type IdempotencyRoom,
   makeIdempotencyRoom,

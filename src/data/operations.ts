@@ -105,6 +105,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "List rows that fulfill conditions",
     parameters: [LIMIT, OFFSET, ...OF_QUERY, IF_NONE_MATCH],
+    isFiltered: true,
     answers: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "found" }], headers: ["ETag"] },
       SAME,

@@ -66,6 +66,8 @@ export type Operation = {
   readonly summary: string;
   readonly deprecated?: Deprecation;
   readonly parameters?: readonly OperationParameter[];
+  /** Whether every column of the table is a parameter, too. */
+  readonly isFiltered?: true;
   /** Of the request; of several it is one. */
   readonly bodies?: readonly Shape[];
   readonly answers: readonly OperationAnswer[];

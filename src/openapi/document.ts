@@ -5,8 +5,8 @@
  * @see https://spec.openapis.org/oas/v3.1.1.html
  * @module
  */
-import { JSON_VALUE } from "../data/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import { JSON_VALUE, toFilterParameters } from "../data/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import {
   ANSWER_HEADERS,
   type Deprecation,
@@ -114,7 +114,10 @@ const SECURITY = {
 
 /** An endpoint with what it says of itself; its refusals are the same for every table. */
 type Described = DescribedRoute & { operation: Operation; refusals: readonly Refusal[] };
-type TableRoute = Described & { table: string | undefined };
+type TableRoute = Described & {
+  table: string | undefined;
+  columns: readonly NamedColumn[];
+};
 
 function describe(route: DescribedRoute, previews: readonly Preview[]): Described[] {
   const [operation = route.operation] = previews.flatMap(
@@ -126,11 +129,13 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
 
 /** An endpoint of tables once for each table; any other as it is. */
 function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
-  if (tables === undefined || !route.path.includes(TABLE)) return [{ ...route, table: undefined }];
-  return tables.map(({ name }) => ({
+  if (tables === undefined || !route.path.includes(TABLE))
+    return [{ ...route, table: undefined, columns: [] }];
+  return tables.map(({ name, columns }) => ({
     ...route,
     path: route.path.replace(TABLE, name),
     table: name,
+    columns,
   }));
 }
 
@@ -147,11 +152,12 @@ function toPaths(routes: readonly TableRoute[]): Document["paths"] {
 }
 
 function toOperation(route: TableRoute): JsonSchema {
-  const { operation, table, path } = route;
+  const { operation, table, columns, path } = route;
   const isOfTables = operation.group === "rows";
   const parameters = [
     ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
     ...(operation.parameters ?? []).map(toParameter),
+    ...(operation.isFiltered === true ? toFilterParameters(columns).map(toParameter) : []),
   ];
   return {
     operationId: isOfTables ? `${operation.id}_${table ?? "rows"}` : operation.id,

@@ -11,6 +11,10 @@ const NO_TOOLS = existsSync(join(TOOLS, "openapi-typescript"))
   ? undefined
   : "bun install --cwd test/ci/tools has not been run";
 const python = await findPython();
+/** The documents to check. */
+const NAMES = (["", "filters"] as const).flatMap((previews) =>
+  (["document", "keyless"] as const).map((name) => ({ name, previews })),
+);
 const CLIENTS = join(import.meta.dirname, "clients");
 const TSCONFIG = {
   extends: join(ROOT, "tsconfig.json"),
@@ -31,20 +35,25 @@ const SEEN = {
   person: { role: "editor" },
 };
 
+/** What both clients saw where lists accept conditions. */
+const FILTERED = { listed: ["third", "second"], hasNext: true, one: ["first"] };
+
 let served: Served;
+let filtered: Served;
 beforeAll(async () => {
-  served = await openServed();
+  [served, filtered] = [await openServed(), await openServed(["filters"])];
 });
-afterAll(() => served?.close());
+afterAll(() => Promise.all([served?.close(), filtered?.close()]));
 
 describe("redocly", () => {
   if (NO_TOOLS !== undefined) test.skip(NO_TOOLS, () => undefined);
-  test.each(NO_TOOLS === undefined ? (["document", "keyless"] as const) : [])(
-    "finds no problem in the %s",
-    async (name) => {
+  test.each(NO_TOOLS === undefined ? NAMES : [])(
+    "finds no problem in the $name, previews: $previews",
+    async ({ name, previews }) => {
+      const { [name]: path } = previews === "filters" ? filtered : served;
       const redocly = [process.execPath, join(TOOLS, ".bin/redocly")];
       const { out } = await run(
-        [...redocly, "lint", "--extends=recommended", "--format=json", served[name]],
+        [...redocly, "lint", "--extends=recommended", "--format=json", path],
         { env: { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" } },
       );
       const { totals, problems } = JSON.parse(out);
@@ -58,46 +67,62 @@ describe("redocly", () => {
 
 describe("openapi-typescript and openapi-fetch", () => {
   if (NO_TOOLS !== undefined) test.skip(NO_TOOLS, () => undefined);
-  test.skipIf(NO_TOOLS !== undefined)("make a client that compiles and works", async () => {
-    const place = join(served.folder, "typescript");
-    await Bun.write(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
-    await Bun.write(join(place, "client.ts"), Bun.file(join(CLIENTS, "client.ts")));
-    symlinkSync(TOOLS, join(place, "node_modules"));
-    await Bun.write(join(place, "openapi.json"), Bun.file(served.document));
-    const generator = join(TOOLS, ".bin/openapi-typescript");
-    const words = await readCommand("openapi-typescript");
-    await run([process.execPath, generator, ...words], { folder: place });
-    await run([join(ROOT, "node_modules/.bin/tsc"), "--project", place, "--noEmit"]);
-    const { out } = await run([process.execPath, join(place, "client.ts")], {
-      env: await served.makeClient(),
-    });
-    expect(JSON.parse(out)).toEqual(SEEN);
+  const testTools = test.skipIf(NO_TOOLS !== undefined);
+  testTools("make a client that compiles and works", async () => {
+    expect(await runTypescript(served, "client.ts")).toEqual(SEEN);
+  });
+  testTools("make a client that lists with conditions", async () => {
+    expect(await runTypescript(filtered, "filters.ts")).toEqual(FILTERED);
   });
 });
 
+/** What a program over the generated types prints. */
+async function runTypescript(of: Served, program: string): Promise<unknown> {
+  const place = join(of.folder, "typescript");
+  await Bun.write(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
+  await Bun.write(join(place, program), Bun.file(join(CLIENTS, program)));
+  symlinkSync(TOOLS, join(place, "node_modules"));
+  await Bun.write(join(place, "openapi.json"), Bun.file(of.document));
+  const generator = join(TOOLS, ".bin/openapi-typescript");
+  const words = await readCommand("openapi-typescript");
+  await run([process.execPath, generator, ...words], { folder: place });
+  await run([join(ROOT, "node_modules/.bin/tsc"), "--project", place, "--noEmit"]);
+  const { out } = await run([process.execPath, join(place, program)], {
+    env: await of.makeClient(),
+  });
+  return JSON.parse(out);
+}
+
 describe("openapi-python-client", () => {
   if ("missing" in python) test.skip(python.missing, () => undefined);
-  test.skipIf("missing" in python)("makes a client that compiles and works", async () => {
-    if ("missing" in python) return;
-    const { programs } = python;
-    const place = join(served.folder, "python");
-    await Bun.write(join(place, "client.py"), Bun.file(join(CLIENTS, "client.py")));
-    const env = { ...(await served.makeClient()), PATH: `${programs}:${process.env["PATH"]}` };
-    const options = { folder: place, env };
-    await Bun.write(join(place, "openapi.json"), Bun.file(served.document));
-    const generator = join(programs, "openapi-python-client");
-    const words = await readCommand("openapi-python-client");
-    await run([generator, ...words, "--fail-on-warning"], options);
-    await run([join(programs, "python"), "-m", "compileall", "-q", place], options);
-    // Of the package only the types count: what the generator writes around them is its own.
-    await run(
-      [join(programs, "mypy"), "--strict", "--follow-imports=silent", "client.py"],
-      options,
-    );
-    const { out } = await run([join(programs, "python"), "client.py"], options);
-    expect(JSON.parse(out)).toEqual(SEEN);
+  if ("missing" in python) return;
+  const { programs } = python;
+  test("makes a client that compiles and works", async () => {
+    expect(await runPython(served, { program: "client.py", programs })).toEqual(SEEN);
+  });
+  test("makes a client that lists with conditions", async () => {
+    expect(await runPython(filtered, { program: "filters.py", programs })).toEqual(FILTERED);
   });
 });
+
+type PythonProgram = { program: string; programs: string };
+
+/** What a program over the generated package prints. */
+async function runPython(of: Served, { program, programs }: PythonProgram): Promise<unknown> {
+  const place = join(of.folder, "python");
+  await Bun.write(join(place, program), Bun.file(join(CLIENTS, program)));
+  const env = { ...(await of.makeClient()), PATH: `${programs}:${process.env["PATH"]}` };
+  const options = { folder: place, env };
+  await Bun.write(join(place, "openapi.json"), Bun.file(of.document));
+  const generator = join(programs, "openapi-python-client");
+  const words = await readCommand("openapi-python-client");
+  await run([generator, ...words, "--fail-on-warning"], options);
+  await run([join(programs, "python"), "-m", "compileall", "-q", place], options);
+  // Of the package only the types count: what the generator writes around them is its own.
+  await run([join(programs, "mypy"), "--strict", "--follow-imports=silent", program], options);
+  const { out } = await run([join(programs, "python"), program], options);
+  return JSON.parse(out);
+}
 
 /** The words that the page gives a generator. */
 async function readCommand(program: string): Promise<string[]> {

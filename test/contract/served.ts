@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Preview } from "../../src/preview.ts";
 import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
 import { EVERY_KIND } from "./every_kind.ts";
@@ -18,11 +19,11 @@ export type Served = {
   close: () => Promise<void>;
 };
 
-export async function openServed(): Promise<Served> {
+export async function openServed(previews: readonly Preview[] = []): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-contract-"));
   const service = await openTestService({
     shape: "one",
-    service: { trustedProxies: ["127.0.0.1"] },
+    service: { trustedProxies: ["127.0.0.1"], previews },
   });
   const keep = async (name: string, app: TestApp | undefined) => {
     const path = join(folder, name);

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import type { Document } from "../../src/openapi/mod.ts";
+import { type Document, makeDocument } from "../../src/openapi/mod.ts";
+import type { Preview } from "../../src/preview.ts";
 import { routes } from "../../src/service/routes.ts";
 import { testDeps } from "../support/deps.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
 const PATH = "/v1/openapi.json";
 const schema = defineSchema({
@@ -50,6 +56,39 @@ describe("the description", () => {
     expect(Object.keys(document.components.schemas).filter((name) => !/^any-/.test(name))).toEqual(
       [],
     );
+  });
+
+  test("with filters has a parameter for each column that no parameter hides", () => {
+    const { tables } = definitionOf(
+      defineSchema({
+        todos: {
+          title: t.string().required(),
+          done: t.boolean(),
+          extra: t.json(),
+          limit: t.number(),
+          or: t.uuid(),
+        },
+      }),
+    );
+    const parametersOf = (previews: readonly Preview[]) => {
+      const { paths } = makeDocument(routes, { tables, previews });
+      const { parameters } = Object(paths["/v1/data/db/todos"]?.["get"]);
+      const named: [string, string][] = parameters.map(
+        (one: { name: string; description: string }) => [one.name, one.description],
+      );
+      expect(new Set(named.map(([name]) => name)).size).toBe(named.length);
+      return new Map(named);
+    };
+    const filtered = parametersOf(["filters"]);
+    expect(filtered.get("title")).toContain("`ilike.…`");
+    expect(filtered.get("done")).toBe(
+      "A condition on the column, which is of kind boolean: `eq.…`, `neq.…`, `in.(…,…)`, `is.null`, each also after `not.`.",
+    );
+    expect(filtered.get("extra")).toEndWith("kind json: `is.null`, each also after `not.`.");
+    expect(filtered.get("id")).toContain("kind uuid");
+    expect(filtered.get("limit")).toStartWith("How many rows");
+    expect(filtered.get("or")).toStartWith("Conditions one of which");
+    expect([...parametersOf([]).keys()]).toEqual(["limit", "offset", "If-None-Match"]);
   });
 
   test("with a key has exactly the app's tables and the columns that it declares", async () => {
