@@ -35,6 +35,8 @@ function familySeconds(pid: number | undefined): number | undefined {
     .filter((name) => /^\d+$/.test(name))
     .map(readTimes)
     .filter((times) => times?.parent === pid);
+  // A child that ended in between is in neither number: with one connection that is all there was.
+  if (readTimes(pid)?.reaped !== parent.reaped) return familySeconds(pid);
   return children.reduce((sum, times) => sum + (times?.own ?? 0), parent.own + parent.reaped);
 }
 
