@@ -14,6 +14,7 @@ import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { limitHeaders } from "../support/limit_headers.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
@@ -278,6 +279,11 @@ for (const shape of SHAPES) {
       const guesses = await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
       const statuses = new Set(guesses.map(({ status }) => status));
       expect([...statuses].sort()).toEqual([401, 429]);
+      // No limit of a key applies before a key is accepted.
+      for (const { status, headers } of guesses)
+        expect(limitHeaders(headers)).toEqual(
+          status === 429 ? { "retry-after": expect.stringMatching(/^[1-9]\d*$/) } : {},
+        );
       const known = await service.call(app, LIST);
       expect(known.status).toBe(200);
       expect((await service.call(undefined, "/live")).status).toBe(200);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
+import { limitHeaders } from "../support/limit_headers.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
@@ -104,15 +105,16 @@ async function whileHeld<Result>(use: () => Promise<Promise<Result>[]>): Promise
 }
 
 /** A change of the row, without a socket: so many at once as no client opens. */
-async function change(by = app, path = row): Promise<number> {
+async function send(by = app, path = row): Promise<Response> {
   const request = new Request(`http://localhost${path}`, {
     method: "PATCH",
     headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
     body: '{"title":"changed"}',
   });
-  const { status } = await service.service.fetch(request, { requestIP: () => null });
-  return status;
+  return await service.service.fetch(request, { requestIP: () => null });
 }
+
+const change = async (by?: TestApp, path?: string) => (await send(by, path)).status;
 
 const changes = (count: number, by = app) => Array.from({ length: count }, () => change(by));
 
@@ -148,6 +150,22 @@ test("requests of an app whose queue is full are counted as shed for that; those
     return asked;
   });
   expect(statuses.filter((status) => status === 429).length).toBe(7);
+});
+
+test("a 429 because the queue of the app is full carries the limits of its key, as every response after the key", async () => {
+  const responses = await whileHeld(async () => {
+    const asked = Array.from({ length: CONNECTIONS + LANE_QUEUE + 7 }, () => send());
+    await untilMetrics({ [shed("queue_full")]: 7 });
+    return asked;
+  });
+  const rejected = responses.filter(({ status }) => status === 429);
+  expect(rejected).toHaveLength(7);
+  for (const { headers } of rejected)
+    expect(limitHeaders(headers)).toEqual({
+      "retry-after": "1",
+      "ratelimit-policy": '"app";q=600000;w=60, "key";q=600000;w=60',
+      ratelimit: expect.stringMatching(/^"(app|key)";r=\d{6};t=\d+$/),
+    });
 });
 
 test("requests beyond the limit of all queues together are counted as shed for that", async () => {
