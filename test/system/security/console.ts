@@ -49,7 +49,7 @@ export const CONSOLE: Page = {
           await ageSession(world, jar);
           await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
         },
-      "give a Console role, or change the account of somebody who has one, for an `admin` who is no `super_admin`.":
+      "give a Console role, or change the account of a person who has one, for an `admin` who is no `super_admin`.":
         async (world) => {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
@@ -64,7 +64,7 @@ export const CONSOLE: Page = {
             SIGNALS.superAdminNeeded,
           );
         },
-      "act on what is sensitive for whoever has a second factor, ten minutes after it was shown; or at all in a session that has not shown it, or for whoever has put one off for longer than a week.":
+      "do what is sensitive for a person with a second factor, ten minutes after it was shown; or do anything in a session that has not shown it, or for a person who has put one off for longer than a week.":
         (world) =>
           asksForFactor(world, {
             lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),
@@ -93,12 +93,12 @@ export const CONSOLE: Page = {
         },
     },
     Cannot: {
-      "sign anybody in, or show a page.": async (world) => {
+      "sign a person in, or show a page.": async (world) => {
         const device = await knownDevice(world);
         expect((await me(world, `${DEVICE_COOKIE}=${device.get(DEVICE_COOKIE)}`)).status).toBe(401);
         expect((await visit(world.service, device, "/login")).text).toContain('name="password"');
       },
-      "be made for somebody else without `IDENTITY_SECRET`.": async (world) => {
+      "be made for another person without `IDENTITY_SECRET`.": async (world) => {
         const { email, id } = world.victim;
         const own = await makePerson(world.service);
         const jar = await signInAs(world.service, own);

@@ -144,12 +144,12 @@ export const SERVING_LOGINS: Page = {
         const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
         expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
       },
-      "count attempts to sign in that nobody made, so that people have to wait, for thirty days at most.":
+      "count attempts to sign in that were never made, so that people have to wait, for max 30 days.":
         async (world) => {
           await reachesPeople(world, "all");
           await countsForDays(world, "all");
         },
-      "make people without a role, and link them to accounts at providers, which signs nobody in.":
+      "make people without a role, with links to accounts at providers, none of which the service believes.":
         (world) => plantsLinks(world, "all"),
       "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
         world,
@@ -161,7 +161,7 @@ export const SERVING_LOGINS: Page = {
         ]),
       "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
         (world) => usesUpLimits(world, "all"),
-      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+      "add counts and failures of requests that were never made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "all"),
     },
     Cannot: {
@@ -187,10 +187,9 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs");
       },
       "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
-      "sign in as anybody, or put another password in the place of one.": (world) =>
-        signsInAsNobody(world, "all"),
+      "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
       "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
-      "accept an invitation of somebody else, and so act as that person, not even with the Console's login.":
+      "accept the invitation of another person, and so act as that person, not even with the Console's login.":
         (world) => acceptsNoInvitation(world, "all"),
       "get a Console role for a person that it has made, not even with the Console's login.": (
         world,
@@ -305,7 +304,7 @@ export const SERVING_LOGINS: Page = {
         },
       "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
         (world) => usesUpLimits(world, "gateway"),
-      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+      "add counts and failures of requests that were never made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "gateway"),
     },
     Cannot: {
@@ -317,8 +316,9 @@ export const SERVING_LOGINS: Page = {
   },
   "The data service's serving login": {
     Can: {
-      "read what all apps' tables look like, and the SQL of all their migrations.": (world) =>
-        world.allows("data", DEFINITIONS),
+      "read the ids of apps, what all their tables look like, and the SQL of all their migrations.":
+        (world) =>
+          world.allows("data", [...DEFINITIONS, "select app_id from rowhouse.registrations"]),
       "read and write the rows of an app with a proof of its key that it knows.": async (world) =>
         expect(
           (await world.tryAs("data", listCall(world.other, proofOf(world.other.key)))).rows[0]?.[
@@ -329,7 +329,7 @@ export const SERVING_LOGINS: Page = {
         readsOnInSnapshot,
       "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
         (world) => usesNonces(world, "data"),
-      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+      "add counts and failures of requests that were never made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "data"),
       "go on with a deletion of rows that an administrator has begun, or take it back, and begin none.":
         async (world) => {
@@ -361,7 +361,7 @@ export const SERVING_LOGINS: Page = {
           );
           await world.refuses("data", ROWS);
         },
-      "read a key, a person, a session, or which apps there are.": (world) =>
+      "read a key, a person, a session, or the name of an app.": (world) =>
         world.refuses("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
     },
   },
@@ -371,7 +371,7 @@ export const SERVING_LOGINS: Page = {
         reachesPeople(world, "identity"),
       "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
         (world) => usesNonces(world, "identity"),
-      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+      "add counts and failures of requests that were never made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "identity"),
     },
     Cannot: {
@@ -379,8 +379,7 @@ export const SERVING_LOGINS: Page = {
         world.refuses("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
       "read a key, or what apps' tables look like.": (world) =>
         world.refuses("identity", [...KEYS, ...DEFINITIONS]),
-      "sign in as anybody, or put another password in the place of one.": (world) =>
-        signsInAsNobody(world, "identity"),
+      "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "identity"),
     },
   },
 };

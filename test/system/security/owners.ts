@@ -36,8 +36,8 @@ export const OWNING_LOGINS: Page = {
           );
           expect(JSON.stringify(rows)).toContain("theirs");
         },
-      "read what all apps' tables look like, and the SQL of all their migrations.": (world) =>
-        world.allows("push", DEFINITIONS),
+      "read the ids and slugs of apps, what all their tables look like, and the SQL of all their migrations.":
+        (world) => world.allows("push", [...DEFINITIONS, "select id, slug from rowhouse.apps"]),
       "make, change and drop apps' tables and functions, and so note the proofs of keys with which processes call them.":
         () =>
           inSpareDatabase(async (spare, app) => {
@@ -59,7 +59,7 @@ export const OWNING_LOGINS: Page = {
         expect(
           (await world.tryAs("push", recordCall({ app: await world.service.makeApp() }))).code,
         ).toBe(""),
-      "leave a trigger on a table that runs with the rights of whoever writes a row of it by hand.":
+      "leave a trigger on a table that runs with the rights of any role that writes a row of it by hand.":
         () =>
           inSpareDatabase(async (spare) => {
             const push = postgres(spare.database.pushUrl, { max: 1, onnotice: () => undefined });
@@ -199,7 +199,7 @@ export const OWNING_LOGINS: Page = {
           }),
       "make a passkey that the service believes, or change whose one is, without `IDENTITY_SECRET`.":
         plantsNoPasskey,
-      "have a link mailed to an address that it has changed, or somebody linked by it, without `IDENTITY_SECRET`.":
+      "have a link mailed to an address that it has changed, or a person linked by that address, without `IDENTITY_SECRET`.":
         () =>
           inSpareDatabase(async (spare) => {
             const { admin, db } = spare.service;

@@ -110,7 +110,7 @@ export const SECRETS: Page = {
         expect(deriveLinkText(IDENTITY_SECRETS.current, String(id), Number(at))).toBe(linkText);
       },
       "with a dump, make the codes of authenticator apps.": async (world) => opensApps(world),
-      "with the serving login of one process or of the identity service, sign in as anybody.":
+      "with the serving login of one process or of the identity service, sign in as any person.":
         async (world) => {
           for (const login of ["all", "identity"] as const) {
             const proof = proveSignIn(
@@ -138,7 +138,7 @@ export const SECRETS: Page = {
         },
     },
     Cannot: {
-      "sign in as anybody, or read anything, by itself.": async (world) => {
+      "sign in as a person, or read anything, by itself.": async (world) => {
         const [id] = (world.jar.get(SESSION_COOKIE) ?? "").split(".");
         const proof = IDENTITY_SECRETS.current.prove("session cookie", id ?? "");
         for (const secret of [
