@@ -1,5 +1,5 @@
 // Written by rowhouse db push; what is changed here is lost at the next push.
-import type { Insert, Row, Update } from "rowhouse/schema";
+import type { Insert, Row, Unique, Update } from "rowhouse/schema";
 import type schema from "../schema/mod.ts";
 
 export interface Tables {
@@ -7,10 +7,12 @@ export interface Tables {
     row: Row<typeof schema, "projects">;
     insert: Insert<typeof schema, "projects">;
     update: Update<typeof schema, "projects">;
+    unique: Unique<typeof schema, "projects">;
   };
   todos: {
     row: Row<typeof schema, "todos">;
     insert: Insert<typeof schema, "todos">;
     update: Update<typeof schema, "todos">;
+    unique: Unique<typeof schema, "todos">;
   };
 }

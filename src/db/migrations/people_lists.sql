@@ -27,8 +27,8 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
 $$;
 
--- A person with the roles on apps, by app, the sessions that have not expired, oldest first, and the
--- wrong passwords since the last correct one.
+-- A person with the roles on apps by app, the unexpired sessions by age, and the wrong passwords
+-- since the last correct one.
 create function rowhouse.show_user(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object('person', rowhouse.describe_user(users),
