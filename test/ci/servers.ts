@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
-import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
+import { APART_LOGIN, LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { startPooler } from "../support/pgbouncer.ts";
 
@@ -38,7 +38,10 @@ export async function startPooled(folder: string): Promise<Server> {
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   const cluster = await startTestCluster(join(folder, "postgres"));
   const { username, password } = new URL(cluster.url);
-  const logins = [LOGIN, ...SPLIT_ROLES.map(toLogin)].map((login) => [login, PASSWORD]);
+  const logins = [LOGIN, APART_LOGIN, ...SPLIT_ROLES.map(toLogin)].map((login) => [
+    login,
+    PASSWORD,
+  ]);
   const pooler = await startPooler(cluster.url, {
     poolSize: 50,
     clients: 1000,
