@@ -10,8 +10,8 @@
 -- read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
 -- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
 -- each. `rowhouse_console` may execute the acts of administrators, which prove who asks for them,
--- and nothing else. `rowhouse_rows` is whom an administrator becomes to touch apps' rows: no login
--- is a member of it, and it may do no more than a push.
+-- and nothing else. Commands count and delete apps' rows as a member of `rowhouse_rows`, never as
+-- an administrator: it may do no more than a push.
 
 do $$
 declare
