@@ -27,7 +27,7 @@ type ModelKinds = {
  * JSON has decimals, timestamps and enums as texts, which are compared by their characters unless `table` says what they
  * are: only then is "10.0" more than "9.5", and an enum in the order of its values.
  *
- * @throws {TypeError} for what is no condition
+ * @throws {TypeError} the value is not a condition
  *
  * @example
  * ```ts

@@ -47,7 +47,7 @@ type ColumnTest = Extract<Test, { column: string }>;
 
 const VALUE_OPERATORS: readonly string[] = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"];
 
-/** The tree of conditions. @throws {TypeError} for what is no condition */
+/** The tree of conditions. @throws {TypeError} the value is not a condition */
 export function toTest(where: object): Test & { readonly op: "and" } {
   const of = Object.entries(where)
     .filter(([, asked]) => asked !== undefined)
