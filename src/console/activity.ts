@@ -1,5 +1,9 @@
 /** The audit log, newest first: of everything, or of one app; filtered, paged, and as CSV. @module */
-import { type ConsoleAuditEntry, listConsoleAudit, type ShownAudit } from "../accounts/mod.ts";
+import {
+  type ConsoleAuditEntry,
+  listConsoleAudit,
+  type ShownAudit,
+} from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";

@@ -1,5 +1,5 @@
 /** The audit log as CSV: what a filter finds, read page by page while it is sent. @module */
-import { type ConsoleAuditEntry, listConsoleAudit } from "../accounts/mod.ts";
+import { type ConsoleAuditEntry, listConsoleAudit } from "../accounts/console/mod.ts";
 import { Problem } from "../problem.ts";
 import { toCsvLine } from "../std/csv.ts";
 import { readFilter } from "./activity_filter.ts";

@@ -1,5 +1,5 @@
 /** What the pages of the audit log are asked for: who, what, which app, whom, from when to when. @module */
-import type { AuditFilter } from "../accounts/mod.ts";
+import type { AuditFilter } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { ACTION_WORDS } from "./action_words.ts";

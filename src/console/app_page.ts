@@ -1,5 +1,5 @@
 /** What the pages of one app have in common: the heading, the way back, the tabs. @module */
-import { type ConsoleVisitor, showConsoleApp } from "../accounts/mod.ts";
+import { type ConsoleVisitor, showConsoleApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";

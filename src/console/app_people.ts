@@ -1,5 +1,6 @@
 /** Who has which role on an app, and how somebody gets one there. @module */
-import { type AppPerson, endSessionsOfApp, grantRole, listAppPeople } from "../accounts/mod.ts";
+import { type AppPerson, listAppPeople } from "../accounts/console/mod.ts";
+import { endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";

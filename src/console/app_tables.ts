@@ -1,5 +1,5 @@
 /** The tables that an app uses: whose they are, what the app declares of them, and the way to its rows. @module */
-import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/mod.ts";
+import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";

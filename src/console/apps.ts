@@ -1,5 +1,5 @@
 /** The apps: a list by slug that can be searched and paged. @module */
-import { type ConsoleApp, listConsoleApps } from "../accounts/mod.ts";
+import { type ConsoleApp, listConsoleApps } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";

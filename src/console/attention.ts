@@ -1,5 +1,5 @@
 /** What an administrator should look at, each with what to do about it. @module */
-import type { ConsoleHome } from "../accounts/mod.ts";
+import type { ConsoleHome } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderLink, renderText, renderTime } from "./parts.ts";
 import { toKeyPath, toPersonPath, toTablePath } from "./paths.ts";

@@ -1,5 +1,5 @@
 /** Deleting an app: what goes is said, its name is typed, then it goes in bounded steps. @module */
-import { type AppEnd, deleteAppByConsole, describeAppEnd } from "../accounts/mod.ts";
+import { type AppEnd, deleteAppByConsole, describeAppEnd } from "../accounts/console/mod.ts";
 import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";

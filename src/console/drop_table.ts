@@ -1,5 +1,5 @@
 /** Dropping a table that no app uses any more: what goes is said, its name is typed. @module */
-import { type DroppedTable, dropTable } from "../accounts/mod.ts";
+import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import { makeFormPage, toShownMessages } from "./form_page.ts";
 import { renderFault, renderLink } from "./parts.ts";

@@ -1,9 +1,6 @@
 /** Ending an app's use of a table: the table's name is typed, then the data service deletes the rows. @module */
-import {
-  beginEndRegistration,
-  endRegistrationByConsole,
-  listConsoleAppTables,
-} from "../accounts/mod.ts";
+import { beginEndRegistration } from "../accounts/apps/mod.ts";
+import { endRegistrationByConsole, listConsoleAppTables } from "../accounts/console/mod.ts";
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";

@@ -8,11 +8,11 @@
 import {
   type ConsoleActor,
   ConsoleRefused,
-  type RowsKey,
   SecondFactorNeeded,
   type ShownCookies,
   SignInTooOld,
-} from "../accounts/mod.ts";
+} from "../accounts/actions/mod.ts";
+import type { RowsKey } from "../accounts/console/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, readForm, splitTarget, toTarget } from "../http/mod.ts";
 import {

@@ -1,5 +1,5 @@
 /** The way to a first row: what is done is ticked, what comes next has a button or a command to copy. @module */
-import type { ConsoleHome } from "../accounts/mod.ts";
+import type { ConsoleHome } from "../accounts/console/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";

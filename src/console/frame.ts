@@ -1,5 +1,5 @@
 /** The frame of the Console's pages: where one is, what else there is, who one is. @module */
-import type { ConsoleVisitor } from "../accounts/mod.ts";
+import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import {
   ACCOUNT_SECURITY_PATH,
   CONSOLE_PATH,

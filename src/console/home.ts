@@ -1,5 +1,5 @@
 /** Home: what needs attention, how the apps do, and on an empty service the steps to a first row. @module */
-import { type ConsoleHome, readConsoleHome, SPANS, type Span } from "../accounts/mod.ts";
+import { type ConsoleHome, readConsoleHome, SPANS, type Span } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

@@ -1,10 +1,7 @@
 /** What is done with an open invitation: sent again, or withdrawn. Nobody who can sign in is changed by either. @module */
-import {
-  LINK_LIFE_S,
-  resendInvitation,
-  type ShownPerson,
-  withdrawInvitation,
-} from "../accounts/mod.ts";
+
+import type { ShownPerson } from "../accounts/console/mod.ts";
+import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";

@@ -1,5 +1,7 @@
 /** Who was invited and has not accepted it: by whom, to what, until when, and whether the mail went out. @module */
-import { type Invitation, type ListedInvitation, listConsoleInvitations } from "../accounts/mod.ts";
+
+import { listConsoleInvitations } from "../accounts/console/mod.ts";
+import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";

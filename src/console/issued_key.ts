@@ -1,5 +1,5 @@
 /** The one time that a key is shown, with what it is pasted into. @module */
-import type { ConsoleVisitor } from "../accounts/mod.ts";
+import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { html, renderCopyButton } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { answerAppAct } from "./app_page.ts";

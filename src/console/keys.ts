@@ -1,5 +1,5 @@
 /** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
-import type { ListedKey } from "../accounts/mod.ts";
+import type { ListedKey } from "../accounts/apps/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";

@@ -1,5 +1,7 @@
 /** How many requests an app may send: of all its keys together, and of each of them. @module */
-import { DEFAULT_PER_MINUTE, refuseFor, setLimit } from "../accounts/mod.ts";
+
+import { refuseFor } from "../accounts/actions/mod.ts";
+import { DEFAULT_PER_MINUTE, setLimit } from "../accounts/apps/mod.ts";
 import { answerSeeOther, html } from "../pages/mod.ts";
 import { quote } from "../std/quote.ts";
 import { answerAppAct, readApp } from "./app_page.ts";

@@ -1,5 +1,6 @@
 /** Creating an app: its slug, and where its pages live. @module */
-import { createApp, listConsoleApps } from "../accounts/mod.ts";
+import { createApp } from "../accounts/apps/mod.ts";
+import { listConsoleApps } from "../accounts/console/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { makeFormPage } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";

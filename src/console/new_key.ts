@@ -1,5 +1,8 @@
 /** Issuing a key: its name, what it may do, when it ends. @module */
-import { issueKey, makeIdText, refuseFor } from "../accounts/mod.ts";
+
+import { refuseFor } from "../accounts/actions/mod.ts";
+import { issueKey } from "../accounts/apps/mod.ts";
+import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";

@@ -1,5 +1,6 @@
 /** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
-import { type ConsoleVisitor, invite, listConsoleApps } from "../accounts/mod.ts";
+import { type ConsoleVisitor, listConsoleApps } from "../accounts/console/mod.ts";
+import { invite } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";

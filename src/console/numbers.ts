@@ -1,5 +1,5 @@
 /** Numbers of requests as people read them: how many a second, what share failed, how long the slowest took. @module */
-import type { Numbers, Span } from "../accounts/mod.ts";
+import type { Numbers, Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { renderBars, renderLine, toFewer } from "./chart.ts";

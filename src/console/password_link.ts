@@ -1,5 +1,5 @@
 /** A new link that sets a password, shown this once. @module */
-import { LINK_LIFE_S, type MadeLink } from "../accounts/mod.ts";
+import { LINK_LIFE_S, type MadeLink } from "../accounts/people/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";

@@ -1,10 +1,6 @@
 /** All people: who each is, and whether they can sign in. @module */
-import {
-  type AnyPerson,
-  type ConsolePerson,
-  type ListedUser,
-  listConsolePeople,
-} from "../accounts/mod.ts";
+import { type AnyPerson, type ConsolePerson, listConsolePeople } from "../accounts/console/mod.ts";
+import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderPill, renderTable, renderTime } from "./parts.ts";

@@ -1,5 +1,6 @@
 /** Lists of people by address that can be searched and paged: all, those who are invited, and those of an app. @module */
-import type { ConsoleVisitor, ListedUser } from "../accounts/mod.ts";
+import type { ConsoleVisitor } from "../accounts/console/mod.ts";
+import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";

@@ -1,5 +1,5 @@
 /** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
-import { type ShownPerson, showConsolePerson } from "../accounts/mod.ts";
+import { type ShownPerson, showConsolePerson } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";

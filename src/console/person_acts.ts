@@ -10,7 +10,7 @@ import {
   removeConsoleRole,
   resetSecondFactor,
   setDisabled,
-} from "../accounts/mod.ts";
+} from "../accounts/people/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderSelect, renderText, renderTextField } from "./parts.ts";

@@ -6,10 +6,10 @@
  */
 import {
   type ConsoleVisitor,
-  type ListedUser,
   type ShownPerson,
   showConsolePerson,
-} from "../accounts/mod.ts";
+} from "../accounts/console/mod.ts";
+import type { ListedUser } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
 import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";

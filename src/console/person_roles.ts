@@ -1,5 +1,7 @@
 /** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
-import { grantRole, listConsoleApps, revokeRole, type ShownPerson } from "../accounts/mod.ts";
+
+import { listConsoleApps, type ShownPerson } from "../accounts/console/mod.ts";
+import { grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";

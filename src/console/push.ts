@@ -1,5 +1,5 @@
 /** One push: what it changed, the statements that ran, and what was built after it. @module */
-import { type ShownPush, showConsolePush } from "../accounts/mod.ts";
+import { type ShownPush, showConsolePush } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";

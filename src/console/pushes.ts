@@ -1,5 +1,5 @@
 /** An app's pushes, newest first: what each did, when, and what is still being built. @module */
-import { type ConsolePush, listConsolePushes } from "../accounts/mod.ts";
+import { type ConsolePush, listConsolePushes } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";

@@ -1,5 +1,5 @@
 /** What forms of the Console send, checked. @module */
-import { isIdText } from "../accounts/mod.ts";
+import { isIdText } from "../accounts/secrets/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 

@@ -1,5 +1,5 @@
 /** Failed and slow requests: the latest ones by app, and the one that somebody has the reference of. @module */
-import { type KeptRequest, listConsoleRequests } from "../accounts/mod.ts";
+import { type KeptRequest, listConsoleRequests } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";

@@ -1,5 +1,5 @@
 /** Revoking a key: from then on every process refuses it. @module */
-import { revokeKey } from "../accounts/mod.ts";
+import { revokeKey } from "../accounts/apps/mod.ts";
 import { answerSeeOther, html } from "../pages/mod.ts";
 import { answerAppAct } from "./app_page.ts";
 import { makeFormPage } from "./form_page.ts";

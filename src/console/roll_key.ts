@@ -1,5 +1,6 @@
 /** Rolling a key: a copy is shown once, and the old one ends after a grace period. @module */
-import { GRACES, type Grace, makeIdText, rollKey } from "../accounts/mod.ts";
+import { GRACES, type Grace, rollKey } from "../accounts/apps/mod.ts";
+import { makeIdText } from "../accounts/secrets/mod.ts";
 import { html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";

@@ -1,5 +1,5 @@
 /** The form of a row, new or not: its fields, what was refused at each of them, and what a reference may point to. @module */
-import { ConsoleRefused, SignInTooOld } from "../accounts/mod.ts";
+import { ConsoleRefused, SignInTooOld } from "../accounts/actions/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

@@ -1,5 +1,5 @@
 /** The keys with which this process reads and writes rows for who looks at them, kept while they last. @module */
-import { openRows, type RowsKey } from "../accounts/mod.ts";
+import { openRows, type RowsKey } from "../accounts/console/mod.ts";
 import type { Visit } from "./enter.ts";
 
 /** Beyond them the oldest goes: whoever had it gets another. */

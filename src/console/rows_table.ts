@@ -1,5 +1,5 @@
 /** The table whose rows a page is about: who looks, what the app declares, where its pages are. @module */
-import { type ShownRows, showConsoleRows } from "../accounts/mod.ts";
+import { type ShownRows, showConsoleRows } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";

@@ -1,10 +1,6 @@
 /** An app's settings: where its pages live, whether it is in use, and its end. @module */
-import {
-  DEFAULT_PER_MINUTE,
-  type ShownApp,
-  setTargets,
-  type TypedTargets,
-} from "../accounts/mod.ts";
+import { DEFAULT_PER_MINUTE, setTargets, type TypedTargets } from "../accounts/apps/mod.ts";
+import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";

@@ -1,5 +1,5 @@
 /** The sign-in of the Console: first, or again before a sensitive act; then back to the page that asked for it. @module */
-import { hasAdministrator } from "../accounts/mod.ts";
+import { hasAdministrator } from "../accounts/apps/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import {
   answerSignIn,

@@ -1,5 +1,5 @@
 /** Disabling an app, and enabling it again. @module */
-import { setAppDisabled } from "../accounts/mod.ts";
+import { setAppDisabled } from "../accounts/apps/mod.ts";
 import { answerSeeOther, html } from "../pages/mod.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
 import { makeFormPage } from "./form_page.ts";

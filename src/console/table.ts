@@ -1,5 +1,5 @@
 /** One table: its columns, what holds them together, who uses which of them, and where it differs from what was pushed. @module */
-import type { ShownTable } from "../accounts/mod.ts";
+import type { ShownTable } from "../accounts/console/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

@@ -6,7 +6,7 @@ import {
   showConsoleTable,
   type TableSize,
   type TableUsers,
-} from "../accounts/mod.ts";
+} from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";

@@ -1,5 +1,5 @@
 /** The tables of all apps: a list by name that can be searched and paged. @module */
-import { type ConsoleTable, listConsoleTables } from "../accounts/mod.ts";
+import { type ConsoleTable, listConsoleTables } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
 import type { Visit } from "./enter.ts";

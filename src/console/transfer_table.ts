@@ -1,5 +1,7 @@
 /** Handing a table to another app that uses it: the name of the table is typed first. @module */
-import { type ShownTable, transferTable } from "../accounts/mod.ts";
+
+import { transferTable } from "../accounts/apps/mod.ts";
+import type { ShownTable } from "../accounts/console/mod.ts";
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderSelect, renderTextField } from "./parts.ts";

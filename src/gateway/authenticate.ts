@@ -16,7 +16,7 @@ import {
   toProof,
   type UsedKey,
   useKeys,
-} from "../accounts/mod.ts";
+} from "../accounts/apps/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
 import { keyRefused } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";

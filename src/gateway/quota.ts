@@ -5,7 +5,7 @@
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
  */
-import type { Limit, Limits } from "../accounts/mod.ts";
+import type { Limit, Limits } from "../accounts/apps/mod.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { waitFor, waitSeconds } from "./buckets.ts";

@@ -2,18 +2,20 @@
 import {
   type AddOutcome,
   addOwnPasskey,
-  beginPasskey,
-  makeRecoveryCodes,
   type OwnPasskey,
   type OwnPasskeys,
   PASSKEY_LABEL_MAX_CHARS,
-  type RecoveryCodes,
   readOwnPasskeys,
   readOwnSecondFactor,
   removeOwnPasskey,
   renameOwnPasskey,
+} from "../accounts/account_settings/mod.ts";
+import {
+  beginPasskey,
+  makeRecoveryCodes,
+  type RecoveryCodes,
   toDeviceName,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import {
   answerSeeOther,
   type Html,

@@ -4,14 +4,14 @@
  *
  * @module
  */
+
 import {
-  beginSignIn,
   changeOwnPassword,
-  makeSession,
   NotSignedIn,
   type OwnAccount,
-  toDeviceName,
-} from "../accounts/mod.ts";
+} from "../accounts/account_settings/mod.ts";
+import { makeSession } from "../accounts/secrets/mod.ts";
+import { beginSignIn, toDeviceName } from "../accounts/sessions/mod.ts";
 import { answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";

@@ -1,5 +1,6 @@
 /** `/account`: a person's name, and the address of a picture, as apps are told them. @module */
-import { changeOwnProfile, NAME_MAX_CHARS, PICTURE_MAX_CHARS } from "../accounts/mod.ts";
+import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
+import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
 import { answerSeeOther, html, renderField, renderForm, renderNotice } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";

@@ -1,5 +1,9 @@
 /** `/account/linked`: the accounts at providers with which a person may sign in, and how to link or unlink one. @module */
-import { type OwnLinks, readOwnLinks, unlinkOwnProvider } from "../accounts/mod.ts";
+import {
+  type OwnLinks,
+  readOwnLinks,
+  unlinkOwnProvider,
+} from "../accounts/account_settings/mod.ts";
 import {
   answerPage,
   answerSeeOther,

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type OwnSecondFactor, SignInTooOld } from "../accounts/mod.ts";
+import type { OwnSecondFactor } from "../accounts/account_settings/mod.ts";
+import { SignInTooOld } from "../accounts/actions/mod.ts";
 import { html, type Part, renderForm } from "../pages/mod.ts";
 import { answerAccountPage, type OwnVisit, type TabName } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";

@@ -4,13 +4,14 @@
  *
  * @module
  */
+
 import {
-  makeRecoveryCodes,
   type OwnSecondFactor,
   putOwnRecoveryCodes,
   readOwnSecondFactor,
   removeOwnTotp,
-} from "../accounts/mod.ts";
+} from "../accounts/account_settings/mod.ts";
+import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
 import {
   answerSeeOther,
   type Html,

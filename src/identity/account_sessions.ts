@@ -1,5 +1,6 @@
 /** `/account/sessions`: where a person is signed in, and how to end that. @module */
-import { endOwnSessions, isIdText, type OwnSession } from "../accounts/mod.ts";
+import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
+import { isIdText } from "../accounts/secrets/mod.ts";
 import {
   answerSeeOther,
   type Html,

@@ -4,20 +4,19 @@
  *
  * @module
  */
+
+import { NotSignedIn, putOwnTotp, readOwnSecondFactor } from "../accounts/account_settings/mod.ts";
+import { SignInTooOld } from "../accounts/actions/mod.ts";
 import {
   findStep,
   makeRecoveryCodes,
   makeTotpKey,
   makeTotpRecord,
   type NewTotp,
-  NotSignedIn,
   openNewTotp,
-  putOwnTotp,
-  readOwnSecondFactor,
-  SignInTooOld,
   sealNewTotp,
   toTotpUri,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import {
   answerSeeOther,

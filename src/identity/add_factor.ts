@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Visitor } from "../accounts/mod.ts";
+import type { Visitor } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderTime } from "../pages/mod.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";

@@ -4,13 +4,9 @@
  *
  * @module
  */
-import {
-  APP_SLUG,
-  endSessions,
-  type IdentitySecrets,
-  type Origins,
-  readMe,
-} from "../accounts/mod.ts";
+import { APP_SLUG, type Origins } from "../accounts/apps/mod.ts";
+import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
+import { endSessions, readMe } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import {
   answerEmpty,

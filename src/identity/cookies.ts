@@ -4,17 +4,16 @@
  *
  * @module
  */
+
+import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/secrets/mod.ts";
 import {
   type Device,
-  type IdentitySecrets,
   type NewPending,
-  type NewSession,
   PENDING_LIFE_S,
   readDevice,
   toDeviceText,
   toPendingShown,
-  toPresented,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { RandomBytes } from "../std/random_text.ts";

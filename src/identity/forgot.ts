@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { askForPassword, FORGOTTEN_LINK_LIFE_S, toCanonicalEmail } from "../accounts/mod.ts";
+import { askForPassword, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
+import { toCanonicalEmail } from "../accounts/people/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";

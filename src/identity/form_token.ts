@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isSecretText, makeSecret } from "../accounts/mod.ts";
+import { isSecretText, makeSecret } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isEqualText } from "../std/is_equal_text.ts";

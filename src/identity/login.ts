@@ -4,7 +4,7 @@ import {
   endSessionsEverywhere,
   type Visitor,
   type VisitorApp,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";

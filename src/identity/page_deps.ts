@@ -1,11 +1,12 @@
 /** What the identity pages need, and how they find out who visits. @module */
+
+import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
 import {
   type FactorRule,
-  type IdentitySecrets,
   type PageSession,
   readPageSession,
   type Visitor,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import type { Log } from "../observe.ts";

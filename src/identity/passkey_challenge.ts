@@ -5,7 +5,7 @@
  * @module
  */
 import * as v from "valibot";
-import { type IdentitySecrets, seal, unseal } from "../accounts/mod.ts";
+import { type IdentitySecrets, seal, unseal } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 

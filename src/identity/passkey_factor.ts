@@ -9,7 +9,7 @@ import {
   type PendingSignIn,
   type RightFactor,
   toPasskeyFactor,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { readPendingCookie } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";

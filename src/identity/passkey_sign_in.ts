@@ -4,7 +4,9 @@
  *
  * @module
  */
-import { beginPasskey, finishPasskeySignIn, makeSession, toDeviceName } from "../accounts/mod.ts";
+
+import { makeSession } from "../accounts/secrets/mod.ts";
+import { beginPasskey, finishPasskeySignIn, toDeviceName } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import {

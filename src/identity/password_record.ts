@@ -1,15 +1,15 @@
 /** Hashing and verifying passwords: what is hashed is their MAC with the service's secret. @module */
+
+import { findPasswordLink, usePasswordLink } from "../accounts/people/mod.ts";
 import {
   findIdentitySecret,
-  findPasswordLink,
   type IdentitySecrets,
-  type KnownUser,
   type PasswordRecord,
   proveSignIn,
   toKeyedPassword,
   toPasswordRecord,
-  usePasswordLink,
-} from "../accounts/mod.ts";
+} from "../accounts/secrets/mod.ts";
+import type { KnownUser } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Hashing } from "./hashing.ts";
 import { toPasswordForm } from "./password.ts";

@@ -4,19 +4,18 @@
  *
  * @module
  */
+
+import { linkOwnProvider, NotSignedIn } from "../accounts/account_settings/mod.ts";
+import { type ClaimedRole, makeClaimedRecords } from "../accounts/people/mod.ts";
+import { makeSession } from "../accounts/secrets/mod.ts";
 import {
   beginProviderSignIn,
-  type ClaimedRole,
   finishProviderSignIn,
   type Linked,
-  linkOwnProvider,
-  makeClaimedRecords,
   makePending,
-  makeSession,
-  NotSignedIn,
   noteRefusedSignIn,
   toDeviceName,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";

@@ -16,7 +16,7 @@ import {
   ResponseBodyError,
 } from "openid-client";
 import * as v from "valibot";
-import type { Subject } from "../accounts/mod.ts";
+import type { Subject } from "../accounts/sessions/mod.ts";
 import type { ProviderState } from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider, ProviderAway } from "./providers.ts";
 

@@ -4,13 +4,14 @@
  *
  * @module
  */
+
+import { readEmail } from "../accounts/people/mod.ts";
 import {
   createLinked,
   findProviderPerson,
   type Linked,
   linkInvited,
-  readEmail,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import type { PageDeps } from "./page_deps.ts";

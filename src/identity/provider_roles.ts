@@ -1,5 +1,5 @@
 /** The roles on apps that a provider's claims give, by the rules of its settings. Nothing here gives a Console role. @module */
-import type { ClaimedRole } from "../accounts/mod.ts";
+import type { ClaimedRole } from "../accounts/people/mod.ts";
 import type { Claims, Signed } from "./provider_exchange.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Target } from "../accounts/mod.ts";
+import type { Target } from "../accounts/apps/mod.ts";
 
 const MAX_CHARS = 2048;
 /** Printable ASCII, without the characters that browsers and proxies read in different ways. */

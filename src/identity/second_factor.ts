@@ -4,6 +4,8 @@
  *
  * @module
  */
+
+import { makeSession } from "../accounts/secrets/mod.ts";
 import {
   beginSecondFactor,
   type FactorAttempt,
@@ -12,7 +14,6 @@ import {
   findPendingSignIn,
   findStep,
   finishSecondFactor,
-  makeSession,
   makeTotpRecord,
   noteWrongFactor,
   openTotp,
@@ -21,7 +22,7 @@ import {
   readRecoveryCode,
   TOTP_CODE,
   toDeviceName,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
 import {

@@ -1,5 +1,5 @@
 /** The page that asks for a second factor: the code of an authenticator app, a passkey, or a recovery code. @module */
-import type { FactorKind, PendingSignIn } from "../accounts/mod.ts";
+import type { FactorKind, PendingSignIn } from "../accounts/sessions/mod.ts";
 import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
 import {
   answerPage,

@@ -2,7 +2,7 @@
  * `/set-password`: a link from an administrator sets a password once, by which an invitation is accepted. Opening the page does not use it up, so that link previews
  * do no harm. @module
  */
-import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/mod.ts";
+import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/people/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";

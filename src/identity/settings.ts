@@ -1,5 +1,5 @@
 /** The settings of the identity room: hosts, the cookies' domain, how long a session lasts. @module */
-import type { FactorRule } from "../accounts/mod.ts";
+import type { FactorRule } from "../accounts/sessions/mod.ts";
 import type { VirtualHost } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { ProviderSettings } from "./provider_settings.ts";

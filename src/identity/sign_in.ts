@@ -4,18 +4,18 @@
  *
  * @module
  */
+
+import { toCanonicalEmail } from "../accounts/people/mod.ts";
+import { makeSession, type NewSession } from "../accounts/secrets/mod.ts";
 import {
   beginSignIn,
   type Device,
   finishSignIn,
   makePending,
-  makeSession,
   type NewPending,
-  type NewSession,
-  toCanonicalEmail,
   toDeviceName,
   toDeviceText,
-} from "../accounts/mod.ts";
+} from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import {

@@ -6,7 +6,7 @@ import {
   isMailable,
   type MailLinkDeps,
   settleMail,
-} from "../accounts/mod.ts";
+} from "../accounts/mails/mod.ts";
 import { toHtmlMail, toPlainMail } from "./render.ts";
 import type { MailSettings } from "./settings.ts";
 import { writeMail } from "./templates.ts";

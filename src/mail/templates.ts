@@ -5,12 +5,9 @@
  * @module
  */
 import { isIP } from "node:net";
-import {
-  type ClaimedMail,
-  FORGOTTEN_LINK_LIFE_S,
-  isDeviceName,
-  LINK_LIFE_S,
-} from "../accounts/mod.ts";
+import { type ClaimedMail, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
+import { LINK_LIFE_S } from "../accounts/people/mod.ts";
+import { isDeviceName } from "../accounts/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 
 /** One mail as text and markup are made of it. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { OPERATOR } from "../accounts/mod.ts";
+import { OPERATOR } from "../accounts/actions/mod.ts";
 import { endpointsOf, functionSignature } from "../catalog/mod.ts";
 import {
   admitNodes,

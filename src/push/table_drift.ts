@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ConsoleTable, FoundTable } from "../accounts/mod.ts";
+import type { ConsoleTable, FoundTable } from "../accounts/console/mod.ts";
 import { compareFacts, type Difference, NOTHING } from "./drift.ts";
 import { type Facts, THERE, toFacts } from "./facts.ts";
 

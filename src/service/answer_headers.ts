@@ -1,5 +1,5 @@
 /** The headers that every answer has, and those that let pages of another origin read it. @module */
-import type { Origins } from "../accounts/mod.ts";
+import type { Origins } from "../accounts/apps/mod.ts";
 import type { Quota } from "../gateway/mod.ts";
 import {
   answerEmpty,

@@ -1,5 +1,5 @@
 /** Roles by providers' claims: the rules compared with the apps that there are, and what was given with the providers. @module */
-import { countClaimedRoles, findClaimedApps } from "../accounts/mod.ts";
+import { countClaimedRoles, findClaimedApps } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
 import type { Finding } from "./finding.ts";

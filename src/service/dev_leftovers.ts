@@ -1,5 +1,5 @@
 /** What `rowhouse dev` left in a service: an older release adopted the database that its shell named. @module */
-import { type DevLeftovers, findDevLeftovers } from "../accounts/mod.ts";
+import { type DevLeftovers, findDevLeftovers } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { readsPeople } from "./callers.ts";
 import type { Finding } from "./finding.ts";

@@ -4,7 +4,9 @@
  *
  * @module
  */
-import { makeIdentitySecrets, readAddresses } from "../accounts/mod.ts";
+
+import { readAddresses } from "../accounts/people/mod.ts";
+import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 /** What waits in the queue of mails, and whether anybody sends it. @module */
-import { type MailState, readMailState } from "../accounts/mod.ts";
+import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 

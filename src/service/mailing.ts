@@ -1,5 +1,5 @@
 /** Sends what waits in the queue of mails, in a process that serves people and has a mail server. @module */
-import type { MailLinkDeps } from "../accounts/mod.ts";
+import type { MailLinkDeps } from "../accounts/mails/mod.ts";
 import { type MailNote, type MailSettings, makeMailSender } from "../mail/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { makeIdentitySecrets } from "../accounts/mod.ts";
+import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";

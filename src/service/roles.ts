@@ -7,13 +7,9 @@
  *
  * @module
  */
-import {
-  makeIdentitySecrets,
-  makeLimits,
-  makeOrigins,
-  type Origins,
-  runRowsJobs,
-} from "../accounts/mod.ts";
+
+import { makeLimits, makeOrigins, type Origins, runRowsJobs } from "../accounts/apps/mod.ts";
+import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
 import {
   type IdempotencyRoom,

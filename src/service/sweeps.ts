@@ -1,5 +1,6 @@
 /** What each role sweeps, and how often. @module */
-import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
+import { AUDIT_RETENTION_S, sweepAudit } from "../accounts/actions/mod.ts";
+import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { sweepLeases, sweepNonces } from "../gateway/mod.ts";

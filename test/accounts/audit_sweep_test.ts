@@ -1,6 +1,6 @@
 /** The retention of the audit log: what is old goes by itself, in steps, and nothing else can be made to go. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit, sweepAudit } from "../../src/accounts/mod.ts";
+import { listAudit, sweepAudit } from "../../src/accounts/actions/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 import { openShape } from "../support/shape.ts";

@@ -1,13 +1,13 @@
 /** Acts of administrators on the Console's login: nothing happens there that both cookies of an administrator do not prove. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   type GrantOptions,
   grantRole,
-  listAudit,
   removeConsoleRole,
   setDisabled,
-  toPresented,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
+import { toPresented } from "../../src/accounts/secrets/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { withDatabase } from "../support/cluster.ts";

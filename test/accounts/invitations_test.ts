@@ -1,11 +1,11 @@
 /** Invitations as commands make them, with mail: what each state of one allows, and whom none of it touches. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   findPasswordLink,
   giveConsoleRole,
   grantRole,
   invite,
-  listAudit,
   listInvitations,
   makePasswordLink,
   removeConsoleRole,
@@ -14,7 +14,7 @@ import {
   showUser,
   usePasswordLink,
   withdrawInvitation,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { setPasswordByLink } from "../../src/identity/mod.ts";
 import { makePasswordRecord } from "../../src/identity/password_record.ts";

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   createUser,
   endSessionsOf,
   giveConsoleRole,
   grantRole,
-  listAudit,
   listSessions,
   readEmail,
   removeConsoleRole,
   revokeRole,
   setDisabled,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";

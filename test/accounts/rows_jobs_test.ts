@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runRowsJobs } from "../../src/accounts/mod.ts";
+import { runRowsJobs } from "../../src/accounts/apps/mod.ts";
 import { readRows } from "../../src/db/mod.ts";
 import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { issueKey } from "../../src/accounts/mod.ts";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { startCluster } from "../../src/db/embedded/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";

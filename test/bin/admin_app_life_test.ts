@@ -1,6 +1,6 @@
 /** `rowhouse admin` on what becomes of an app: renamed, disabled and enabled again. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppDisabled } from "../../src/accounts/mod.ts";
+import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";

@@ -1,6 +1,6 @@
 /** `rowhouse admin` on roles that providers' claims gave: marked, and whether they count. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { grantRole, showUser } from "../../src/accounts/mod.ts";
+import { grantRole, showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { makePerson, type Person } from "../support/people.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { APP_SLUG } from "../../src/accounts/mod.ts";
+import { APP_SLUG } from "../../src/accounts/apps/mod.ts";
 import { toSlug } from "../../src/bin/cli/package.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";

@@ -1,7 +1,7 @@
 /** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { createUser } from "../../src/accounts/mod.ts";
+import { createUser } from "../../src/accounts/people/mod.ts";
 import {
   type AppHost,
   findAxeViolations,

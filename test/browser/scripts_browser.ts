@@ -1,7 +1,7 @@
 /** What scripts add to the pages: copying, local times, keys, one sending, the focus at a fault; under the pages' own policy. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { issueKey } from "../../src/accounts/mod.ts";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
 import {
   findAxeViolations,
   openBrowser,

@@ -1,6 +1,7 @@
 /** Invitations in the Console through its front door: how they are shown, and who sends them again and withdraws them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit, showUser } from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { showUser } from "../../src/accounts/people/mod.ts";
 import {
   type Jar,
   makePerson,

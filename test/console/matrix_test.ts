@@ -3,7 +3,7 @@
  * visitor's own and with everything else that the form needs. A new route is tried by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts/mod.ts";
+import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts/people/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

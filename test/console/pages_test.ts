@@ -1,6 +1,7 @@
 /** The Console through its front door: who comes in, what forms do, and that what people typed stays text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { issueKey, listApps, listAudit, listKeys } from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { issueKey, listApps, listKeys } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { testDeps } from "../support/deps.ts";

@@ -1,16 +1,16 @@
 /** People in the Console through its front door: who is made, changed and ended by whom, and what of it comes into force. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   createUser,
   giveConsoleRole,
   grantRole,
-  listAudit,
   listGrants,
   listSessions,
   removeConsoleRole,
   revokeRole,
   showUser,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,8 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { endSessionsOf, listAudit, listKeys, renameApp } from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { listKeys, renameApp } from "../../src/accounts/apps/mod.ts";
+import { endSessionsOf } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   type Jar,

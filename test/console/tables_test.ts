@@ -1,6 +1,6 @@
 /** The Console's pages of tables: what they show without waiting for a table, and what administrators do with one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";

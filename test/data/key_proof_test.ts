@@ -1,7 +1,7 @@
 /** What the serving login alone gets out of the generated functions: nothing without a live proof of the app's own key. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { issueKey, revokeKey, rollKey } from "../../src/accounts/mod.ts";
+import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
 import { endpointsOf, SCOPE_BIT } from "../../src/catalog/functions.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

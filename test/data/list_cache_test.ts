@@ -1,6 +1,6 @@
 /** Pages that are kept: never answered unless the database confirms them, within their memory, and fair to every app. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/mod.ts";
+import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { makeListCache } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";

@@ -1,7 +1,7 @@
 /** Lists: pages and their limits, order, negotiation; that what other processes push is seen at once; and how many queries it all costs. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
+import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";

@@ -7,7 +7,7 @@
 import { test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createUser, grantRole } from "../../src/accounts/mod.ts";
+import { createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   DOMAIN,

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_PER_MINUTE, LINK_LIFE_S } from "../../src/accounts/mod.ts";
+import { DEFAULT_PER_MINUTE } from "../../src/accounts/apps/mod.ts";
+import { LINK_LIFE_S } from "../../src/accounts/people/mod.ts";
 import { SETTINGS } from "../../src/config/mod.ts";
 import { LIST_BYTES, MAX_BODY } from "../../src/data/deps.ts";
 import { MAX_ROWS } from "../../src/data/query.ts";

@@ -1,6 +1,6 @@
 /** Requests without a good API key, however it is missing or wrong: all get the same answer, in one process as behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
+import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";

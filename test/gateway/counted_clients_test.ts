@@ -1,6 +1,6 @@
 /** Who is counted as one client where guesses are counted: failed keys at the gateway, sign-ins in the database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
+import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { submitSignIn, type VisitedService } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";

@@ -9,7 +9,7 @@ import {
   revokeKey,
   rollKey,
   setLimit,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/apps/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";

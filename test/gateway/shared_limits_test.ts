@@ -1,6 +1,6 @@
 /** Limits that hold for all processes together: two workers and two gateways are asked for more than they may allow. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setLimit } from "../../src/accounts/mod.ts";
+import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";

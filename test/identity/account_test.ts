@@ -1,6 +1,7 @@
 /** A person's own pages: profile, password, sessions, each by the form that a browser sends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit, toDeviceName } from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { toDeviceName } from "../../src/accounts/sessions/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type Jar,

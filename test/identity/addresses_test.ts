@@ -1,15 +1,15 @@
 /** What an address lets somebody in by: nothing, unless this service has set it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { findMailedLink } from "../../src/accounts/mails/mod.ts";
 import {
   changeEmail,
   confirmAddresses,
   createUser,
-  findMailedLink,
   isConfirmed,
-  makeIdentitySecrets,
   makePasswordLink,
   readAddresses,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
+import { makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { examineIdentitySecrets } from "../../src/service/identity_values.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";

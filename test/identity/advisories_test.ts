@@ -1,6 +1,6 @@
 /** What went wrong in similar projects, tried here: docs/advisories.md names each advisory with the test that shows it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createUser } from "../../src/accounts/mod.ts";
+import { createUser } from "../../src/accounts/people/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { testDeps } from "../support/deps.ts";

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createUser, FORGOTTEN_LINK_LIFE_S, setDisabled } from "../../src/accounts/mod.ts";
+import { FORGOTTEN_LINK_LIFE_S } from "../../src/accounts/mails/mod.ts";
+import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toDurationText } from "../../src/std/duration.ts";
 import { ROOT } from "../support/command.ts";

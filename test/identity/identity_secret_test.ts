@@ -3,7 +3,7 @@
  * Rows are copied here with an administrator's rights, so that what holds is the secret and not a grant.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { makePasswordLink } from "../../src/accounts/mod.ts";
+import { makePasswordLink } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";

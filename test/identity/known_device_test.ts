@@ -1,6 +1,6 @@
 /** What sign-in costs, and whom: strangers' attempts are bounded however many addresses they have, and keep nobody out who is known. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/accounts/mod.ts";
+import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE } from "../../src/identity/mod.ts";
 import {

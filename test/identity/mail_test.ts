@@ -1,13 +1,13 @@
 /** Mails through a real SMTP server: what each says, to whom, how often, and what no database and no log has of it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   changeEmail,
   createUser,
   giveConsoleRole,
-  listAudit,
   makePasswordLink,
   setDisabled,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { readMailFrom } from "../../src/mail/pure.ts";
 import { TEMPLATES } from "../../src/mail/templates.ts";

@@ -1,6 +1,6 @@
 /** Linking and unlinking an account at a provider, by a person who is signed in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { showUser } from "../../src/accounts/mod.ts";
+import { showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { listEvents } from "../support/audit_events.ts";
 import {

@@ -1,6 +1,6 @@
 /** Where a sign-in with a provider returns to, and when it counts as fresh. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setTargets } from "../../src/accounts/mod.ts";
+import { setTargets } from "../../src/accounts/apps/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type ReturnTo,

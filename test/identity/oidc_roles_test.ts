@@ -1,19 +1,20 @@
 /** Roles on apps by the claims of a provider: given and taken at each sign-in, and never in place of what a person gave. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
 import {
-  createLinked,
-  finishProviderSignIn,
   grantRole,
   listGrants,
   makeClaimedRecords,
-  makeIdentitySecrets,
   makePasswordLink,
-  makePending,
-  makeSession,
   revokeRole,
-  setAppDisabled,
   showUser,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
+import { makeIdentitySecrets, makeSession } from "../../src/accounts/secrets/mod.ts";
+import {
+  createLinked,
+  finishProviderSignIn,
+  makePending,
+} from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { RoleRule } from "../../src/identity/mod.ts";
 import { setPasswordByLink } from "../../src/identity/password_record.ts";

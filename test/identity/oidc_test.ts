@@ -1,6 +1,6 @@
 /** Sign-in with a real OpenID Connect provider: who gets in, as whom, and back to where. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setDisabled } from "../../src/accounts/mod.ts";
+import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { listEvents } from "../support/audit_events.ts";

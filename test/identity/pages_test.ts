@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  createUser,
-  listAudit,
-  makePasswordLink,
-  setDisabled,
-  toKeyedPassword,
-  toPasswordRecord,
-} from "../../src/accounts/mod.ts";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { createUser, makePasswordLink, setDisabled } from "../../src/accounts/people/mod.ts";
+import { toKeyedPassword, toPasswordRecord } from "../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,

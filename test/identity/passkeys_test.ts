@@ -1,7 +1,7 @@
 /** Passkeys on the account's page, and a sign-in with one alone: right answers, and every wrong one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SettingsService } from "@simplewebauthn/server";
-import { exportUser } from "../../src/accounts/mod.ts";
+import { exportUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { CHALLENGE_COOKIE } from "../../src/identity/passkey_challenge.ts";
 import { findRelyingParty } from "../../src/identity/relying_party.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readTarget } from "../../src/accounts/mod.ts";
+import { readTarget } from "../../src/accounts/apps/mod.ts";
 import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
 import { countRuns } from "../support/tier.ts";

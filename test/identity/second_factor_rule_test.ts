@@ -1,6 +1,6 @@
 /** Who is asked for a second factor, what is closed without one, how a lost one is reset, and sign-in by a provider with one. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { resetSecondFactor } from "../../src/accounts/mod.ts";
+import { resetSecondFactor } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { openService } from "../../src/service/open.ts";

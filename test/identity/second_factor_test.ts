@@ -5,7 +5,7 @@ import {
   makePasswordLink,
   resetSecondFactor,
   setDisabled,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { exportUser, makePasswordLink, SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
+import { exportUser, makePasswordLink } from "../../src/accounts/people/mod.ts";
+import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Hashing } from "../../src/identity/mod.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/mod.ts";
+import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import type { Preview } from "../../src/preview.ts";

@@ -1,6 +1,6 @@
 /** Every code that the description gives an endpoint is one that the endpoint gives: none is there too many. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { issueKey } from "../../src/accounts/mod.ts";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeDocument } from "../../src/openapi/mod.ts";
 import { routes } from "../../src/service/routes.ts";

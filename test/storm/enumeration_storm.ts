@@ -1,6 +1,6 @@
 /** Hundreds of sign-ins that fail: who has an account, a second factor or a disabled one shows in no answer, and in no time. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setDisabled } from "../../src/accounts/mod.ts";
+import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, PASSWORD, readToken, visit } from "../support/people.ts";

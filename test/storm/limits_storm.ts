@@ -1,6 +1,6 @@
 /** Two gateways of two workers each in front of a data service of two: limits hold for all together, and a write counts once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setLimit } from "../../src/accounts/mod.ts";
+import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { SplitRole } from "../support/cluster.ts";

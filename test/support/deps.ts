@@ -1,5 +1,5 @@
 /** What makes apps, keys and people in tests: the service's own sources of chance, and its prefix of keys. @module */
-import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
 import type { Database } from "../../src/db/mod.ts";
 import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";

@@ -1,5 +1,5 @@
 /** People of a test: made as an operator makes them, signed in as a browser signs in. @module */
-import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/mod.ts";
+import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
 import { testDeps } from "./deps.ts";

@@ -1,5 +1,5 @@
 /** What a test that calls a generated function by itself shows as proof of a key. @module */
-import { toProof } from "../../src/accounts/mod.ts";
+import { toProof } from "../../src/accounts/apps/mod.ts";
 
 /** The proof of a key's text as an SQL literal. */
 export function proofOf(key: string): string {

@@ -1,5 +1,5 @@
 /** A served service over a disposable database, and apps in it: what every test through the front door starts from. @module */
-import { createApp, issueKey } from "../../src/accounts/mod.ts";
+import { createApp, issueKey } from "../../src/accounts/apps/mod.ts";
 import { type Database, recordPreviews } from "../../src/db/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";

@@ -1,5 +1,5 @@
 /** Requests as a gateway signs them, for whoever has its secret. @module */
-import { toProof } from "../../src/accounts/mod.ts";
+import { toProof } from "../../src/accounts/apps/mod.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { makePrincipal, type Scope } from "../../src/principal.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_PER_MINUTE, findAppId, GRACES } from "../../src/accounts/mod.ts";
+import { DEFAULT_PER_MINUTE, findAppId, GRACES } from "../../src/accounts/apps/mod.ts";
 import { SETTINGS } from "../../src/config/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";

@@ -9,7 +9,7 @@ import {
   endRegistration,
   findAppContents,
   findEndedUse,
-} from "../../src/accounts/mod.ts";
+} from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   APART_LOGIN,

@@ -3,7 +3,7 @@
  * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createUser } from "../../src/accounts/mod.ts";
+import { createUser } from "../../src/accounts/people/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";

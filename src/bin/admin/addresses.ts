@@ -4,7 +4,7 @@ import {
   confirmAddresses,
   readAddresses,
   readEmail,
-} from "../../accounts/mod.ts";
+} from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";

@@ -1,5 +1,5 @@
 /** `rowhouse admin` on what becomes of an app: renaming, disabling and enabling it. @module */
-import { renameApp, setAppDisabled } from "../../accounts/mod.ts";
+import { renameApp, setAppDisabled } from "../../accounts/apps/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 

@@ -5,7 +5,7 @@ import {
   listApps,
   MAX_PER_MINUTE,
   setLimit,
-} from "../../accounts/mod.ts";
+} from "../../accounts/apps/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";

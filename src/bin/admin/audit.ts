@@ -1,5 +1,5 @@
 /** `rowhouse admin audit`: what was done to whom, newest first. @module */
-import { listAudit } from "../../accounts/mod.ts";
+import { listAudit } from "../../accounts/actions/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 

@@ -1,5 +1,9 @@
 /** `rowhouse admin revoke --provider`: takes the roles that a provider's claims gave, of everybody and on every app. @module */
-import { type ClaimedGrant, listClaimedGrants, revokeClaimedRoles } from "../../accounts/mod.ts";
+import {
+  type ClaimedGrant,
+  listClaimedGrants,
+  revokeClaimedRoles,
+} from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { type Arguments, RefusedError } from "../cli/command.ts";
 import { confirm } from "./confirm.ts";

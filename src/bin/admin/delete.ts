@@ -1,11 +1,6 @@
 /** `rowhouse admin` for what no command brings back: deleting an app, or a person. @module */
-import {
-  type AppContents,
-  deleteApp,
-  deleteUser,
-  findAppContents,
-  showUser,
-} from "../../accounts/mod.ts";
+import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
+import { deleteUser, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";

@@ -1,6 +1,6 @@
 /** `rowhouse admin` for invitations: made for an app, listed, sent again, withdrawn. @module */
+import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
-  findLinkMail,
   type InvitationOutcome,
   invite,
   LINK_LIFE_S,
@@ -8,7 +8,7 @@ import {
   listInvitations,
   resendInvitation,
   withdrawInvitation,
-} from "../../accounts/mod.ts";
+} from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";

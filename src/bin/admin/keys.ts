@@ -2,13 +2,13 @@
 import {
   GRACES,
   type Grace,
-  isIdText,
   issueKey,
   type ListedKey,
   listKeys,
   revokeKey,
   rollKey,
-} from "../../accounts/mod.ts";
+} from "../../accounts/apps/mod.ts";
+import { isIdText } from "../../accounts/secrets/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
 import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";

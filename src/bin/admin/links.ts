@@ -1,5 +1,7 @@
 /** Links that set a password, as commands print them: once, and stored nowhere. @module */
-import { LINK_LIFE_S, type LinkMail } from "../../accounts/mod.ts";
+
+import type { LinkMail } from "../../accounts/mails/mod.ts";
+import { LINK_LIFE_S } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 

@@ -1,5 +1,5 @@
 /** `rowhouse admin move-app`: an app's rows to another node of a Citus cluster. @module */
-import { moveApp } from "../../accounts/mod.ts";
+import { moveApp } from "../../accounts/apps/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";

@@ -1,5 +1,5 @@
 /** What to do after a command, until an app can be used: its origins, the first administrator, its first key. @module */
-import { readSetup } from "../../accounts/mod.ts";
+import { readSetup } from "../../accounts/apps/mod.ts";
 import { SCOPES } from "../../principal.ts";
 import type { AdminDeps } from "./task.ts";
 

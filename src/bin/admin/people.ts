@@ -1,4 +1,7 @@
 /** `rowhouse admin` for people: accounts, roles, sessions. A link to set a password is printed once and not stored. @module */
+
+import { refuseFor } from "../../accounts/actions/mod.ts";
+import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
   CONSOLE_ROLES,
   type ConsoleRole,
@@ -6,21 +9,19 @@ import {
   createUser,
   endSessionsOf,
   endSessionsOfApp,
-  findLinkMail,
   findNewUserFaults,
   giveConsoleRole,
   grantRole,
-  type IdentitySecrets,
   LINK_LIFE_S,
   listSessions,
   makePasswordLink,
   readEmail,
-  refuseFor,
   removeConsoleRole,
   resetSecondFactor,
   revokeRole,
   setDisabled,
-} from "../../accounts/mod.ts";
+} from "../../accounts/people/mod.ts";
+import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";

@@ -6,7 +6,7 @@ import {
   listGrants,
   listUsers,
   showUser,
-} from "../../accounts/mod.ts";
+} from "../../accounts/people/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";

@@ -5,7 +5,7 @@ import {
   endRegistration,
   findEndedUse,
   transferTable,
-} from "../../accounts/mod.ts";
+} from "../../accounts/apps/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";

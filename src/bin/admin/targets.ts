@@ -1,5 +1,5 @@
 /** `rowhouse admin set-origins`: where an app's pages live, and where people may be sent back to. @module */
-import { setTargets } from "../../accounts/mod.ts";
+import { setTargets } from "../../accounts/apps/mod.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";

@@ -1,5 +1,5 @@
 /** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
-import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, PROGRESS } from "../../db/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";

@@ -1,5 +1,5 @@
 /** Pushes straight to the database, as its operator. @module */
-import { findAppId, unknownApp } from "../../accounts/mod.ts";
+import { findAppId, unknownApp } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";

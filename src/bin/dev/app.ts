@@ -4,11 +4,11 @@ import {
   createApp,
   findAppId,
   issueKey,
-  makeIdentitySecrets,
   readKeyText,
   toProof,
   useKey,
-} from "../../accounts/mod.ts";
+} from "../../accounts/apps/mod.ts";
+import { makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, DEV_KEY_NAME } from "../../db/mod.ts";
 import { SCOPES } from "../../principal.ts";

@@ -1,6 +1,6 @@
 /** The app of `dev` and the hosts of one machine: the gateway's, the identity pages', the app's. @module */
 import { basename, resolve } from "node:path";
-import { APP_SLUG } from "../../accounts/mod.ts";
+import { APP_SLUG } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { SLUG_WORDS } from "../../std/stored_text.ts";

@@ -2,10 +2,10 @@
 import {
   createUser,
   grantRole,
-  type IdentitySecrets,
   type LinkDeps,
   makePasswordLink,
-} from "../../accounts/mod.ts";
+} from "../../accounts/people/mod.ts";
+import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { makeHashing, setPasswordByLink } from "../../identity/mod.ts";
 import { Problem } from "../../problem.ts";

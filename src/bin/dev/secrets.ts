@@ -1,7 +1,7 @@
 /** What `dev` generates once and keeps in the hidden folder, so that a command pasted yesterday still works today. @module */
 import { join } from "node:path";
 import * as v from "valibot";
-import { makeSecret } from "../../accounts/mod.ts";
+import { makeSecret } from "../../accounts/secrets/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";

@@ -1,6 +1,7 @@
 /** What the Console's login and a device's cookie can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import { endRegistration, toPresented } from "../../../src/accounts/mod.ts";
+import { endRegistration } from "../../../src/accounts/apps/mod.ts";
+import { toPresented } from "../../../src/accounts/secrets/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";

@@ -1,6 +1,7 @@
 /** What an API key, a session's cookie and a dump can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import { makePasswordLink, revokeKey, toProof } from "../../../src/accounts/mod.ts";
+import { revokeKey, toProof } from "../../../src/accounts/apps/mod.ts";
+import { makePasswordLink } from "../../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { testDeps } from "../../support/deps.ts";

@@ -1,11 +1,8 @@
 /** What a password without the second factor can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import {
-  makeIdentitySecrets,
-  makePasswordLink,
-  openTotp,
-  toPresented,
-} from "../../../src/accounts/mod.ts";
+import { makePasswordLink } from "../../../src/accounts/people/mod.ts";
+import { makeIdentitySecrets, toPresented } from "../../../src/accounts/secrets/mod.ts";
+import { openTotp } from "../../../src/accounts/sessions/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import {
   IDENTITY_COOKIE,

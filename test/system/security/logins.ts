@@ -2,18 +2,17 @@
 
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { type StoredGrant, toGrantedRole } from "../../../src/accounts/claimed_roles.ts";
+import { revokeKey } from "../../../src/accounts/apps/mod.ts";
+import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/claimed_roles.ts";
 import {
   createUser,
   deleteUser,
-  findProviderPerson,
   giveConsoleRole,
   makePasswordLink,
-  proveSignIn,
-  revokeKey,
   showUser,
-  toPresented,
-} from "../../../src/accounts/mod.ts";
+} from "../../../src/accounts/people/mod.ts";
+import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
+import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { withDatabase } from "../../support/cluster.ts";

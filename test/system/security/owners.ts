@@ -1,13 +1,9 @@
 /** What the pushing and the administrator's login can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import {
-  askForPassword,
-  claimMails,
-  findMailedLink,
-  findProviderPerson,
-  toProof,
-} from "../../../src/accounts/mod.ts";
+import { toProof } from "../../../src/accounts/apps/mod.ts";
+import { askForPassword, claimMails, findMailedLink } from "../../../src/accounts/mails/mod.ts";
+import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { writeMigrationText } from "../../../src/push/migration_text.ts";

@@ -1,12 +1,8 @@
 /** What the secrets between processes, and the one behind people, can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import {
-  deriveLinkText,
-  makePasswordLink,
-  SIGN_IN_LIMITS,
-  toDeviceText,
-} from "../../../src/accounts/mod.ts";
-import { proveSignIn } from "../../../src/accounts/passwords.ts";
+import { deriveLinkText, makePasswordLink } from "../../../src/accounts/people/mod.ts";
+import { proveSignIn } from "../../../src/accounts/secrets/passwords.ts";
+import { SIGN_IN_LIMITS, toDeviceText } from "../../../src/accounts/sessions/mod.ts";
 import { DEVICE_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { systemRandomBytes } from "../../../src/std/random_text.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";

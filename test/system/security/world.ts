@@ -1,8 +1,8 @@
 /** What a thief of the tests meets: a service with two apps and a person, its parts on their own, and every login. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { issueKey } from "../../../src/accounts/mod.ts";
-import { toKeyedPassword } from "../../../src/accounts/passwords.ts";
+import { issueKey } from "../../../src/accounts/apps/mod.ts";
+import { toKeyedPassword } from "../../../src/accounts/secrets/passwords.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { openService } from "../../../src/service/open.ts";
 import {

@@ -1,0 +1,120 @@
+/**
+ * What people do with their own account from a browser: each is one call of a function that proves by both cookies who
+ * asks for it.
+ *
+ * @module
+ */
+import { type Database, type Result, SIGNALS } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import {
+  callShown,
+  type ShownArguments,
+  type ShownCookies,
+  type ShownFunction,
+  SignInTooOld,
+} from "../actions/shown_call.ts";
+import type { PasswordRecord } from "../secrets/passwords.ts";
+import { type SessionStart, toSessionValues } from "../sessions/session_start.ts";
+import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
+
+type OwnDeps = { db: Database; sessionIdleS: number };
+/** No live session is presented with both its cookies. */
+export class NotSignedIn extends Problem {
+  constructor() {
+    super("unauthenticated");
+  }
+}
+
+const REFUSALS = {
+  [SIGNALS.notSignedIn]: () => new NotSignedIn(),
+  [SIGNALS.signInTooOld]: () => new SignInTooOld(),
+};
+
+export type OwnSession = {
+  id: string;
+  /** Whether it is the session that asks. */
+  isOwn: boolean;
+  device: string | null;
+  address: string | null;
+  signedInAt: string;
+  lastSeenAt: string;
+};
+export type OwnAccount = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  avatarUrl: string | null;
+  isAdministrator: boolean;
+  hasPassword: boolean;
+  /** Whether a second factor was put off for as long as is allowed. */
+  isFactorOverdue: boolean;
+  /** Of the apps on which there is a role. */
+  appSlugs: string[];
+  /** The one that asks first, then the latest seen; at most 100. */
+  sessions: OwnSession[];
+};
+
+/** @throws {NotSignedIn} */
+export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promise<OwnAccount> {
+  return (await callOwn(deps, shown, "read_own_account", {})) as OwnAccount;
+}
+
+export const PICTURE_MAX_CHARS = 2048;
+
+export type OwnProfile = { displayName: string | null; avatarUrl: string | null };
+
+/** Changes the name and the address of the picture. @throws {NotSignedIn} */
+export async function changeOwnProfile(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  { displayName, avatarUrl }: OwnProfile,
+): Promise<void> {
+  const values = { new_name: displayName, new_picture: avatarUrl };
+  await callOwn(deps, shown, "change_own_profile", values);
+}
+
+/** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
+export async function endOwnSessions(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  sessionId: string | undefined,
+): Promise<number> {
+  return await callOwn(deps, shown, "end_own_sessions", { wanted: sessionId });
+}
+
+/** The session is in place of all that there are. */
+export type PasswordChange = Omit<SessionStart, "presented"> & {
+  /** Shows that the service itself found the current password right, by the stored hash. */
+  proof: string;
+  password: PasswordRecord;
+  attempt: AttemptFrom;
+};
+
+/** Sets another password; false if the present one was changed meanwhile. @throws {NotSignedIn} */
+export async function changeOwnPassword(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  change: PasswordChange,
+): Promise<boolean> {
+  const { password, attempt, isKnownDevice } = change;
+  return await callOwn(deps, shown, "change_own_password", {
+    shown: change.proof,
+    new_hash: password.hash,
+    new_digest: password.digest,
+    new_hash_secret_id: password.secretId,
+    ...toSessionValues(change),
+    client_networks: toClient(attempt.address).networks,
+    known_device: toKnownDevice({ isKnownDevice, from: attempt }),
+    device_name: change.deviceName,
+  });
+}
+
+/** What the function returns. @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function callOwn<Name extends ShownFunction>(
+  { db, sessionIdleS }: OwnDeps,
+  cookies: ShownCookies,
+  name: Name,
+  values: ShownArguments<Name>,
+): Promise<Result<Name>> {
+  return await callShown({ db, sessionIdleS, refusals: REFUSALS }, cookies, name, values);
+}

@@ -1,0 +1,29 @@
+/** What signed-in people read and change in their own account. @module */
+export {
+  changeOwnPassword,
+  changeOwnProfile,
+  endOwnSessions,
+  NotSignedIn,
+  type OwnAccount,
+  type OwnSession,
+  PICTURE_MAX_CHARS,
+  readOwnAccount,
+} from "./account.ts";
+export {
+  type AddOutcome,
+  addOwnPasskey,
+  type OwnPasskey,
+  type OwnPasskeys,
+  PASSKEY_LABEL_MAX_CHARS,
+  readOwnPasskeys,
+  removeOwnPasskey,
+  renameOwnPasskey,
+} from "./passkeys.ts";
+export { linkOwnProvider, type OwnLinks, readOwnLinks, unlinkOwnProvider } from "./providers.ts";
+export {
+  type OwnSecondFactor,
+  putOwnRecoveryCodes,
+  putOwnTotp,
+  readOwnSecondFactor,
+  removeOwnTotp,
+} from "./second_factor.ts";

@@ -1,0 +1,98 @@
+/** What people do with their own passkeys: each is one call of a function that proves by both cookies who asks. @module */
+import type { Database } from "../../db/mod.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "../sessions/passkeys.ts";
+import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
+import { SIGN_IN_LIMITS } from "../sessions/sign_in_attempts.ts";
+import { callOwn } from "./account.ts";
+
+type OwnDeps = { db: Database; sessionIdleS: number };
+
+export const PASSKEY_LABEL_MAX_CHARS = 60;
+
+export type OwnPasskey = {
+  /** Stands for it in forms. */
+  ref: string;
+  /** In base64url. */
+  credentialId: string;
+  label: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  /** Whether other devices of the person have it too. */
+  isBackedUp: boolean;
+  transports: string[];
+};
+export type OwnPasskeys = {
+  list: OwnPasskey[];
+  /** The session that asks. */
+  sessionId: string;
+  /** Whether it may add or remove one: the database decides again when it does. */
+  isFresh: boolean;
+};
+
+/** @throws {NotSignedIn} */
+export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promise<OwnPasskeys> {
+  return (await callOwn(deps, shown, "read_own_passkeys", {})) as OwnPasskeys;
+}
+
+/**
+ * What became of a new one: `first`, it is the person's only second factor, and their other sessions have ended; `taken`, it is
+ * somebody's already; `full`, there are ten; `nobody`, another session asks.
+ */
+export type AddOutcome = "first" | "done" | "nobody" | "replayed" | "full" | "taken";
+export type AddedPasskey = PasskeyKey & {
+  sessionId: string;
+  challenge: string;
+  signCount: number;
+  transports: readonly string[];
+  isBackedUp: boolean;
+  label: string;
+  /** Kept if it is the first second factor. */
+  codes: RecoveryCodes;
+};
+
+/** Stores a passkey whose answer was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function addOwnPasskey(
+  deps: OwnDeps & { identitySecrets: IdentitySecrets },
+  shown: ShownCookies,
+  added: AddedPasskey,
+): Promise<AddOutcome> {
+  const { digest, secretId } = makePasskeyRecord(deps, added);
+  const outcome = await callOwn(deps, shown, "add_own_passkey", {
+    expected: added.userId,
+    expected_session: added.sessionId,
+    challenge_key: toChallengeKey(added.challenge),
+    window_s: SIGN_IN_LIMITS.windowS,
+    new_credential: toHex(added.credentialId),
+    new_key: Buffer.from(added.publicKey).toString("hex"),
+    new_count: added.signCount,
+    new_transports: added.transports.join(","),
+    new_label: added.label,
+    is_backed_up: added.isBackedUp,
+    new_digest: digest,
+    new_secret_id: secretId,
+    code_digests: added.codes.digests,
+  });
+  return outcome as AddOutcome;
+}
+
+/** @throws {NotSignedIn} */
+export async function renameOwnPasskey(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  { ref, label }: { ref: string; label: string },
+): Promise<"done" | "unknown"> {
+  const values = { wanted: ref, new_label: label };
+  return (await callOwn(deps, shown, "rename_own_passkey", values)) as "done" | "unknown";
+}
+
+/** @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function removeOwnPasskey(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  ref: string,
+): Promise<"done" | "unknown"> {
+  const outcome = await callOwn(deps, shown, "remove_own_passkey", { wanted: ref });
+  return outcome as "done" | "unknown";
+}

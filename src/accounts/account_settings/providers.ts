@@ -1,0 +1,59 @@
+/** The providers that people have linked to their account: read, linked and unlinked by both cookies. @module */
+import { call, type Database } from "../../db/mod.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
+import { callOwn, type OwnAccount } from "./account.ts";
+
+/** What became of a link: `taken` by another person, `another` account of the provider is linked. */
+export type LinkOutcome = "done" | "nobody" | "too_old" | "taken" | "another";
+type OwnDeps = { db: Database; identitySecrets: IdentitySecrets; sessionIdleS: number };
+
+/** Links whoever presents both cookies, if it is still `userId`. @throws {NotSignedIn} */
+export async function linkOwnProvider(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  { userId, provider, ...linked }: Subject & { userId: string; provider: string },
+): Promise<LinkOutcome> {
+  const { digest, secretId } = makeLinkRecord(deps, linked, userId);
+  const outcome = await callOwn(deps, shown, "link_provider", {
+    expected: userId,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
+  });
+  return outcome as LinkOutcome;
+}
+
+/** Takes a link away from whoever presents both cookies; the last way to sign in is kept. @throws {NotSignedIn} */
+export async function unlinkOwnProvider(
+  deps: OwnDeps,
+  shown: ShownCookies,
+  { issuer, provider }: { issuer: string; provider: string },
+): Promise<"done" | "last"> {
+  const values = { link_issuer: issuer, provider };
+  return (await callOwn(deps, shown, "unlink_provider", values)) as "done" | "last";
+}
+
+export type OwnLinks = {
+  /** When, by issuer. */
+  linkedAt: ReadonlyMap<string, string>;
+  /** Whether the session may link another: the database decides again when it does. */
+  isFresh: boolean;
+};
+
+/** The links of whoever has read the own account. */
+export async function readOwnLinks(
+  { db }: { db: Database },
+  { id, sessions }: Pick<OwnAccount, "id" | "sessions">,
+): Promise<OwnLinks> {
+  const own = sessions.find(({ isOwn }) => isOwn);
+  const links = await call(db, "read_own_links", { who: id, own: own?.id ?? "" });
+  const { linkedAt, isFresh } = links as {
+    linkedAt: [issuer: string, at: string][];
+    isFresh: boolean;
+  };
+  return { linkedAt: new Map(linkedAt), isFresh };
+}

@@ -1,0 +1,152 @@
+/**
+ * On which node of a Citus cluster an app is, and its move to another. Its writes wait meanwhile. Moving without that wait
+ * never ends: Citus would apply the writes by a role for which row security is forced, which PostgreSQL refuses.
+ *
+ * @module
+ */
+import {
+  ANCHOR,
+  type Database,
+  findNodeGaps,
+  IS_DISTRIBUTED_SQL,
+  quoteLiteral,
+  readRows,
+} from "../../db/mod.ts";
+import { type Detail, Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+import { OPERATOR } from "../actions/audit.ts";
+
+type Deps = { admin: Database };
+
+/** From where to where, and whether the app had to be given a shard of its own first. */
+type AppMove = { from: string; to: string; isIsolated: boolean };
+
+/** Copying may take long; 12 hours. */
+const MOVE_LIMIT_MS = 43_200_000;
+
+/**
+ * Moves an app's rows, the proofs of its keys and its answers to another node, alone: an app that shares its shard with
+ * others is given its own. If it fails, the call can be repeated: it goes on from there.
+ *
+ * @throws {Problem} invalid_request — with every fault in `details`: no superuser, not distributed, unknown app, unknown
+ *   node, there already, or a node that was added and not migrated
+ */
+export async function moveApp(
+  deps: Deps,
+  { slug, to }: { slug: string; to: string },
+): Promise<AppMove> {
+  const { id, place } = await check(deps, { slug, to });
+  if (place.is_shared) await isolate(deps, id);
+  await move(deps, { id, slug, to });
+  return { from: place.node, to, isIsolated: place.is_shared };
+}
+
+type Found = { is_superuser: boolean; is_distributed: boolean; id: string | null };
+
+async function check(
+  { admin }: Deps,
+  { slug, to }: { slug: string; to: string },
+): Promise<{ id: string; place: Place }> {
+  const [found] = await readRows<Found>(
+    admin,
+    `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
+      ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::pg_catalog.text as id`,
+    [slug],
+  );
+  if (found === undefined) throw new Error("The query of the app gave no row");
+  const { id, is_distributed } = found;
+  const nodes = is_distributed ? await readNodes(admin) : undefined;
+  const place = is_distributed && id !== null ? await readPlace(admin, id) : undefined;
+  const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
+  const details = findFaults(found, { slug, to, nodes, place, gaps });
+  if (details.length === 0 && id !== null && place !== undefined) return { id, place };
+  throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
+}
+
+type Asked = {
+  slug: string;
+  to: string;
+  nodes: string[] | undefined;
+  place: Place | undefined;
+  gaps: readonly string[];
+};
+
+function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Detail[] {
+  const faults: [boolean, string, string][] = [
+    [!found.is_superuser, "/login", "must be a superuser, which Citus asks of whoever moves rows"],
+    [
+      !found.is_distributed,
+      "/database",
+      "is not distributed over a Citus cluster (docs/scaling.md)",
+    ],
+    [found.id === null, "/slug", `no app has the slug ${quote(slug)}`],
+    [
+      nodes?.includes(to) === false && gaps.length === 0,
+      "/to",
+      `must be a node of the cluster: ${nodes?.join(", ")}`,
+    ],
+    [place?.node === to, "/to", `the app is on ${to} already`],
+    [
+      gaps.length > 0,
+      "/to",
+      `is not set up for rows: run rowhouse migrate first (${gaps.join("; ")})`,
+    ],
+  ];
+  return faults.flatMap(([isFault, path, message]) => (isFault ? [{ path, message }] : []));
+}
+
+/** Those that may have rows. */
+async function readNodes(admin: Database): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    admin,
+    `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
+    where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** An app's node, and whether its shard has other apps. */
+type Place = { node: string; is_shared: boolean };
+
+const SHARD_OF = (app: string) =>
+  `pg_catalog.get_shard_id_for_distribution_column('${ANCHOR}', ${app})`;
+const PLACE = "pg_catalog.pg_dist_placement natural join pg_catalog.pg_dist_node";
+
+async function readPlace(admin: Database, id: string): Promise<Place | undefined> {
+  const [place] = await readRows<Place>(
+    admin,
+    `select nodename || ':' || nodeport as node, exists (
+      select from rowhouse.apps where id <> $1::pg_catalog.text::pg_catalog.uuid and ${SHARD_OF("id")} = shardid) as is_shared
+    from ${PLACE} where shardid = ${SHARD_OF("$1::pg_catalog.text::pg_catalog.uuid")} and noderole = 'primary'`,
+    [id],
+  );
+  return place;
+}
+
+async function isolate({ admin }: Deps, id: string): Promise<void> {
+  await admin.message(
+    `select pg_catalog.isolate_tenant_to_new_shard('${ANCHOR}', ${quoteLiteral(id)}::pg_catalog.uuid, 'CASCADE',
+      shard_transfer_mode := 'block_writes')`,
+    { timeoutMs: MOVE_LIMIT_MS },
+  );
+}
+
+/** The move, and that it is in the audit log, in one statement. */
+async function move(
+  { admin }: Deps,
+  { id, slug, to }: { id: string; slug: string; to: string },
+): Promise<void> {
+  const [app, node] = [`${quoteLiteral(id)}::pg_catalog.uuid`, quoteLiteral(to)];
+  await admin.message(
+    `with moved as materialized (
+      select one.nodename || ':' || one.nodeport as node, pg_catalog.citus_move_shard_placement(
+        one.shardid, one.nodename, one.nodeport, there.nodename, there.nodeport, 'block_writes')
+      from (${PLACE}) as one, pg_catalog.pg_dist_node as there
+      where one.shardid = ${SHARD_OF(app)} and one.noderole = 'primary'
+        and there.nodename || ':' || there.nodeport = ${node}
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select '${OPERATOR}', 'move_app', ${quoteLiteral(slug)}, pg_catalog.jsonb_build_object('from', node, 'to', ${node}) from moved`,
+    { timeoutMs: MOVE_LIMIT_MS },
+  );
+}

@@ -1,0 +1,50 @@
+/** Changes of an app's targets after it was created: some are added, some removed, or all of a kind replaced. @module */
+import { Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { refuseUnknownApp } from "./keys.ts";
+import { readTargets, type Target, type TypedTargets } from "./target.ts";
+
+/** What an app has registered, sorted. */
+export type RegisteredTargets = { origins: string[]; redirects: string[] };
+
+export type SetTargetsOptions = {
+  slug: string;
+  /** The kinds of which all that there are go first. */
+  replaced: readonly Target["kind"][];
+  add: TypedTargets;
+  /** As they were registered. */
+  remove: TypedTargets;
+  cookieDomain: string | undefined;
+};
+
+/**
+ * Changes an app's targets; returns what there is then.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a URL to add is malformed, or one to remove is not registered
+ */
+export async function setTargets(
+  actor: Actor,
+  { slug, replaced, add, remove, cookieDomain }: SetTargetsOptions,
+): Promise<RegisteredTargets> {
+  const added = readTargets(add, cookieDomain);
+  const gone = [
+    ...remove.origins.map((url) => ({ kind: "origin", url })),
+    ...remove.redirects.map((url) => ({ kind: "redirect", url })),
+  ];
+  const values = { app_slug: slug, replaced, gone, added };
+  const result = await runAction(actor, "set_targets", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return readResult(slug, result as Result);
+}
+
+type Result = RegisteredTargets | { missing: { kind: Target["kind"]; url: string }[] };
+
+function readResult(slug: string, result: Result): RegisteredTargets {
+  if (!("missing" in result)) return result;
+  const shown = result.missing.map(({ kind, url }) => `${kind} ${quote(url)}`).join(", ");
+  throw new Problem("invalid_request", {
+    message: `Cannot remove ${shown}: ${slug} has not registered it`,
+  });
+}

@@ -1,0 +1,94 @@
+/** Apps: their slugs, ids and targets. @module */
+import { call, type Database, ViolationError } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+import { SLUG_PATTERN, SLUG_WORDS } from "../../std/stored_text.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { OPERATOR } from "../actions/audit.ts";
+import { findFaults, refuseFor } from "../actions/faults.ts";
+import { readTarget, readTargets, type Target } from "./target.ts";
+
+export const APP_SLUG = new RegExp(SLUG_PATTERN);
+
+export type App = {
+  id: string;
+  slug: string;
+  createdAt: string;
+  disabledAt: string | null;
+  targets: string[];
+};
+export type CreateAppOptions = {
+  slug: string;
+  /** URLs as typed: `--origin` and `--redirect`. */
+  origins: readonly string[];
+  redirects: readonly string[];
+  cookieDomain: string | undefined;
+};
+
+/**
+ * A new app with its targets, in one statement.
+ *
+ * @throws {Problem} invalid_request — the slug or a target is malformed, or the slug is taken
+ */
+export async function createApp(
+  deps: Actor & { makeId: () => string },
+  options: CreateAppOptions,
+): Promise<{ id: string; slug: string }> {
+  const { slug } = options;
+  const [id, added] = [deps.makeId(), readNewApp(options)];
+  await runAction(deps, "create_app", { new_id: id, app_slug: slug, added }, (error) =>
+    error instanceof ViolationError
+      ? refusal(`Cannot create app "${slug}": it already exists`)
+      : error,
+  );
+  return { id, slug };
+}
+
+/** The targets. @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
+function readNewApp(options: CreateAppOptions): Target[] {
+  const readAll = () => readTargets(options, options.cookieDomain);
+  const ofSlug = findFaults(() => checkSlug(options.slug), "");
+  if (ofSlug.length === 0) return readAll();
+  throw refuseFor([...ofSlug, ...findFaults(readAll, "")]);
+}
+
+/** @throws {Problem} invalid_request */
+export function checkSlug(slug: string): void {
+  if (!APP_SLUG.test(slug))
+    throw refusal(`Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`);
+}
+
+/**
+ * Registers another origin of an app; one that it already has stays as it is.
+ *
+ * @throws {Problem} invalid_request
+ */
+export async function addOrigin(
+  deps: { admin: Database },
+  options: { slug: string; origin: string; cookieDomain: string | undefined },
+): Promise<void> {
+  const target = readTarget("origin", options.origin, options.cookieDomain);
+  await call(deps.admin, "add_origin", {
+    app_slug: options.slug,
+    new_url: target.url,
+    new_origin: target.origin,
+    actor: OPERATOR,
+  });
+}
+
+/** Every app with its targets, by slug. */
+export async function listApps(deps: { admin: Database }): Promise<App[]> {
+  return (await call(deps.admin, "list_all_apps", {})) as App[];
+}
+
+/** The id of the app with this slug. */
+export async function findAppId(
+  deps: { admin: Database },
+  slug: string,
+): Promise<string | undefined> {
+  return (await call(deps.admin, "find_app_id", { app_slug: slug })) ?? undefined;
+}
+
+function refusal(message: string): Problem {
+  return new Problem("invalid_request", { message });
+}

@@ -1,0 +1,89 @@
+/**
+ * What happens to a key after it was issued: rolled to a copy, and listed. Never shows a secret, except the new one after a
+ * roll, once.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import { SCOPES, type Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import { DAY_S, HOUR_S } from "../../std/duration.ts";
+import { quote } from "../../std/quote.ts";
+import { runAction } from "../actions/action.ts";
+import { toProof, toProofDigest } from "./key_proof.ts";
+import { makeKeyText } from "./key_text.ts";
+import { type IssueDeps, refuseSecond, refuseUnknownApp } from "./keys.ts";
+
+/** How long a rolled key keeps working beside its copy, in seconds. */
+export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
+export type Grace = keyof typeof GRACES;
+
+export type RolledKey = {
+  keyId: string;
+  text: string;
+  /** When the copy expires; `undefined` if the old key never did. */
+  expiresAt: Date | undefined;
+  /** When the old key stops working. */
+  oldExpiresAt: Date;
+};
+
+/**
+ * A copy of an active key, with its name, scopes and the lifetime that the old one was given; the old one expires at the end
+ * of the grace period, never later than it would have. One statement: both, or nothing.
+ *
+ * @throws {Problem} not_found — no active key has this id, in the Console none of the app; invalid_request — a key with the
+ *   new id exists
+ */
+export async function rollKey(
+  deps: IssueDeps,
+  keyId: string,
+  grace: Grace,
+  { slug, newKeyId }: { slug?: string; newKeyId?: string } = {},
+): Promise<RolledKey> {
+  const copy = makeKeyText(deps.keyPrefix, deps.randomBytes, newKeyId);
+  const values = {
+    app_slug: slug,
+    old_key_id: keyId,
+    new_key_id: copy.keyId,
+    new_digest: toProofDigest(toProof(copy.secret)),
+    grace_s: GRACES[grace],
+  };
+  const [row] = await runAction(deps, "roll_key", values, refuseSecond);
+  if (row === undefined) {
+    throw new Problem("not_found", {
+      message: `Cannot roll key ${quote(keyId)}: no active key has this id`,
+    });
+  }
+  return {
+    keyId: copy.keyId,
+    text: copy.text,
+    expiresAt: row.new_expires_at ?? undefined,
+    oldExpiresAt: row.old_expires_at,
+  };
+}
+
+export type ListedKey = {
+  keyId: string;
+  name: string;
+  scopes: Scope[];
+  /** What keeps it from working, the lasting reason first. */
+  status: "active" | "disabled app" | "expired" | "revoked";
+  createdAt: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  lastUsedAt: string | null;
+};
+
+/**
+ * The keys of an app, newest first; never their secrets.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function listKeys(deps: { admin: Database }, slug: string): Promise<ListedKey[]> {
+  const reject = (error: unknown) => refuseUnknownApp(error, slug);
+  const keys = (await call(deps.admin, "list_keys", { app_slug: slug }, { reject })) as ListedKey[];
+  return keys.map((key) => ({
+    ...key,
+    scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
+  }));
+}

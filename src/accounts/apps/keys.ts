@@ -1,0 +1,133 @@
+/** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
+import {
+  call,
+  type Database,
+  type Result,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../../db/mod.ts";
+import { SCOPES, type Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import { isStorableText } from "../../std/is_storable_text.ts";
+import { quote } from "../../std/quote.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { toProof, toProofDigest } from "./key_proof.ts";
+import { makeKeyText } from "./key_text.ts";
+
+export type KeyRecord = {
+  keyId: string;
+  appId: string;
+  scopes: Scope[];
+  expiresAt: Date | undefined;
+};
+
+export type IssueOptions = {
+  slug: string;
+  name: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | undefined;
+  /** Chosen before, so that a form that is sent twice creates one key. */
+  keyId?: string;
+};
+export type IssueDeps = Actor & { randomBytes: RandomBytes; keyPrefix: string };
+
+/**
+ * A new key of an app: `text` is shown once and stored nowhere.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a key with this id exists
+ */
+export async function issueKey(
+  deps: IssueDeps,
+  options: IssueOptions,
+): Promise<{ keyId: string; text: string }> {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes, options.keyId);
+  const values = {
+    app_slug: options.slug,
+    new_key_id: key.keyId,
+    key_name: options.name,
+    new_digest: toProofDigest(toProof(key.secret)),
+    key_scopes: options.scopes,
+    key_expires_at: options.expiresAt,
+  };
+  if (!(await runAction(deps, "issue_key", values, refuseSecond))) throw unknownApp(options.slug);
+  return { keyId: key.keyId, text: key.text };
+}
+
+/** The error of a form that was sent before. */
+export function refuseSecond(error: unknown): unknown {
+  if (!(error instanceof ViolationError)) return error;
+  return new Problem("invalid_request", {
+    message:
+      "This form was sent before: it created a key, which is not shown again. Create another key, and revoke the first one if it was not copied",
+  });
+}
+
+/** What a caller presents: a key's id, and its proof in hexadecimal. */
+export type KeyUse = { keyId: string; proof: string };
+/** The record of a key, and the version of keys at which it was read. */
+export type UsedKey = { record: KeyRecord; version: number };
+
+/**
+ * The records of keys that are not revoked and whose proof is right, by `<keyId> <proof>`; notes their use, at most once a
+ * minute. The caller checks whether they have expired.
+ */
+export async function useKeys(
+  deps: { db: Database },
+  uses: readonly KeyUse[],
+): Promise<Map<string, UsedKey>> {
+  // In the same order everywhere: processes that note the same keys wait for each other and never deadlock.
+  const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
+  const rows = await call(
+    deps.db,
+    "use_keys",
+    { wanted: sorted.map((use) => use.keyId), shown: sorted.map((use) => use.proof) },
+    // A queue of its own: a flood of unknown keys waits behind itself.
+    { queue: "keys" },
+  );
+  return new Map(
+    rows.map(({ place, version, ...key }) => {
+      const use = sorted[place - 1];
+      return [`${use?.keyId} ${use?.proof}`, { record: toRecord(key), version }];
+    }),
+  );
+}
+
+/** The record of one key, as {@linkcode useKeys} reads it. */
+export async function useKey(deps: { db: Database }, use: KeyUse): Promise<UsedKey | undefined> {
+  const [used] = (await useKeys(deps, [use])).values();
+  return used;
+}
+
+function toRecord(key: Omit<Result<"use_keys">[number], "place" | "version">): KeyRecord {
+  return {
+    keyId: key.key_id,
+    appId: key.app_id,
+    scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
+    expiresAt: key.expires_at ?? undefined,
+  };
+}
+
+/** Whether there was such a key, not revoked before; in the Console a key of the app. */
+export async function revokeKey(actor: Actor, keyId: string, slug?: string): Promise<boolean> {
+  return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
+}
+
+/** The refusal where no app has this slug. */
+export function unknownApp(slug: string): Problem {
+  return new Problem("unknown_app", {
+    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists those there are`,
+  });
+}
+
+/** A slug as the database can be asked for it: what it cannot read is nobody's. */
+export function toAskedSlug(slug: string): string {
+  return isStorableText(slug) ? slug : "";
+}
+
+/** What to throw for an error of a function that raises where there is no such app. */
+export function refuseUnknownApp(error: unknown, slug: string): unknown {
+  const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
+  return isUnknown ? unknownApp(slug) : error;
+}

@@ -1,0 +1,80 @@
+/**
+ * How many requests per minute apps and their keys may send, in memory: what an operator set for an app, otherwise the
+ * default.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { refuseUnknownApp } from "./keys.ts";
+
+/** Requests per minute: of the whole app, and of each of its keys. */
+export type Limit = { readonly app: number; readonly key: number };
+
+export type Limits = {
+  readonly of: (appId: string) => Limit;
+  /** Reads them again if the version of apps has changed. */
+  readonly refresh: (version: number) => Promise<void>;
+};
+
+/** 10,000 per second for a whole minute: only a runaway program reaches it. */
+export const DEFAULT_PER_MINUTE = 600_000;
+export const MAX_PER_MINUTE = 100_000_000;
+
+const DEFAULT_LIMIT: Limit = { app: DEFAULT_PER_MINUTE, key: DEFAULT_PER_MINUTE };
+
+/** The default holds for every app before the first `refresh`. */
+export function makeLimits(db: Database): Limits {
+  let byApp = new Map<string, Limit>();
+  let seen = 0;
+  return {
+    of: (appId) => byApp.get(appId) ?? DEFAULT_LIMIT,
+    refresh: async (version) => {
+      if (version === seen) return;
+      byApp = await readLimits(db);
+      seen = version;
+    },
+  };
+}
+
+async function readLimits(db: Database): Promise<Map<string, Limit>> {
+  const rows = await call(db, "read_limits", { default_per_minute: DEFAULT_PER_MINUTE });
+  return new Map(
+    rows.map((row) => [row.app_id, { app: row.per_minute, key: row.per_minute_of_key }]),
+  );
+}
+
+/** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
+type SetLimitOptions = {
+  slug: string;
+  perMinute: number | undefined;
+  perMinuteOfKey: number | undefined;
+};
+
+/**
+ * Sets an app's limits; every process applies them within seconds.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number from 1 on
+ */
+export async function setLimit(
+  actor: Actor,
+  { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
+): Promise<void> {
+  checkLimits([perMinute, perMinuteOfKey]);
+  const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
+  await runAction(actor, "set_limit", values, (error) => refuseUnknownApp(error, slug));
+}
+
+/** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */
+function checkLimits(limits: readonly (number | undefined)[]): void {
+  const messages = limits
+    .filter((limit) => limit !== undefined)
+    .filter((limit) => !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE))
+    .map(describeWrong);
+  if (messages.length > 0) throw new Problem("invalid_request", { message: messages.join("; ") });
+}
+
+function describeWrong(limit: number): string {
+  return `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`;
+}

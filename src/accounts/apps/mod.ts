@@ -1,0 +1,39 @@
+/** Apps with their keys, targets, limits and tables. @module */
+export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
+export { renameApp, setAppDisabled } from "./app_life.ts";
+export { moveApp } from "./app_node.ts";
+export { setTargets } from "./app_targets.ts";
+export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
+export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
+export { toProof } from "./key_proof.ts";
+export { KEY_MAX_LENGTH, readKeyText } from "./key_text.ts";
+export {
+  issueKey,
+  type KeyRecord,
+  type KeyUse,
+  revokeKey,
+  type UsedKey,
+  unknownApp,
+  useKey,
+  useKeys,
+} from "./keys.ts";
+export {
+  DEFAULT_PER_MINUTE,
+  type Limit,
+  type Limits,
+  MAX_PER_MINUTE,
+  makeLimits,
+  setLimit,
+} from "./limits.ts";
+export { makeOrigins, type Origins } from "./origins.ts";
+export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
+export { hasAdministrator, readSetup } from "./setup.ts";
+export {
+  beginEndRegistration,
+  type DroppedTable,
+  dropTable,
+  endRegistration,
+  findEndedUse,
+  transferTable,
+} from "./tables.ts";
+export { readTarget, type Target, type TypedTargets } from "./target.ts";

@@ -1,0 +1,45 @@
+/**
+ * Registered origins in memory; the last known ones are kept, so that a browser can read the answer when the database is
+ * away, instead of getting a network error. Those of disabled apps are unknown.
+ *
+ * @module
+ */
+import { call, type Database, type Result } from "../../db/mod.ts";
+
+export type Origins = {
+  /** Whether any app has registered this origin. */
+  readonly isRegistered: (origin: string) => boolean;
+  /** Whether this app has. */
+  readonly isOf: (origin: string, appId: string) => boolean;
+  /** The id of the app with this slug, as far as this process knows. */
+  readonly findAppId: (slug: string) => string | undefined;
+  /** Reads them again if the version of apps has changed. */
+  readonly refresh: (version: number) => Promise<void>;
+};
+
+/** No origin is known before the first `refresh`. */
+export function makeOrigins(db: Database): Origins {
+  let byOrigin = new Map<string, Set<string>>();
+  let bySlug = new Map<string, string>();
+  let seen = 0;
+  return {
+    isRegistered: (origin) => byOrigin.has(origin),
+    isOf: (origin, appId) => byOrigin.get(origin)?.has(appId) === true,
+    findAppId: (slug) => bySlug.get(slug),
+    refresh: async (version) => {
+      if (version === seen) return;
+      const rows = await call(db, "list_origins", {});
+      byOrigin = groupByOrigin(rows);
+      bySlug = new Map(rows.map((row) => [row.slug, row.app_id]));
+      seen = version;
+    },
+  };
+}
+
+function groupByOrigin(rows: Result<"list_origins">): Map<string, Set<string>> {
+  const byOrigin = new Map<string, Set<string>>();
+  for (const { origin, app_id } of rows) {
+    if (origin !== null) byOrigin.set(origin, (byOrigin.get(origin) ?? new Set()).add(app_id));
+  }
+  return byOrigin;
+}

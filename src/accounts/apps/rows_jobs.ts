@@ -1,0 +1,60 @@
+/**
+ * Apps' rows that administrators count and delete. Code that is planted in apps' tables runs in the session that touches them,
+ * so these calls get a connection of their own: a command's login that is a member of `rowhouse_rows` alone, or the data
+ * service's, which executes the jobs that the Console stores. Never the administrator's connection or the Console's.
+ *
+ * @module
+ */
+import { call, type Database, readRows, ViolationError } from "../../db/mod.ts";
+
+/** Maximum number of rows that one statement deletes: it takes far less time than a statement may. */
+const ROWS_PER_STEP = 5000;
+/** How long to wait for another session that is at the same job. */
+const TRY_AGAIN_MS = 100;
+
+/**
+ * Deletes the rows of a job, in batches, until none are left. Another process can be at the same job.
+ *
+ * @throws {SignalError} unknownJob — the job does not exist, or was canceled
+ * @throws {ViolationError} rows of another table refer to the rows
+ */
+export async function runRowsJob(rows: Database, job: string): Promise<void> {
+  for (;;) {
+    const isEmptied = await call(rows, "run_rows_job", { job, most: ROWS_PER_STEP });
+    if (isEmptied === true) return;
+    if (isEmptied === null) await Bun.sleep(TRY_AGAIN_MS);
+  }
+}
+
+/**
+ * Executes every waiting job, including jobs that a killed process left. A job that fails does not stop the others.
+ *
+ * @throws the error of the first job that failed, after all jobs were tried
+ */
+export async function runRowsJobs(db: Database): Promise<void> {
+  const jobs = await readRows<{ id: string }>(
+    db,
+    "select id::pg_catalog.text as id from rowhouse.row_jobs where ended_at is null order by created_at",
+  );
+  const errors: unknown[] = [];
+  for (const { id } of jobs) await executeJob(db, id).catch((error) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+}
+
+async function executeJob(db: Database, job: string): Promise<void> {
+  try {
+    await runRowsJob(db, job);
+    await endRowsJob(db, job);
+  } catch (error) {
+    if (!(error instanceof ViolationError)) throw error;
+    await call(db, "cancel_rows_job", { job });
+  }
+}
+
+/** A table whose use ended, and how many rows the app had of it. */
+export type EndedUse = { name: string; rows: number };
+
+/** Ends the registrations of a job whose rows are deleted; `null` if it is a job of an app that is being deleted. */
+export async function endRowsJob(db: Database, job: string): Promise<EndedUse[] | null> {
+  return (await call(db, "end_rows_job", { job })) as EndedUse[] | null;
+}

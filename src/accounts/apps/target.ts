@@ -1,0 +1,85 @@
+/**
+ * Targets: where an app lives, and where a person may be sent back to. Canonical URLs under the cookie's domain,
+ * https (http only if that domain ends in `localhost`), no wildcards.
+ *
+ * @module
+ */
+import { type Detail, Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+
+export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
+
+/**
+ * The target of a URL that an operator typed.
+ *
+ * @throws {Problem} invalid_request — names the URL and what is wanted
+ */
+export function readTarget(
+  kind: Target["kind"],
+  text: string,
+  cookieDomain: string | undefined,
+): Target {
+  const [target] = readTargets(
+    { origins: kind === "origin" ? [text] : [], redirects: kind === "redirect" ? [text] : [] },
+    cookieDomain,
+  );
+  if (target === undefined) throw new Error("A URL gave no target");
+  return target;
+}
+
+/** URLs as typed, by what they are for. */
+export type TypedTargets = { origins: readonly string[]; redirects: readonly string[] };
+
+/**
+ * The targets of URLs that an operator typed.
+ *
+ * @throws {Problem} invalid_request — names every URL that cannot be used and what is wanted
+ */
+export function readTargets(
+  { origins, redirects }: TypedTargets,
+  cookieDomain: string | undefined,
+): Target[] {
+  const read = [
+    ...origins.map((text, place) => ({ kind: "origin" as const, text, place })),
+    ...redirects.map((text, place) => ({ kind: "redirect" as const, text, place })),
+  ].map(({ kind, text, place }) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const fault =
+      url === undefined ? "must be a URL" : findFault(url, { kind, text, cookieDomain });
+    if (url === undefined || fault !== undefined)
+      return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${fault}` };
+    return toTarget(kind, url);
+  });
+  const faults = read.flatMap((one) => ("message" in one ? [one] : []));
+  if (faults.length > 0) throw refuse(faults);
+  return read.flatMap((one) => ("message" in one ? [] : [one]));
+}
+
+function refuse(faults: readonly Detail[]): Problem {
+  const [first] = faults;
+  if (first !== undefined && faults.length === 1)
+    return new Problem("invalid_request", { message: first.message });
+  const message = `Cannot use ${faults.length} of these URLs`;
+  return new Problem("invalid_request", { message, details: [...faults] });
+}
+
+function toTarget(kind: Target["kind"], url: URL): Target {
+  const { origin } = url;
+  return { kind, url: kind === "origin" ? origin : origin + url.pathname, origin };
+}
+
+type Wanted = { kind: Target["kind"]; text: string; cookieDomain: string | undefined };
+
+function findFault(url: URL, { kind, text, cookieDomain }: Wanted): string | undefined {
+  const canonical = kind === "origin" ? url.origin : url.origin + url.pathname;
+  const secure =
+    url.protocol === "https:" ||
+    (url.protocol === "http:" && /(^|\.)localhost$/.test(cookieDomain ?? ""));
+  if (cookieDomain === undefined) return "set COOKIE_DOMAIN first, the parent domain of all apps";
+  if (!secure) return "must begin with https://";
+  if (text.includes("*")) return "wildcards are not supported: register each origin";
+  if (!`.${url.hostname}`.endsWith(`.${cookieDomain}`))
+    return `must be a host under ${cookieDomain}`;
+  if (text !== canonical) return `write it as ${JSON.stringify(canonical)}`;
+  return undefined;
+}

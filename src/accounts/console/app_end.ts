@@ -1,0 +1,52 @@
+/** The end of an app in the Console, whose login never touches rows: the data service deletes them. @module */
+
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import { type Described, refuseDeletion } from "../apps/app_deletion.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import type { ConsoleVisitor } from "./apps.ts";
+
+/** What goes with an app, and what stands in the way. */
+export type AppEnd = Described & { me: ConsoleVisitor };
+
+/** @throws {Problem} unknown_app */
+export async function describeAppEnd(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  slug: string,
+): Promise<AppEnd> {
+  const values = { app_slug: slug };
+  const described = await callConsole(deps, cookies, "console_describe_app", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return described as AppEnd;
+}
+
+/**
+ * Deletes an app in steps until it is gone or `isLate` says so; whether it is gone. The data service deletes the rows. Asking again goes
+ * on from there.
+ *
+ * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
+ */
+export async function deleteAppByConsole(
+  deps: ConsoleDeps & { isLate: () => boolean },
+  cookies: ShownCookies,
+  slug: string,
+): Promise<boolean> {
+  while (!deps.isLate()) {
+    const [step] = await callConsole(
+      deps,
+      cookies,
+      "console_delete_app_step",
+      { app_slug: slug },
+      (error) => refuseDeletion(error, slug),
+    );
+    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
+    if (step.is_done) return true;
+    if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);
+  }
+  return false;
+}
+
+/** While the data service deletes rows. */
+export const ROWS_WAIT_MS = 200;

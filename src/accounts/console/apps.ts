@@ -1,0 +1,80 @@
+/** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
+import { SCOPES, type Scope } from "../../principal.ts";
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import type { RegisteredTargets } from "../apps/app_targets.ts";
+import type { ListedKey } from "../apps/key_life.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import type { ConsoleRole } from "../people/users.ts";
+import type { Numbers } from "./numbers.ts";
+
+/** Who looks. */
+export type ConsoleVisitor = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  role: ConsoleRole;
+  /** Whether the sign-in is young enough for a sensitive act. */
+  isFresh: boolean;
+  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  factorDueAt: string | null;
+};
+/** What a page shows, and to whom. */
+export type Shown<Content> = Content & { me: ConsoleVisitor };
+
+export type ConsoleApp = {
+  slug: string;
+  createdAt: string;
+  disabledAt: string | null;
+  /** One of its origins. */
+  origin: string | null;
+  keys: number;
+  tables: number;
+  pushedAt: string | null;
+};
+/** Apps by slug: those that contain a text, after a slug, at most so many. */
+export async function listConsoleApps(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: { search: string; after: string; most: number },
+): Promise<Shown<{ apps: ConsoleApp[] }>> {
+  const values = { search, after_slug: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_apps", values);
+  return shown as Shown<{ apps: ConsoleApp[] }>;
+}
+
+export type ShownApp = RegisteredTargets & {
+  slug: string;
+  id: string;
+  createdAt: string;
+  disabledAt: string | null;
+  /** Requests that it may send; null: the default. */
+  perMinute: number | null;
+  /** Requests that each of its keys may send; null: as many as the app. */
+  perMinuteOfKey: number | null;
+  tables: string[];
+};
+
+type ShownAppPage = Shown<{
+  app: ShownApp;
+  numbers: Record<"hour" | "day", Numbers>;
+  keys: ListedKey[];
+}>;
+
+/** @throws {Problem} unknown_app */
+export async function showConsoleApp(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  slug: string,
+): Promise<ShownAppPage> {
+  const page = await callConsole(deps, cookies, "console_show_app", { app_slug: slug }, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  const shown = page as ShownAppPage;
+  const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
+  return { ...shown, keys };
+}
+
+function toScopes(given: readonly Scope[]): Scope[] {
+  return SCOPES.filter((scope) => given.includes(scope));
+}

@@ -1,0 +1,70 @@
+/** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import type { Shown } from "./apps.ts";
+
+export type ConsoleAuditEntry = {
+  id: number;
+  at: string;
+  /** A person's id, or a word such as `operator`. */
+  actor: string;
+  actorEmail: string | null;
+  action: string;
+  userId: string | null;
+  email: string | null;
+  app: string | null;
+  /** From which address. */
+  client: string | null;
+  /** As JSON, cut. */
+  details: string;
+};
+
+/** What is empty or `undefined` does not filter. */
+export type AuditFilter = {
+  actor: string;
+  action: string;
+  app: string;
+  person: string;
+  /** From this time on, and before that one; in ISO 8601. */
+  from: string | undefined;
+  until: string | undefined;
+};
+
+export type AuditPage = {
+  /** Older than the entry with this id. */
+  before: number | undefined;
+  most: number;
+  /** How many characters of the details. */
+  detailsChars: number;
+};
+
+export type ShownAudit = Shown<{
+  /** The app that is asked for, if there is one. */
+  app: { disabledAt: string | null } | null;
+  entries: ConsoleAuditEntry[];
+}>;
+
+/** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `console_call.ts` */
+export async function listConsoleAudit(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  filter: AuditFilter & AuditPage,
+): Promise<ShownAudit> {
+  const { actor, action, app, person, from, until, before, most, detailsChars } = filter;
+  const shown = await callConsole(deps, cookies, "console_list_audit", {
+    of_actor: actor,
+    of_action: action,
+    of_app: app,
+    of_person: person,
+    from_at: toDate(from),
+    before_at: toDate(until),
+    before_id: before,
+    most,
+    details_chars: detailsChars,
+  });
+  return shown as ShownAudit;
+}
+
+function toDate(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}

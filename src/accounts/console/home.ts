@@ -1,0 +1,67 @@
+/** What Home shows: numbers of requests by app, and what needs attention. @module */
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import type { DevLeftovers } from "../people/dev_leftovers.ts";
+import type { ConsoleApp, Shown } from "./apps.ts";
+import type { Numbers, Span } from "./numbers.ts";
+
+export type ConsoleHome = Shown<{
+  hasKeys: boolean;
+  hasTables: boolean;
+  appCount: number;
+  /** Those first that need a look. */
+  apps: (ConsoleApp & { numbers: Numbers })[];
+  /** Of all apps together, and of requests that are no app's. */
+  numbers: Numbers;
+  processes: {
+    running: number;
+    /** When the isolation of apps was last examined, by the process that did longest ago. */
+    isolationAt: string | null;
+    faults: string[];
+    /** Those that no longer add numbers, though nobody stopped or replaced them. */
+    silent: { role: string; seenAt: string }[];
+  };
+  /** Null in a database of `rowhouse dev`. */
+  devLeftovers: DevLeftovers | null;
+  lastPush: { app: string; at: string } | null;
+  endingKeys: { app: string; keyId: string; name: string; expiresAt: string }[];
+  builds: {
+    app: string;
+    table: string;
+    kind: "index" | "reference";
+    name: string;
+    state: string;
+  }[];
+}>;
+
+/** The first page; `most` bounds each list. @throws {Problem} as every call of the Console: `console_call.ts` */
+export async function readConsoleHome(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { span, most }: { span: Span; most: number },
+): Promise<ConsoleHome> {
+  const values = { shown_span: span, most };
+  return (await callConsole(deps, cookies, "console_home", values)) as ConsoleHome;
+}
+
+export type KeptRequest = {
+  id: string;
+  app: string | null;
+  at: string;
+  method: string;
+  route: string;
+  status: number;
+  code: string | null;
+  ms: number;
+};
+
+/** The latest failed and slow requests; what is empty does not filter. A reference is an id, or the end of one. */
+export async function listConsoleRequests(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { reference, app, most }: { reference: string; app: string; most: number },
+): Promise<Shown<{ requests: KeptRequest[] }>> {
+  const values = { of_reference: reference, of_app: app, most };
+  const shown = await callConsole(deps, cookies, "console_list_requests", values);
+  return shown as Shown<{ requests: KeptRequest[] }>;
+}

@@ -1,0 +1,47 @@
+/** What the pages of the Console read, and changes that only the Console makes. @module */
+export { type AppEnd, deleteAppByConsole, describeAppEnd } from "./app_end.ts";
+export {
+  type ConsoleApp,
+  type ConsoleVisitor,
+  listConsoleApps,
+  type ShownApp,
+  showConsoleApp,
+} from "./apps.ts";
+export {
+  type AuditFilter,
+  type ConsoleAuditEntry,
+  listConsoleAudit,
+  type ShownAudit,
+} from "./audit.ts";
+export {
+  type ConsoleHome,
+  type KeptRequest,
+  listConsoleRequests,
+  readConsoleHome,
+} from "./home.ts";
+export { type Numbers, SPANS, type Span } from "./numbers.ts";
+export {
+  type AnyPerson,
+  type AppPerson,
+  type ConsolePerson,
+  listAppPeople,
+  listConsoleInvitations,
+  listConsolePeople,
+  type ShownPerson,
+  showConsolePerson,
+} from "./people.ts";
+export { type ConsolePush, listConsolePushes, type ShownPush, showConsolePush } from "./pushes.ts";
+export { openRows, type RowsKey, type ShownRows, showConsoleRows } from "./rows.ts";
+export {
+  type ConsoleAppTable,
+  type ConsoleBuild,
+  type ConsoleTable,
+  endRegistrationByConsole,
+  type FoundTable,
+  listConsoleAppTables,
+  listConsoleTables,
+  type ShownTable,
+  showConsoleTable,
+  type TableSize,
+  type TableUsers,
+} from "./tables.ts";

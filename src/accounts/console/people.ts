@@ -1,0 +1,136 @@
+/** What the Console's pages show of people, each with one call on the Console's login. Never a password or a link. @module */
+import { SIGNALS, SignalError } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { isUuid } from "../../std/is_uuid.ts";
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import { isConfirmed } from "../people/addresses.ts";
+import type { Invitation, ListedInvitation } from "../people/invitations.ts";
+import type { FailedSignIns, ListedUser, SessionRecord } from "../people/people_lists.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import type { Shown } from "./apps.ts";
+
+/** People by address: whose address or name contains a text, after an address, at most so many. */
+export type PeopleFilter = { search: string; after: string; most: number };
+
+export type AnyPerson = ListedUser & {
+  /** Whether the person signs in with a provider; then none needs a password. */
+  hasProvider: boolean;
+};
+
+export type ConsolePerson = AnyPerson & {
+  apps: number;
+  /** Of the sessions that there are. */
+  lastSeenAt: string | null;
+};
+
+export type PeopleList = {
+  people: ConsolePerson[];
+  /** How many have not accepted an invitation, of all. */
+  invited: number;
+};
+
+export async function listConsolePeople(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: PeopleFilter,
+): Promise<Shown<PeopleList>> {
+  const values = { search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_people", values);
+  return shown as Shown<PeopleList>;
+}
+
+export type ShownPerson = Shown<{
+  person: AnyPerson & {
+    /** Until when an unused link sets the password. */
+    linkEndsAt: string | null;
+    /** Which has not been accepted. */
+    invitation: Invitation | null;
+    /** Whether there is an authenticator app. */
+    hasTotp: boolean;
+    passkeys: number;
+    /** How many are left. */
+    recoveryCodes: number;
+    /** Attempts at the password since it was last right. */
+    failedSignIns: FailedSignIns | null;
+    /** Whether nobody else is a super_admin who can sign in. */
+    isLast: boolean;
+    /** Whether links are mailed to the address: this service set it. */
+    isConfirmed: boolean;
+  };
+  grants: {
+    app: string;
+    role: string;
+    grantedAt: string;
+    /** Whose claim gave the role; null: a person did. */
+    provider: string | null;
+    isDisabled: boolean;
+  }[];
+  /** Those that can be used; the latest 100. */
+  sessions: (SessionRecord & {
+    device: string | null;
+    address: string | null;
+    isMine: boolean;
+  })[];
+}>;
+
+type StoredPerson = Omit<ShownPerson["person"], "isConfirmed"> & {
+  addressDigest: string | null;
+  addressSecretId: string | null;
+};
+
+/** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
+export async function showConsolePerson(
+  deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
+  cookies: ShownCookies,
+  { id, app, after = "", most }: { id: string; app?: string; after?: string; most: number },
+): Promise<ShownPerson> {
+  // What is no id is nobody's.
+  if (!isUuid(id)) throw noSuchPerson();
+  const values = { person: id, of_app: app, after_slug: after, most };
+  const found = await callConsole(deps, cookies, "console_show_person", values, (error) => {
+    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
+    return isUnknown ? noSuchPerson() : error;
+  });
+  const shown = found as ShownPerson & { person: StoredPerson };
+  const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
+  const stored = { userId: person.id, email: person.email, digest, secretId };
+  const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
+  return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
+}
+
+function noSuchPerson(): Problem {
+  return new Problem("not_found", { message: "There is no such person, or no longer" });
+}
+
+export type AppPerson = AnyPerson & {
+  role: string;
+  grantedAt: string;
+  /** Whose claim gave the role; null: a person did. */
+  provider: string | null;
+};
+
+/** Who has which role on an app. @throws {Problem} unknown_app */
+export async function listAppPeople(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, search, after, most }: PeopleFilter & { slug: string },
+): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
+  const values = { app_slug: slug, search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_app_people", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
+}
+
+/** By address, as people are listed. */
+export async function listConsoleInvitations(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: PeopleFilter,
+): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
+  const values = { search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_invitations", values);
+  return shown as Shown<{ invitations: ListedInvitation[]; invited: number }>;
+}

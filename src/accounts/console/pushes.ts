@@ -1,0 +1,58 @@
+/** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
+import { Problem } from "../../problem.ts";
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import type { ConsoleVisitor } from "./apps.ts";
+import type { ConsoleBuild, PageApp } from "./tables.ts";
+
+type Shown<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
+
+/** A push as a list shows it. */
+export type ConsolePush = {
+  seq: number;
+  name: string;
+  checksum: string;
+  appliedAt: string;
+  /** The key that pushed; null where an operator did. */
+  key: { keyId: string; name: string } | null;
+  statements: number;
+  /** The first lines of its file, which say what it does. */
+  head: string;
+};
+
+/** An app's pushes, newest first, before a number, at most so many; and its builds that are not done. @throws {Problem} unknown_app */
+export async function listConsolePushes(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, before, most }: { slug: string; before: number | undefined; most: number },
+): Promise<Shown<{ pushes: ConsolePush[] }>> {
+  const values = { app_slug: slug, before_seq: before, most };
+  const shown = await callConsole(deps, cookies, "console_list_pushes", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return shown as Shown<{ pushes: ConsolePush[] }>;
+}
+
+/** A push with what it declared, as JSON, and what the one before it did. */
+export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
+  sql: string;
+  definition: string;
+  before: string | null;
+  isLast: boolean;
+};
+
+/** One push of an app, and the builds that it put off. @throws {Problem} unknown_app; not_found */
+export async function showConsolePush(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, seq }: { slug: string; seq: number },
+): Promise<Shown<{ push: ShownPush }>> {
+  const values = { app_slug: slug, wanted: seq };
+  const shown = await callConsole(deps, cookies, "console_show_push", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  const { push, ...rest } = shown as Shown<{ push: ShownPush | null }>;
+  if (push === null) throw new Problem("not_found");
+  return { ...rest, push };
+}

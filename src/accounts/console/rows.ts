@@ -1,0 +1,73 @@
+/**
+ * The keys with which the Console reads and writes rows of an app: they live five minutes, and no longer than the session
+ * that asked for them. What an app declares of a table comes from the same login.
+ *
+ * @module
+ */
+import { SIGNALS, SignalError } from "../../db/mod.ts";
+import type { TableDefinition } from "../../dsl/mod.ts";
+import type { Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import { toProof, toProofDigest } from "../apps/key_proof.ts";
+import { makeKeyText } from "../apps/key_text.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import type { ConsoleVisitor } from "./apps.ts";
+
+export type ShownRows = {
+  me: ConsoleVisitor;
+  appId: string;
+  isDisabled: boolean;
+  /** What the app declares, or has declared, of the table. */
+  definition: TableDefinition;
+};
+
+/** @throws {Problem} unknown_app; unknown_table */
+export async function showConsoleRows(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, table }: { slug: string; table: string },
+): Promise<ShownRows> {
+  const values = { app_slug: slug, wanted_table: table };
+  const shown = await callConsole(deps, cookies, "console_show_rows", values, (error) =>
+    error instanceof SignalError && error.signal === SIGNALS.unknownTable
+      ? new Problem("unknown_table", { cause: error })
+      : refuseUnknownApp(error, slug),
+  );
+  return shown as ShownRows;
+}
+
+/** A key's text, and when it ends. */
+export type RowsKey = { text: string; endsAt: number };
+
+/** @throws {Problem} unknown_app; forbidden — the app is disabled */
+export async function openRows(
+  deps: ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string },
+  cookies: ShownCookies,
+  { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
+): Promise<RowsKey> {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
+  const endsAt = await callConsole(
+    deps,
+    cookies,
+    "console_open_rows",
+    {
+      wanted: appId,
+      new_key_id: key.keyId,
+      new_digest: toProofDigest(toProof(key.secret)),
+      key_scopes: scopes,
+      used_for: usedFor,
+    },
+    (error) =>
+      error instanceof SignalError && error.signal === SIGNALS.unknownApp
+        ? new Problem("unknown_app", { cause: error })
+        : error,
+  );
+  if (endsAt === null)
+    throw new Problem("forbidden", {
+      message: "This app is disabled: enable it to see and change its rows",
+    });
+  return { text: key.text, endsAt };
+}

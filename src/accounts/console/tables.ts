@@ -1,0 +1,141 @@
+/**
+ * What the Console shows of apps' tables, each page with one call on the Console's login. Reads what was recorded and
+ * PostgreSQL's catalogs, never a row.
+ *
+ * @module
+ */
+import type { TableDefinition } from "../../dsl/mod.ts";
+import type { ConsoleActor } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
+import type { ShownCookies } from "../actions/shown_call.ts";
+import { beginEndRegistration, rejectFor } from "../apps/tables.ts";
+import { ROWS_WAIT_MS } from "./app_end.ts";
+import type { ConsoleVisitor } from "./apps.ts";
+
+type Shown<Content> = Content & { me: ConsoleVisitor };
+
+/** About how large a table is; null where PostgreSQL has measured nothing yet. */
+export type TableSize = {
+  /** Of all apps. */
+  rows: number | null;
+  /** With its indexes. */
+  bytes: number | null;
+};
+
+/** What PostgreSQL has of a table, but for what only its expressions tell. */
+export type FoundTable = {
+  owner: string;
+  rowSecurity: string;
+  columns: [name: string, type: string, isRequired: boolean][];
+  /** The values of each enum, by type. */
+  types: Record<string, string[]>;
+  /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, and whether they are valid. */
+  parts: Record<string, "there" | "invalid" | "not valid">;
+};
+
+/** A build that a push put off. */
+export type ConsoleBuild = {
+  table: string;
+  kind: "index" | "reference";
+  name: string;
+  columns: string[];
+  state: "waiting" | "running" | "done" | "failed";
+  fault: string | null;
+  attempts: number;
+  /** How far it is, as it was noted last; only of an index that is being built. */
+  progress: { phase: string; done: number; total: number; unit: "blocks" | "rows" } | null;
+  createdAt: string;
+  finishedAt: string | null;
+};
+
+/** How many apps use a table, and the first three. */
+export type TableUsers = { count: number; first: string[] };
+
+export type ConsoleTable = {
+  name: string;
+  owner: string;
+  /** As it was recorded, with what was added while others used it. */
+  definition: TableDefinition;
+  users: TableUsers;
+  size: TableSize | null;
+  /** Nothing, if PostgreSQL has no such table. */
+  found: FoundTable | null;
+  builds: ConsoleBuild[];
+};
+
+/** Apps that declare the same columns of a table: how many, and the first 100. */
+export type TableUse = { columns: string[]; count: number; apps: string[] };
+
+export type ShownTable = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
+
+/** Tables by name: those with a text in their name or their owner's, after a name, at most so many. */
+export async function listConsoleTables(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: { search: string; after: string; most: number },
+): Promise<Shown<{ tables: ConsoleTable[] }>> {
+  const values = { search, after_name: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_tables", values);
+  return shown as Shown<{ tables: ConsoleTable[] }>;
+}
+
+/** @throws {Problem} unknown_table */
+export async function showConsoleTable(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  table: string,
+): Promise<Shown<{ table: ShownTable }>> {
+  const values = { wanted: table };
+  const reject = rejectFor({ ...deps, cookies }, "");
+  const shown = await callConsole(deps, cookies, "console_show_table", values, reject);
+  return shown as Shown<{ table: ShownTable }>;
+}
+
+/** A table as one app uses it. */
+export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "size" | "builds"> & {
+  /** Those that the app declares. */
+  columns: string[];
+  /** How many the table has. */
+  all: number;
+};
+export type PageApp = { slug: string; disabledAt: string | null };
+
+/** The tables that an app uses, after a name, at most so many. @throws {Problem} unknown_app */
+export async function listConsoleAppTables(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, after, most }: { slug: string; after: string; most: number },
+): Promise<Shown<{ app: PageApp; tables: ConsoleAppTable[] }>> {
+  const values = { app_slug: slug, after_name: after, most };
+  const shown = await callConsole(
+    deps,
+    cookies,
+    "console_list_app_tables",
+    values,
+    rejectFor({ ...deps, cookies }, slug),
+  );
+  return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
+}
+
+/** How far the end of a use is; it is refused if rows of another table refer to those. */
+export type EndState = "waiting" | "done" | "refused";
+
+/**
+ * Begins to end an app's use of the tables that were `told`, and waits until the data service has deleted the rows, or
+ * `isLate` says so. What is not done by then goes on.
+ *
+ * @throws {Problem} as `findEndedUse`
+ */
+export async function endRegistrationByConsole(
+  deps: ConsoleActor & { isLate: () => boolean },
+  { table, slug, told }: { table: string; slug: string; told: readonly string[] },
+): Promise<EndState> {
+  await beginEndRegistration(deps, { table, slug, told });
+  const values = { app_slug: slug, wanted: table };
+  const reject = rejectFor(deps, slug);
+  for (;;) {
+    const state = await callConsole(deps, deps.cookies, "console_find_end", values, reject);
+    if (state !== "waiting" || deps.isLate()) return state as EndState;
+    await Bun.sleep(ROWS_WAIT_MS);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * What confirms that a person's address was set by this service: a digest, stored with it, of a proof that follows from the
+ * service's secret and covers whose address it is. Whoever can write the table can change an address, but no link is mailed
+ * to it and nobody is linked by it: else they would get in as that person.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import { OPERATOR } from "../actions/audit.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+  toStoredDigest,
+} from "../secrets/identity_secrets.ts";
+
+/** An address as it is stored. */
+export type StoredAddress = {
+  userId: string;
+  email: string;
+  digest: string | null;
+  secretId: string | null;
+};
+
+/** What is stored with an address, in hexadecimal. */
+export function makeAddressDigest(
+  { current }: IdentitySecrets,
+  userId: string,
+  email: string,
+): string {
+  return toStoredDigest(proveAddress(current, userId, email), userId);
+}
+
+/** The digest of a new address, and which secret made it, as the database takes them. */
+export function toAddressValues(secrets: IdentitySecrets, userId: string, email: string) {
+  return {
+    mail_digest: makeAddressDigest(secrets, userId, email),
+    mail_secret_id: secrets.current.id,
+  };
+}
+
+/** Whether this service has set the address, for this very person. */
+export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): boolean {
+  return proveConfirmed(secrets, stored) !== undefined;
+}
+
+/** What shows the database in hexadecimal that this service has set the address; `undefined` if it has not. */
+export function proveConfirmed(
+  secrets: IdentitySecrets,
+  { userId, email, digest, secretId }: StoredAddress,
+): string | undefined {
+  const by = findIdentitySecret(secrets, secretId ?? "");
+  const proof = by && proveAddress(by, userId, email);
+  if (proof === undefined || !isDigestOf(digest ?? "", proof, userId)) return undefined;
+  return Buffer.from(proof).toString("hex");
+}
+
+/** Confirms an address that is in use by the secret that makes new values. */
+export async function renewAddress(
+  { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
+  { userId, email, secretId }: StoredAddress,
+): Promise<void> {
+  const by = findIdentitySecret(identitySecrets, secretId ?? "");
+  const { current } = identitySecrets;
+  if (by === undefined || by === current) return;
+  const shown = Buffer.from(proveAddress(by, userId, email)).toString("hex");
+  await call(db, "renew_address", {
+    who: userId,
+    mail: email,
+    shown,
+    fresh_digest: makeAddressDigest(identitySecrets, userId, email),
+    fresh_secret_id: current.id,
+  });
+}
+
+function proveAddress(by: IdentitySecret, userId: string, email: string): Uint8Array {
+  return by.prove("address", userId, email);
+}
+
+const PAGE = 5000;
+
+/** The addresses that are not confirmed, and those that are by a secret that is no longer the first. */
+export type AddressState = { unconfirmed: StoredAddress[]; outdated: StoredAddress[] };
+
+/** Reads every address, in pages, and judges each by the secrets. */
+export async function readAddresses(
+  { db }: { db: Database },
+  secrets: IdentitySecrets,
+): Promise<AddressState> {
+  const state: AddressState = { unconfirmed: [], outdated: [] };
+  let page: StoredAddress[] = [];
+  do {
+    const after = page.at(-1)?.email ?? "";
+    const rows = await call(db, "list_addresses", { after_email: after, most: PAGE });
+    page = rows.map((row) => ({ ...row, userId: row.user_id, secretId: row.secret_id }));
+    state.unconfirmed.push(...page.filter((one) => !isConfirmed(secrets, one)));
+    state.outdated.push(
+      ...page.filter((one) => one.secretId !== secrets.current.id && isConfirmed(secrets, one)),
+    );
+  } while (page.length === PAGE);
+  return state;
+}
+
+/** Confirms addresses as they are now; one that has changed meanwhile is left out. Returns how many. */
+export async function confirmAddresses(
+  { admin, identitySecrets }: { admin: Database; identitySecrets: IdentitySecrets },
+  addresses: readonly StoredAddress[],
+  { isRenewal }: { isRenewal: boolean },
+): Promise<number> {
+  const records = addresses.map(({ userId, email }) => [
+    userId,
+    email,
+    makeAddressDigest(identitySecrets, userId, email),
+  ]);
+  return await call(admin, "confirm_addresses", {
+    confirmed: records,
+    new_secret_id: identitySecrets.current.id,
+    actor: isRenewal ? null : OPERATOR,
+  });
+}

@@ -1,0 +1,14 @@
+/** What people are called, as whoever makes an account may name them. @module */
+import { Problem } from "../../problem.ts";
+
+export const NAME_MAX_CHARS = 200;
+/** Nothing that breaks a line, or turns the direction of what stands beside it. */
+const NAME = new RegExp(`^[^\\p{Cc}\\p{Bidi_Control}]{0,${NAME_MAX_CHARS}}$`, "u");
+
+/** @throws {Problem} invalid_request — it is too long, or has control characters */
+export function checkDisplayName(name: string): void {
+  if (NAME.test(name)) return;
+  throw new Problem("invalid_request", {
+    message: `The name must have at most ${NAME_MAX_CHARS} characters on one line, without control characters`,
+  });
+}

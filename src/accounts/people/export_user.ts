@@ -1,0 +1,45 @@
+/**
+ * All that is stored of a person, for that person to have. Never what proves a session, a link or a password: whoever reads
+ * the file must not be able to do anything with it.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import { readEmail } from "./email.ts";
+import { toUserRefusal } from "./users.ts";
+
+/** The columns as they are named in the database; by table. */
+export type UserExport = {
+  user: Record<string, unknown>;
+  grants: Record<string, unknown>[];
+  sessions: Record<string, unknown>[];
+  /** One, until it is accepted. */
+  invitations: Record<string, unknown>[];
+  passwordLinks: Record<string, unknown>[];
+  providerLinks: Record<string, unknown>[];
+  /** That there is an authenticator app, and since when. */
+  totpFactors: Record<string, unknown>[];
+  recoveryCodes: Record<string, unknown>[];
+  /** What they are called and when they were used, without what verifies them. */
+  passkeys: Record<string, unknown>[];
+  /** Sign-ins that wait for the second factor. */
+  pendingSignIns: Record<string, unknown>[];
+  /** One, once a password was wrong since it was last right. */
+  failedSignIns: Record<string, unknown>[];
+  /** That wait, or were sent in the last hour. */
+  mails: Record<string, unknown>[];
+  /** What was done by this person, or to them. */
+  audit: Record<string, unknown>[];
+};
+
+/** @throws {Problem} invalid_request — nobody has this address */
+export async function exportUser(deps: { admin: Database }, text: string): Promise<UserExport> {
+  const email = readEmail(text);
+  const stored = await call(
+    deps.admin,
+    "export_user",
+    { mail: email },
+    { reject: (error) => toUserRefusal(error, email) },
+  );
+  return stored as UserExport;
+}

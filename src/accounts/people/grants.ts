@@ -1,0 +1,111 @@
+/** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
+import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+import { ROLE_WORDS } from "../../std/stored_text.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { OPERATOR } from "../actions/audit.ts";
+import { refuseFor } from "../actions/faults.ts";
+import { refuseUnknownApp, toAskedSlug, unknownApp } from "../apps/keys.ts";
+import { isAppRole } from "./app_role.ts";
+import { readEmail } from "./email.ts";
+import { toUserRefusal, unknownUser } from "./users.ts";
+
+export type GrantOptions = { email: string; slug: string; role: string };
+
+/**
+ * Gives a role on an app, replacing the one before.
+ *
+ * @throws {Problem} invalid_request — what is malformed, and nobody has this address, all at once; unknown_app
+ */
+export async function grantRole(
+  actor: Actor,
+  { email: text, slug, role }: GrantOptions,
+): Promise<void> {
+  const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
+  const email = ofEmail === undefined ? readEmail(text) : NOBODY;
+  try {
+    // The database, which alone knows the people and the apps, reports what is unknown beside what is malformed.
+    const new_role = ofRole === undefined ? role : null;
+    await runAction(actor, "grant_role", { mail: email, app_slug: toAskedSlug(slug), new_role });
+  } catch (error) {
+    const unknown = findUnknown(error, { email, slug });
+    const isRoleAlone = error instanceof ViolationError && ofRole !== undefined;
+    if (unknown === undefined && !isRoleAlone) throw error;
+    throw toOne([ofEmail, ...(unknown ?? []), ofRole]);
+  }
+}
+
+/** The address of no user: the database rejects it, and reports whether the app exists. */
+const NOBODY = "";
+
+function findProblem(check: () => unknown): Problem | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** What is unknown of both; `undefined` if the error says something else. */
+function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined {
+  if (!(error instanceof SignalError)) return undefined;
+  if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
+  if (error.signal !== SIGNALS.unknownUser) return undefined;
+  const ofApp = error.detail === "unknown app" ? [unknownApp(slug)] : [];
+  return email === NOBODY ? ofApp : [unknownUser(email), ...ofApp];
+}
+
+function toOne(found: readonly (Problem | undefined)[]): Problem {
+  const problems = found.filter((one) => one !== undefined);
+  const [only] = problems;
+  if (only !== undefined && problems.length === 1) return only;
+  const details = problems.map(({ message }) => ({ path: "", message }));
+  return refuseFor(details);
+}
+
+/** @throws {Problem} invalid_request — the text is no role on an app */
+export function checkRole(role: string): void {
+  if (isAppRole(role)) return;
+  throw new Problem("invalid_request", {
+    message: `Cannot grant the role ${quote(role)}: must be ${ROLE_WORDS}, and super_admin is a Console role`,
+  });
+}
+
+/**
+ * Takes away the role on an app; returns whether there was one.
+ *
+ * @throws {Problem} invalid_request — nobody has this address; unknown_app
+ */
+export async function revokeRole(
+  actor: Actor,
+  { slug, ...options }: Omit<GrantOptions, "role"> & { id?: string },
+): Promise<boolean> {
+  const email = readEmail(options.email);
+  const values = { mail: email, person: options.id, app_slug: slug };
+  return await runAction(actor, "revoke_role", values, (error) =>
+    refuseUnknownApp(toUserRefusal(error, email), slug),
+  );
+}
+
+export type ClaimedGrant = { email: string; app: string; role: string };
+
+/** The roles that the claims of a provider gave, by app and address. */
+export async function listClaimedGrants(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await call(admin, "list_claimed_grants", { by_provider: provider });
+}
+
+/** Takes all of them, whether the provider is set up or not; returns those that there were. */
+export async function revokeClaimedRoles(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await call(admin, "revoke_claimed_roles", { by_provider: provider, actor: OPERATOR });
+}
+
+type Of = { email: string; slug: string };

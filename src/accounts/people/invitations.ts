@@ -1,0 +1,180 @@
+/** Invitations, as operators and administrators in the Console make, list, send again and withdraw them. @module */
+import { call, type Database } from "../../db/mod.ts";
+import { type Detail, Problem } from "../../problem.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+import { findFaults, refuseFor } from "../actions/faults.ts";
+import { refuseUnknownApp, toAskedSlug, unknownApp } from "../apps/keys.ts";
+import { toAddressValues } from "./addresses.ts";
+import { checkDisplayName } from "./display_name.ts";
+import { readEmail } from "./email.ts";
+import { checkRole } from "./grants.ts";
+import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
+import {
+  type ConsoleRole,
+  changePerson,
+  findTakenFaults,
+  type MadeLink,
+  type PersonRef,
+  readPersonRef,
+  toUserRefusal,
+} from "./users.ts";
+
+/** Until when it can be accepted; what has expired can be sent again. */
+export type InvitationState = "pending" | "expired";
+
+export type Invitation = {
+  state: InvitationState;
+  /** As in the audit log: a user's id, or `operator`. */
+  invitedBy: string;
+  /** Of somebody who is there still. */
+  invitedByEmail: string | null;
+  invitedAt: string;
+  /** Of the latest link; null if it was ended. */
+  linkMadeAt: string | null;
+  linkEndsAt: string | null;
+  /** What became of the mail with the latest link; null if none was to be sent. */
+  mail: "sent" | "waiting" | "failed" | null;
+  mailedAt: string | null;
+};
+
+export type ListedInvitation = Invitation & {
+  id: string;
+  email: string;
+  displayName: string | null;
+  consoleRole: ConsoleRole | null;
+  disabledAt: string | null;
+  /** The first ones, by app. */
+  roles: { app: string; role: string }[];
+  roleCount: number;
+};
+
+/**
+ * What became of it: a new invitation is `mailed`, or `made` where its link is passed on; somebody who was there got the role alone,
+ * `added` to an invitation or `granted`.
+ */
+export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
+
+export type InviteOptions = {
+  email: string;
+  /** Empty: none. */
+  displayName: string | undefined;
+  /** A role on an app, given at once. A person who has an account gets nothing else. */
+  slug?: string;
+  role?: string;
+  consoleRole?: ConsoleRole | undefined;
+  /** Chosen before, so that a form that is sent twice invites one person. */
+  id?: string;
+};
+export type MadeInvitation = {
+  email: string;
+  outcome: InvitationOutcome;
+  /** Of a new invitation: what its address is made of. */
+  linkText: string | undefined;
+};
+
+/**
+ * Invites a person, perhaps to an app in a role.
+ *
+ * @throws {Problem} invalid_request — what is malformed, all at once; the address is taken and no role is to be given, or the
+ * form was sent before; forbidden — a Console role is for a super_admin to give; unknown_app
+ */
+export async function invite(
+  deps: LinkDeps & Actor & { makeId: () => string },
+  options: InviteOptions,
+): Promise<MadeInvitation> {
+  await checkInvitation(deps, options);
+  const { displayName, consoleRole, slug, role, id = deps.makeId() } = options;
+  const [email, link] = [readEmail(options.email), makeLink(deps)];
+  const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
+  const values = {
+    new_id: id,
+    mail: email,
+    mail_digest,
+    new_name: displayName === "" ? undefined : displayName,
+    new_console_role: consoleRole,
+    ...toLinkValues(link),
+    app_slug: slug && toAskedSlug(slug),
+    new_role: role,
+  };
+  const invited = runAction(deps, "invite", values, (error) =>
+    refuseUnknownApp(toUserRefusal(error, email), slug ?? ""),
+  );
+  const outcome = (await invited.catch(async (error: unknown) => {
+    // The database rejects an address that is taken before it looks for the app.
+    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+    throw refuseFor([{ path: "", message: error.message }, ...(await findAppFaults(deps, slug))]);
+  })) as InvitationOutcome;
+  const isNew = outcome === "mailed" || outcome === "made";
+  return { email, outcome, linkText: isNew ? link.text : undefined };
+}
+
+/** @throws {Problem} invalid_request — with every issue; if only the app or the address is one, the invitation reports it */
+async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
+  const { email, displayName = "", consoleRole, slug, role } = options;
+  const faults = [
+    () => readEmail(email),
+    () => checkDisplayName(displayName),
+    () => checkWhole(slug, role),
+    () => role !== undefined && role !== "" && checkRole(role),
+  ].flatMap((check) => findFaults(check, ""));
+  if (faults.length === 0) return;
+  const isNew = slug === undefined || consoleRole !== undefined;
+  throw refuseFor([
+    ...faults,
+    ...(isNew ? await findTakenFaults(actor, email) : []),
+    ...(await findAppFaults(actor, slug)),
+  ]);
+}
+
+function checkWhole(slug: string | undefined, role: string | undefined): void {
+  if (slug !== "" && role !== "") return;
+  throw new Problem("invalid_request", {
+    message: "For a role on an app, name both the app and the role",
+  });
+}
+
+async function findAppFaults(actor: Actor, slug = ""): Promise<readonly Detail[]> {
+  if (slug === "") return [];
+  const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
+  return known === null ? [{ path: "", message: unknownApp(slug).message }] : [];
+}
+
+/** Those after an address, by address; at most `limit`. */
+export async function listInvitations(
+  deps: { admin: Database },
+  { after = "", limit }: { after?: string; limit: number },
+): Promise<{ invitations: ListedInvitation[]; hasMore: boolean }> {
+  const values = { search: "", after_email: after.toLowerCase(), most: limit + 1 };
+  const found = (await call(deps.admin, "list_invitations", values)) as ListedInvitation[];
+  return { invitations: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** A new link; the earlier link ends. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson} */
+export async function resendInvitation(
+  deps: LinkDeps & Actor,
+  person: PersonRef,
+): Promise<MadeLink> {
+  const { email } = readPersonRef(person);
+  const link = makeLink(deps);
+  const outcome = await changePerson(deps, "resend_invitation", person, toLinkValues(link));
+  if (outcome === null) throw noInvitation(email);
+  return { email, isMailed: outcome === "mailed", linkText: link.text };
+}
+
+/**
+ * Removes an invited person who has not accepted, with the roles; returns the address.
+ *
+ * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson}
+ */
+export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<string> {
+  const { email } = readPersonRef(person);
+  if (!(await changePerson(actor, "withdraw_invitation", person, {}))) throw noInvitation(email);
+  return email;
+}
+
+/** The refusal of sending again and of withdrawing. */
+function noInvitation(email: string): Problem {
+  return new Problem("invalid_request", {
+    message: `No invitation of ${email} is open: it was accepted, or the account is disabled`,
+  });
+}

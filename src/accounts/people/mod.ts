@@ -1,0 +1,65 @@
+/** People, their addresses, invitations and roles. @module */
+export { changeEmail } from "./address_change.ts";
+export { type AddressState, confirmAddresses, isConfirmed, readAddresses } from "./addresses.ts";
+export {
+  type ClaimedRole,
+  countClaimedRoles,
+  findClaimedApps,
+  makeClaimedRecords,
+} from "./claimed_roles.ts";
+export { type DevLeftovers, findDevLeftovers } from "./dev_leftovers.ts";
+export { NAME_MAX_CHARS } from "./display_name.ts";
+export { readEmail, toCanonicalEmail } from "./email.ts";
+export { exportUser } from "./export_user.ts";
+export {
+  type ClaimedGrant,
+  checkRole,
+  type GrantOptions,
+  grantRole,
+  listClaimedGrants,
+  revokeClaimedRoles,
+  revokeRole,
+} from "./grants.ts";
+export {
+  type Invitation,
+  type InvitationOutcome,
+  invite,
+  type ListedInvitation,
+  listInvitations,
+  resendInvitation,
+  withdrawInvitation,
+} from "./invitations.ts";
+export {
+  deriveLinkText,
+  findPasswordLink,
+  LINK_LIFE_S,
+  type LinkDeps,
+  type PasswordLink,
+  usePasswordLink,
+} from "./password_links.ts";
+export {
+  type FailedSignIns,
+  type ListedUser,
+  listGrants,
+  listSessions,
+  listUsers,
+  showUser,
+} from "./people_lists.ts";
+export {
+  CONSOLE_ROLES,
+  type ConsoleRole,
+  createUser,
+  deleteUser,
+  endSessionOf,
+  endSessionsOf,
+  endSessionsOfApp,
+  findNewUserFaults,
+  giveConsoleRole,
+  type MadeLink,
+  makePasswordLink,
+  type PersonRef,
+  removeConsoleRole,
+  resetSecondFactor,
+  SuperAdminNeeded,
+  setDisabled,
+} from "./users.ts";

@@ -1,0 +1,123 @@
+/**
+ * Links that set a password: `<id>.<secret>`. The database stores a digest that covers whose link it is, what it is for and
+ * until when, and checks the link where it is used.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import { DAY_S } from "../../std/duration.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+} from "../secrets/identity_secrets.ts";
+import type { PasswordRecord } from "../secrets/passwords.ts";
+import { makeIdText, toSecret } from "../secrets/secret_text.ts";
+import { type SecretText, splitSecretText } from "../secrets/session_text.ts";
+
+/** How long a set-password link can be used. */
+export const LINK_LIFE_S = 3 * DAY_S;
+
+export type LinkDeps = {
+  randomBytes: RandomBytes;
+  identitySecrets: IdentitySecrets;
+  /** In milliseconds, if it is a number. */
+  now: () => Date | number;
+};
+/** What the database gets of a new link, and the text in its address. */
+export type NewLink = {
+  id: string;
+  secretId: string;
+  proof: string;
+  expiresAtS: number;
+  text: string;
+};
+
+/** A new link for anybody: the database adds the person to what it stores. */
+export function makeLink(
+  { randomBytes, identitySecrets, now }: LinkDeps,
+  lifeS: number = LINK_LIFE_S,
+): NewLink {
+  const { current } = identitySecrets;
+  const id = makeIdText(randomBytes);
+  const expiresAtS = Math.floor(Number(now()) / 1000) + lifeS;
+  const secret = deriveSecret(current, id, expiresAtS);
+  const proof = Buffer.from(proveLink(current, { id, secret }, expiresAtS)).toString("hex");
+  return { id, secretId: current.id, proof, expiresAtS, text: `${id}.${secret}` };
+}
+
+/** The arguments of every SQL function that stores a link. */
+export function toLinkValues({ id, proof, secretId, expiresAtS }: NewLink) {
+  return {
+    link_id: id,
+    proof,
+    link_secret_id: secretId,
+    ends_at: new Date(expiresAtS * 1000),
+  };
+}
+
+/** The text of a stored link, for the mail that it is sent in: no table holds it. */
+export function deriveLinkText(by: IdentitySecret, id: string, expiresAtS: number): string {
+  return `${id}.${deriveSecret(by, id, expiresAtS)}`;
+}
+
+function deriveSecret(by: IdentitySecret, id: string, expiresAtS: number): string {
+  return toSecret(by.prove("link secret", id, String(expiresAtS)));
+}
+
+/** A link that can be used, and whose it is. */
+export type PasswordLink = {
+  id: string;
+  userId: string;
+  /** What uses it up. */
+  proof: Uint8Array;
+  email: string;
+  displayName: string | undefined;
+  appSlugs: string[];
+  /** Whether it is an invitation's: nobody has signed in with the account. */
+  isInvitation: boolean;
+};
+
+/** Whom a link is for, while it can be used; looking does not use it up. */
+export async function findPasswordLink(
+  { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
+  text: string,
+): Promise<PasswordLink | undefined> {
+  const parts = splitSecretText(text);
+  if (parts === undefined) return undefined;
+  const [row] = await call(db, "find_password_link", { link_id: parts.id });
+  const by = row && findIdentitySecret(identitySecrets, row.secret_id);
+  if (row === undefined || by === undefined) return undefined;
+  const proof = proveLink(by, parts, row.expires_at.getTime() / 1000);
+  if (!isDigestOf(row.digest, proof, row.user_id)) return undefined;
+  return {
+    id: parts.id,
+    userId: row.user_id,
+    proof,
+    email: row.email,
+    displayName: row.display_name ?? undefined,
+    appSlugs: row.app_slugs,
+    isInvitation: row.is_invitation,
+  };
+}
+
+/** Sets the password and uses up the link; false if it cannot be used, or has just been used. */
+export async function usePasswordLink(
+  deps: { db: Database },
+  link: PasswordLink,
+  password: PasswordRecord,
+): Promise<boolean> {
+  return await call(deps.db, "use_password_link", {
+    link_id: link.id,
+    shown: Buffer.from(link.proof).toString("hex"),
+    new_hash: password.hash,
+    new_digest: password.digest,
+    new_secret_id: password.secretId,
+  });
+}
+
+function proveLink(by: IdentitySecret, parts: SecretText, expiresAtS: number): Uint8Array {
+  return by.prove("set-password link", parts.id, parts.secret, String(expiresAtS));
+}

@@ -1,0 +1,110 @@
+/** Who there is, and who may open what: for operators to read. Shows neither passwords nor what proves a session. @module */
+import { call, type Database } from "../../db/mod.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import { readEmail } from "./email.ts";
+import type { InvitationState } from "./invitations.ts";
+import { type ConsoleRole, toUserRefusal } from "./users.ts";
+
+export type ListedUser = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  consoleRole: ConsoleRole | null;
+  hasPassword: boolean;
+  hasProvider: boolean;
+  /** Of whoever was invited and cannot sign in yet. */
+  invitationState: InvitationState | null;
+  createdAt: string;
+  disabledAt: string | null;
+};
+
+/** People by address: at most `limit`, those after an address if one is given. */
+export async function listUsers(
+  deps: { admin: Database },
+  { after = "", limit }: { after?: string; limit: number },
+): Promise<{ users: ListedUser[]; hasMore: boolean }> {
+  const values = { after_email: after.toLowerCase(), most: limit + 1 };
+  const users = (await call(deps.admin, "list_users", values)) as ListedUser[];
+  return { users: users.slice(0, limit), hasMore: users.length > limit };
+}
+
+export type SessionRecord = {
+  id: string;
+  createdAt: string;
+  lastSeenAt: string;
+  expiresAt: string;
+};
+
+/**
+ * The sessions of a person that have not expired.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function listSessions(
+  deps: { admin: Database },
+  text: string,
+): Promise<SessionRecord[]> {
+  const email = readEmail(text);
+  const sessions = await call(deps.admin, "list_sessions", { mail: email }, rejectFor(email));
+  return sessions as SessionRecord[];
+}
+
+/** Wrong passwords since the last correct one. */
+export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
+
+export type ShownUser = ListedUser & {
+  /** `provider` is whose claim gave the role; null: a person did. */
+  grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
+  sessions: SessionRecord[];
+  failedSignIns: FailedSignIns | null;
+};
+
+/**
+ * A person with the roles on apps, by app, the sessions that have not expired, oldest first, and failed sign-ins.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
+  const email = readEmail(text);
+  const shown = await call(deps.admin, "show_user", { mail: email }, rejectFor(email));
+  const { person, ...rest } = shown as Omit<ShownUser, keyof ListedUser> & { person: ListedUser };
+  return { ...person, ...rest };
+}
+
+export type AppPeople = {
+  grants: {
+    userId: string;
+    email: string;
+    role: string;
+    grantedAt: string;
+    /** Whose claim gave the role; null: a person did. */
+    provider: string | null;
+    disabledAt: string | null;
+  }[];
+  /** Whom a Console role makes admin on every app. */
+  administrators: {
+    userId: string;
+    email: string;
+    consoleRole: ConsoleRole;
+    disabledAt: string | null;
+  }[];
+};
+
+/**
+ * Who may open an app, by address.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function listGrants(deps: { admin: Database }, slug: string): Promise<AppPeople> {
+  const people = await call(
+    deps.admin,
+    "list_grants",
+    { app_slug: slug },
+    { reject: (error) => refuseUnknownApp(error, slug) },
+  );
+  return people as AppPeople;
+}
+
+function rejectFor(email: string) {
+  return { reject: (error: unknown) => toUserRefusal(error, email) };
+}

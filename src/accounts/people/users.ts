@@ -1,0 +1,223 @@
+/** People, as operators and administrators in the Console create and change them. @module */
+import {
+  call,
+  type Database,
+  type Result,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../../db/mod.ts";
+import { type Detail, Problem } from "../../problem.ts";
+import { quote } from "../../std/quote.ts";
+import { type ActionName, type ActionValues, type Actor, runAction } from "../actions/action.ts";
+import { OPERATOR } from "../actions/audit.ts";
+import { findFaults, refuseFor } from "../actions/faults.ts";
+import { refuseUnknownApp } from "../apps/keys.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { proveConfirmed, toAddressValues } from "./addresses.ts";
+import { checkDisplayName } from "./display_name.ts";
+import { readEmail } from "./email.ts";
+import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
+
+export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
+export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
+
+type MakeDeps = LinkDeps & { admin: Database; makeId: () => string };
+
+export type CreateUserOptions = {
+  email: string;
+  displayName: string | undefined;
+  consoleRole: ConsoleRole | undefined;
+};
+
+/**
+ * A new person without a password, and the text of the link that sets one: shown once, stored as a digest.
+ *
+ * @throws {Problem} invalid_request — the address is malformed or taken, and the name is none, all at once
+ */
+export async function createUser(
+  deps: MakeDeps,
+  options: CreateUserOptions,
+): Promise<{ id: string; email: string; linkText: string }> {
+  const faults = await findNewUserFaults(deps, options);
+  if (faults.length > 0) throw refuseFor(faults);
+  const email = readEmail(options.email);
+  const [id, link] = [deps.makeId(), makeLink(deps)];
+  const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
+  const values = {
+    new_id: id,
+    mail: email,
+    mail_digest,
+    new_name: options.displayName,
+    new_role: options.consoleRole,
+    ...toLinkValues(link),
+    actor: OPERATOR,
+  };
+  await call(deps.admin, "create_user", values, {
+    reject: (error) => toUserRefusal(error, email),
+  });
+  return { id, email, linkText: link.text };
+}
+
+/** What is wrong with the address and the name of somebody who is not there yet, all at once. */
+export async function findNewUserFaults(
+  deps: { admin: Database },
+  { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
+): Promise<Detail[]> {
+  const ofEmail = findFaults(() => readEmail(text), "");
+  const ofName = findFaults(() => checkDisplayName(displayName), "");
+  return [...ofEmail, ...ofName, ...(await findTakenFaults(deps, text))];
+}
+
+/** Whether a person has the address; false for an invalid address. */
+export async function findTakenFaults(actor: Actor, text: string): Promise<Detail[]> {
+  if (findFaults(() => readEmail(text), "").length > 0) return [];
+  const email = readEmail(text);
+  const found = await runAction(actor, "find_addresses", { mails: [email] });
+  return found.map(() => ({ path: "", message: takenAddress(email) }));
+}
+
+/** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
+export type PersonRef = string | { id: string; email: string };
+
+/** @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin; forbidden — it is for a super_admin */
+export async function changePerson<Name extends ActionName>(
+  actor: Actor,
+  name: Name,
+  person: PersonRef,
+  values: Omit<ActionValues<Name>, "mail" | "person">,
+): Promise<Result<Name>> {
+  const { id, email } = readPersonRef(person);
+  // Both ways to name the person: each function gets the one that it has.
+  const all = { ...values, mail: email, person: id } as unknown as ActionValues<Name>;
+  return await runAction(actor, name, all, (error) => toUserRefusal(error, email));
+}
+
+export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {
+  return typeof person === "string" ? { id: undefined, email: readEmail(person) } : person;
+}
+
+/** The text of a link that sets a password, and whether it is mailed. */
+export type MadeLink = { email: string; linkText: string; isMailed: boolean };
+
+/** A new set-password link; an older link ends. */
+export async function makePasswordLink(
+  deps: LinkDeps & Actor,
+  person: PersonRef,
+): Promise<MadeLink> {
+  const link = makeLink(deps);
+  const isMailed = await changePerson(deps, "make_password_link", person, toLinkValues(link));
+  return { email: readPersonRef(person).email, linkText: link.text, isMailed };
+}
+
+/**
+ * Gives a Console role to a person whose address this service has set.
+ *
+ * @throws {Problem} invalid_request — also if something else wrote the address: that account can be another person's
+ */
+export async function giveConsoleRole(
+  actor: Actor & { identitySecrets: IdentitySecrets },
+  person: PersonRef,
+  role: ConsoleRole,
+): Promise<void> {
+  const { email } = readPersonRef(person);
+  const [found] = await runAction(actor, "find_addresses", { mails: [email] });
+  const shown =
+    found &&
+    proveConfirmed(actor.identitySecrets, {
+      ...found,
+      userId: found.id,
+      secretId: found.secret_id,
+    });
+  await changePerson(actor, "set_console_role", person, { new_role: role, shown });
+}
+
+export async function removeConsoleRole(actor: Actor, person: PersonRef): Promise<void> {
+  await changePerson(actor, "set_console_role", person, { new_role: undefined, shown: undefined });
+}
+
+/** Disables a person, which ends all their sessions, or enables them again. */
+export async function setDisabled(
+  actor: Actor,
+  person: PersonRef,
+  disabled: boolean,
+): Promise<void> {
+  await changePerson(actor, "set_disabled", person, { disabled });
+}
+
+/** Deletes a person with grants, sessions and password; returns the id, which the audit log keeps. */
+export async function deleteUser(actor: Actor, person: PersonRef): Promise<string> {
+  return await changePerson(actor, "delete_user", person, {});
+}
+
+/** Ends all sessions of a person; returns how many there were. */
+export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
+  return await changePerson(actor, "end_sessions", person, {});
+}
+
+/** Ends all sessions of the people with a role on an app; returns how many there were. @throws {Problem} unknown_app */
+export async function endSessionsOfApp(actor: Actor, slug: string): Promise<number> {
+  return await runAction(actor, "end_app_sessions", { app_slug: slug }, (error) =>
+    refuseUnknownApp(toUserRefusal(error, ""), slug),
+  );
+}
+
+/** Ends one session of a person; returns whether there was one. */
+export async function endSessionOf(
+  actor: Actor,
+  person: PersonRef,
+  sessionId: string,
+): Promise<boolean> {
+  return await changePerson(actor, "end_session", person, { session_id: sessionId });
+}
+
+/** Takes away every second factor of a person who has lost it, which ends all their sessions. */
+export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<void> {
+  await changePerson(actor, "reset_second_factor", person, {});
+}
+
+/** An administrator asks for what only a super_admin may do. */
+export class SuperAdminNeeded extends Problem {
+  constructor() {
+    super("forbidden", {
+      message: "Only a super_admin gives or takes a Console role, or changes somebody who has one",
+    });
+  }
+}
+
+const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
+  [SIGNALS.lastSuperAdmin]: (email) =>
+    refusal(
+      `Cannot disable, demote or delete ${email}: this is the last super_admin; appoint another one first`,
+    ),
+  [SIGNALS.unknownUser]: unknownUser,
+  [SIGNALS.addressUnconfirmed]: (email) =>
+    refusal(
+      `Cannot give ${email} a Console role: this service has not set the address with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again`,
+    ),
+  [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
+};
+
+/** What a person is told whose act on somebody else's account failed. */
+export function toUserRefusal(error: unknown, email: string): unknown {
+  if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
+  if (!(error instanceof ViolationError) || error.violation.kind !== "unique") return error;
+  if (error.violation.constraint !== "users_pkey") return refusal(takenAddress(email));
+  return refusal(
+    `This form was sent before: ${email} was invited then, and the link is not shown again. Send it again on their page`,
+  );
+}
+
+/** What is said where somebody has the address. */
+function takenAddress(email: string): string {
+  return `Cannot create the user ${email}: the address is taken`;
+}
+
+/** The refusal where nobody has this address. */
+export function unknownUser(email: string): Problem {
+  return refusal(`Nobody has the address ${quote(email)}`);
+}
+
+function refusal(message: string): Problem {
+  return new Problem("invalid_request", { message });
+}

@@ -1,0 +1,15 @@
+/** What secrets are made of, and the proofs of them that the database checks. @module */
+export {
+  findIdentitySecret,
+  type IdentitySecrets,
+  makeIdentitySecrets,
+} from "./identity_secrets.ts";
+export {
+  type PasswordRecord,
+  proveSignIn,
+  toKeyedPassword,
+  toPasswordRecord,
+} from "./passwords.ts";
+export { seal, unseal } from "./sealed_text.ts";
+export { isIdText, isSecretText, makeIdText, makeSecret } from "./secret_text.ts";
+export { makeSession, type NewSession, toPresented } from "./session_text.ts";

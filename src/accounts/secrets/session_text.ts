@@ -1,0 +1,77 @@
+/**
+ * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. Never passes
+ * on a secret: beyond this file there are only proofs and digests.
+ *
+ * @module
+ */
+import type { RandomBytes } from "../../std/random_text.ts";
+import { ID_LENGTH } from "../../std/stored_text.ts";
+import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./identity_secrets.ts";
+import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
+
+const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
+/** More than any browser sends by accident: beyond this, none is looked at. */
+const MAX_PRESENTED = 16;
+
+/** The two cookies of a session: one that every host under the cookie's domain sees, one for the pages alone. */
+export type CookieKind = "session" | "identity";
+
+/** What the database gets of a new session, and the cookies' values. */
+export type NewSession = {
+  id: string;
+  secretId: string;
+  sessionDigest: string;
+  identityDigest: string;
+  sessionText: string;
+  identityText: string;
+};
+
+/** A new session of a person, with a secret for each cookie. */
+export function makeSession(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  userId: string,
+): NewSession {
+  const { current } = deps.identitySecrets;
+  const id = makeIdText(deps.randomBytes);
+  const [session, identity] = [makeSecret(deps.randomBytes), makeSecret(deps.randomBytes)];
+  const toDigest = (kind: CookieKind, secret: string) =>
+    toStoredDigest(proveCookie(current, kind, { id, secret }), userId);
+  return {
+    id,
+    secretId: current.id,
+    sessionDigest: toDigest("session", session),
+    identityDigest: toDigest("identity", identity),
+    sessionText: `${id}.${session}`,
+    identityText: `${id}.${identity}`,
+  };
+}
+
+/**
+ * What the database is asked about: each different well-formed text once, as comma-separated `<id>.<proof>`, for every
+ * secret that may have made it. Malformed texts are ignored; if there are too many, all are.
+ */
+export function toPresented(
+  { all }: IdentitySecrets,
+  kind: CookieKind,
+  texts: readonly string[],
+): string {
+  const wellFormed = [...new Set(texts)].flatMap((text) => splitSecretText(text) ?? []);
+  if (wellFormed.length > MAX_PRESENTED) return "";
+  return wellFormed
+    .flatMap((one) =>
+      all.map((by) => `${one.id}.${Buffer.from(proveCookie(by, kind, one)).toString("hex")}`),
+    )
+    .join(",");
+}
+
+export type SecretText = { id: string; secret: string };
+
+/** The parts of a well-formed text; anything else costs no query. */
+export function splitSecretText(text: string): SecretText | undefined {
+  if (!ID_AND_SECRET.test(text)) return undefined;
+  return { id: text.slice(0, ID_LENGTH), secret: text.slice(ID_LENGTH + 1) };
+}
+
+function proveCookie(by: IdentitySecret, kind: CookieKind, { id, secret }: SecretText): Uint8Array {
+  return by.prove(`${kind} cookie`, id, secret);
+}

@@ -1,0 +1,56 @@
+/**
+ * The text that marks a browser as one on which people have signed in: `<id>.<user id>…<MAC>`, with an `f` after whoever has
+ * shown a second factor there. It is not a session: it only says whose attempts here are counted apart from strangers'. There
+ * is no row for it.
+ *
+ * @module
+ */
+import { isEqualText } from "../../std/is_equal_text.ts";
+import type { RandomBytes } from "../../std/random_text.ts";
+import type { IdentitySecret, IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { ID_CHARS, makeIdText } from "../secrets/secret_text.ts";
+
+/** If more people share a browser, it forgets who signed in there the longest time ago. */
+const MAX_USERS = 8;
+
+export type Device = {
+  id: string;
+  /** Who has signed in there, the latest first. */
+  userIds: readonly string[];
+  /** Those of them who have shown a second factor: whoever knows a password can have signed in before there was one. */
+  factorUserIds: readonly string[];
+};
+
+const USER_ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const DEVICE = new RegExp(
+  `^((${ID_CHARS})((?:\\.${USER_ID}f?){1,${MAX_USERS}}))\\.([0-9a-f]{64})$`,
+);
+const ID_LENGTH = 36;
+
+/** The device of a text; `undefined` if it was not made with one of the secrets. */
+export function readDevice({ all }: IdentitySecrets, text: string): Device | undefined {
+  const [, named = "", id = "", users = "", given = ""] = DEVICE.exec(text) ?? [];
+  const isOurs = all.some((by) => isEqualText(given, toMac(by, named)));
+  if (!isOurs) return undefined;
+  const marked = users.split(".").slice(1);
+  const toId = (text: string) => text.slice(0, ID_LENGTH);
+  const factorUserIds = marked.filter((text) => text.length > ID_LENGTH).map(toId);
+  return { id, userIds: marked.map(toId), factorUserIds };
+}
+
+/** The text for a device on which somebody has just signed in, by a second factor or without one. */
+export function toDeviceText(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  device: Device | undefined,
+  { userId, hasFactor }: { userId: string; hasFactor: boolean },
+): string {
+  const { id = makeIdText(deps.randomBytes), userIds = [], factorUserIds = [] } = device ?? {};
+  const users = [userId, ...userIds.filter((one) => one !== userId)].slice(0, MAX_USERS);
+  const isMarked = (one: string) => (one === userId ? hasFactor : factorUserIds.includes(one));
+  const named = [id, ...users.map((one) => (isMarked(one) ? `${one}f` : one))].join(".");
+  return `${named}.${toMac(deps.identitySecrets.current, named)}`;
+}
+
+function toMac(by: IdentitySecret, named: string): string {
+  return Buffer.from(by.prove("device", named)).toString("hex");
+}

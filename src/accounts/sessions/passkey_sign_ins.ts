@@ -1,0 +1,50 @@
+/** The database's part of a sign-in with a passkey alone: its use and the session in one statement. @module */
+import { call, type Database } from "../../db/mod.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import {
+  makePasskeyRecord,
+  type PasskeyOutcome,
+  provePasskeyUse,
+  type StoredPasskey,
+  toChallengeKey,
+  toHex,
+} from "./passkeys.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
+
+export type PasskeyFinish = SessionStart & {
+  /** Whose answer was verified. */
+  stored: StoredPasskey;
+  challenge: string;
+  signCount: number;
+  /** The client's. */
+  address: string;
+};
+
+/** Makes the session, unless meanwhile the person was disabled, the passkey removed, or the challenge used. */
+export async function finishPasskeySignIn(
+  deps: { db: Database; identitySecrets: IdentitySecrets },
+  finish: PasskeyFinish,
+): Promise<PasskeyOutcome> {
+  const { stored } = finish;
+  const proof = provePasskeyUse(deps, stored);
+  if (proof === undefined) return "unknown";
+  const fresh = makePasskeyRecord(deps, stored);
+  const outcome = await call(deps.db, "finish_passkey_sign_in", {
+    wanted: toHex(stored.credentialId),
+    who: stored.userId,
+    shown: proof,
+    new_count: finish.signCount,
+    fresh_digest: fresh.digest,
+    fresh_secret_id: fresh.secretId,
+    challenge_key: toChallengeKey(finish.challenge),
+    window_s: SIGN_IN_LIMITS.windowS,
+    client_networks: toClient(finish.address).networks,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    shown_from: finish.address,
+    device_name: finish.deviceName,
+    is_known_device: finish.isKnownDevice,
+  });
+  return outcome as PasskeyOutcome;
+}

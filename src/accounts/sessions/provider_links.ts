@@ -1,0 +1,133 @@
+/**
+ * Links between people and their accounts at a provider, by (issuer, subject). The database stores a digest that covers
+ * whose link it is; a link counts only with the proof that follows from the service's secret.
+ *
+ * @module
+ */
+import { call, callRow, type Database, type Result } from "../../db/mod.ts";
+import { makeAddressDigest, proveConfirmed } from "../people/addresses.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+  toStoredDigest,
+} from "../secrets/identity_secrets.ts";
+
+/** An account at a provider, as the provider's token says it. */
+export type Subject = { issuer: string; subject: string };
+type LinkDeps = { db: Database; identitySecrets: IdentitySecrets };
+
+/** A person who is linked, and what proves it to the database; or somebody who may become so. */
+export type Linked = { userId: string; proof: string; isDisabled: boolean };
+export type ProviderPerson =
+  | ({ kind: "linked" } & Linked)
+  /** There is a row for it that this service has not made. */
+  | { kind: "planted" }
+  /** No one is linked; `invited` has the address, a live invitation, and no way to sign in yet. */
+  | { kind: "unlinked"; invited: Invited | undefined; isEmailTaken: boolean };
+/** An invited person, and the proof in hexadecimal that the service itself has set the address. */
+export type Invited = { userId: string; proof: string };
+
+type PersonRow = Result<"find_provider_person">[number];
+
+/** Who signs in as this subject; without a link, who was invited under `email`. */
+export async function findProviderPerson(
+  { db, identitySecrets }: LinkDeps,
+  { issuer, subject }: Subject,
+  email: string | undefined,
+): Promise<ProviderPerson> {
+  const values = { link_issuer: issuer, link_subject: subject, mail: email };
+  const row = await callRow(db, "find_provider_person", values);
+  if (row.link_user === null || row.digest === null || row.secret_id === null)
+    return {
+      kind: "unlinked",
+      invited: findInvited(identitySecrets, row, email ?? ""),
+      isEmailTaken: row.mail_user !== null,
+    };
+  const by = findIdentitySecret(identitySecrets, row.secret_id);
+  const proof = by && proveLink(by, { issuer, subject }, row.link_user);
+  if (proof === undefined || !isDigestOf(row.digest, proof, row.link_user))
+    return { kind: "planted" };
+  return {
+    kind: "linked",
+    userId: row.link_user,
+    proof: Buffer.from(proof).toString("hex"),
+    isDisabled: row.is_disabled,
+  };
+}
+
+/** The person invited under the address, if this service has set it. */
+function findInvited(
+  secrets: IdentitySecrets,
+  { is_invited, mail_user: userId, mail_digest: digest, mail_secret_id: secretId }: PersonRow,
+  email: string,
+): Invited | undefined {
+  if (!is_invited || userId === null) return undefined;
+  const proof = proveConfirmed(secrets, { userId, email, digest, secretId });
+  return proof === undefined ? undefined : { userId, proof };
+}
+
+/** What is stored of a link, and the proof of it. */
+export type LinkRecord = { digest: string; secretId: string; proof: string };
+
+/** The record of a link, digest and proof in hexadecimal, made with the current secret. */
+export function makeLinkRecord(
+  { identitySecrets: { current } }: Pick<LinkDeps, "identitySecrets">,
+  linked: Subject,
+  userId: string,
+): LinkRecord {
+  const proof = proveLink(current, linked, userId);
+  return {
+    digest: toStoredDigest(proof, userId),
+    secretId: current.id,
+    proof: Buffer.from(proof).toString("hex"),
+  };
+}
+
+function proveLink(by: IdentitySecret, { issuer, subject }: Subject, userId: string): Uint8Array {
+  return by.prove("provider link", issuer, subject, userId);
+}
+
+type NewLinkOptions = Subject & { email: string; provider: string };
+
+/** Links an invited person for the first time; `undefined` if the person has got a way to sign in meanwhile. */
+export async function linkInvited(
+  deps: LinkDeps,
+  { userId, proof: shown }: Invited,
+  { email, provider, ...linked }: NewLinkOptions,
+): Promise<Linked | undefined> {
+  const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
+  const isDone = await call(deps.db, "link_invited_person", {
+    who: userId,
+    mail: email,
+    shown,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
+  });
+  return isDone ? { userId, proof, isDisabled: false } : undefined;
+}
+
+/** A new person without any role; `undefined` if somebody has got the address meanwhile. */
+export async function createLinked(
+  deps: LinkDeps & { makeId: () => string },
+  { email, provider, displayName, ...linked }: NewLinkOptions & { displayName: string | undefined },
+): Promise<Linked | undefined> {
+  const userId = deps.makeId();
+  const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
+  const isDone = await call(deps.db, "create_linked_person", {
+    new_id: userId,
+    mail: email,
+    mail_digest: makeAddressDigest(deps.identitySecrets, userId, email),
+    new_name: displayName,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
+  });
+  return isDone ? { userId, proof, isDisabled: false } : undefined;
+}

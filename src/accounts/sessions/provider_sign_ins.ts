@@ -1,0 +1,82 @@
+/** The database's part of a sign-in by a provider: begun once for each answer of the provider, finished with a session. @module */
+import { call, callRow, type Database } from "../../db/mod.ts";
+import type { ClaimedRecord } from "../people/claimed_roles.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import { toDigest } from "../secrets/secret_text.ts";
+import type { NewPending } from "./pending_sign_ins.ts";
+import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type Admission, type FactorRule, SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
+
+/** Counts an attempt; `isFirst` is false where this answer of a provider was tried before. */
+export async function beginProviderSignIn(
+  deps: { db: Database },
+  { state, address }: { state: string; address: string },
+): Promise<{ waitS: number; isFirst: boolean }> {
+  const { networks, bounds } = toClient(address);
+  const row = await callRow(deps.db, "begin_provider_sign_in", {
+    state: toDigest(state),
+    client_networks: networks,
+    client_bounds: bounds,
+    window_s: SIGN_IN_LIMITS.windowS,
+  });
+  return { waitS: row.wait_s, isFirst: row.is_first };
+}
+
+export type ProviderFinish = SessionStart &
+  Subject & {
+    linked: Linked;
+    /** The provider's name. */
+    provider: string;
+    /** In place of the session, for whoever has a second factor. */
+    pending: NewPending;
+    factorRule: FactorRule;
+    /** When the person proved it to the provider, in seconds; unknown is long ago. */
+    provenAtS: number | undefined;
+    address: string;
+    /** What the answer was begun with. */
+    state: string;
+    /** The roles that the provider's claims give now: others that it gave are taken. */
+    claimed: readonly ClaimedRecord[];
+  };
+
+/** Makes the session, or what waits, and the link's digest anew; `wrong` if the person was disabled or unlinked meanwhile. */
+export async function finishProviderSignIn(
+  deps: { db: Database; identitySecrets: IdentitySecrets },
+  finish: ProviderFinish,
+): Promise<Admission> {
+  const { linked, pending, issuer, subject } = finish;
+  const fresh = makeLinkRecord(deps, { issuer, subject }, linked.userId);
+  const { provenAtS } = finish;
+  const outcome = await call(deps.db, "finish_provider_sign_in", {
+    who: linked.userId,
+    link_issuer: issuer,
+    link_subject: subject,
+    shown: linked.proof,
+    fresh_digest: fresh.digest,
+    fresh_secret_id: fresh.secretId,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    proven: provenAtS === undefined ? null : new Date(provenAtS * 1000),
+    state: toDigest(finish.state),
+    client_networks: toClient(finish.address).networks,
+    provider: finish.provider,
+    shown_from: finish.address,
+    device_name: finish.deviceName,
+    is_known_device: finish.isKnownDevice,
+    claimed: finish.claimed,
+    pending_id: pending.id,
+    pending_digest: pending.digest,
+    factor_rule: finish.factorRule,
+  });
+  return outcome as Admission;
+}
+
+/** Notes that a provider's answer let nobody in, and why: a word for operators, never what was sent. */
+export async function noteRefusedSignIn(
+  deps: { db: Database },
+  refused: { provider: string; reason: string; userId?: string | undefined; from: string },
+): Promise<void> {
+  const { provider, reason, userId, from } = refused;
+  await call(deps.db, "note_refused_sign_in", { provider, reason, who: userId, shown_from: from });
+}

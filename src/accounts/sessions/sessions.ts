@@ -1,0 +1,167 @@
+/**
+ * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation takes effect at once; of
+ * a secret only its proof is known here.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import type { PageCookies } from "../actions/shown_call.ts";
+import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
+import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+
+type SessionDeps = {
+  db: Database;
+  sessionIdleS: number;
+  identitySecrets: IdentitySecrets;
+  /** Whether people can sign in with the provider of this name. */
+  hasProvider: (name: string) => boolean;
+};
+
+/** What the database found for the presented sessions: two live ones count as none. */
+export type Presence = { isConflict: boolean };
+
+export type Me = Presence & {
+  user: IdentityUser | undefined;
+  /** Whether the app that was asked about exists, and is not disabled. */
+  isAppKnown: boolean;
+};
+
+/** The user as the identity endpoints return it. */
+export type IdentityUser = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  avatarUrl: string | null;
+  role: string | null;
+};
+
+export type VisitorApp = { slug: string; role: string; url: string | null };
+export type Visitor = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  isAdministrator: boolean;
+  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  factorDueAt: string | null;
+  isFactorOverdue: boolean;
+};
+export type AppTargets = {
+  id: string;
+  slug: string;
+  targets: { kind: "origin" | "redirect"; url: string; origin: string }[];
+};
+export type PageSession = Presence & {
+  visitor: Visitor | undefined;
+  /** The app that was asked about. */
+  app: AppTargets | undefined;
+  /** The apps that the visitor may open. */
+  apps: VisitorApp[];
+};
+
+/** What says which role somebody has on an app. */
+type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
+
+/**
+ * A Console role makes a person admin on every app. What a provider's claim gave counts while there is that provider: without
+ * its settings no sign-in could take the role again.
+ */
+function toRole(
+  { identitySecrets, hasProvider }: SessionDeps,
+  userId: string,
+  { isAdministrator, appId, grant }: RoleSource,
+): string | undefined {
+  if (isAdministrator) return "admin";
+  if (grant === null) return undefined;
+  const [, provider] = grant;
+  if (provider !== null && !hasProvider(provider)) return undefined;
+  return toGrantedRole(identitySecrets, { userId, appId }, grant);
+}
+
+/** Whether a session is one of those that are presented; none does not tell. */
+function isPresented(presented: string, session: string | null): boolean | undefined {
+  if (session === null) return undefined;
+  return presented.split(",").some((text) => text.split(".")[0] === session);
+}
+
+/**
+ * Who presents these sessions, and the role on the app with this slug, if one is asked about. Where a second factor is
+ * demanded of everybody, whoever has put it off for too long is nobody.
+ */
+export async function readMe(
+  deps: SessionDeps,
+  presented: string,
+  { slug, demandsFactor }: { slug: string | undefined; demandsFactor: boolean },
+): Promise<Me> {
+  const found = await call(
+    deps.db,
+    "read_me",
+    {
+      presented,
+      idle_s: deps.sessionIdleS,
+      app_slug: slug,
+      demands_factor: demandsFactor,
+    },
+    {
+      isOwn: ({ asked, session }) => asked === (slug ?? null) && isPresented(presented, session),
+    },
+  );
+  return {
+    isConflict: found.live > 1,
+    isAppKnown: found.is_app_known,
+    user: found.person === null ? undefined : toUser(deps, found.person as MePerson),
+  };
+}
+
+type MePerson = Omit<IdentityUser, "role"> & { on: RoleSource | null };
+
+function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
+  return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
+}
+
+/** Who visits the identity pages, which require both cookies of one session; and the app with this slug, if one is named. */
+export async function readPageSession(
+  deps: SessionDeps,
+  cookies: PageCookies,
+  slug?: string,
+): Promise<PageSession> {
+  const found = await call(deps.db, "read_page_session", {
+    presented: cookies.session,
+    presented_identity: cookies.identity,
+    idle_s: deps.sessionIdleS,
+    app_slug: slug,
+  });
+  const visitor = (found.visitor ?? undefined) as Visitor | undefined;
+  const listed = found.apps as (Omit<VisitorApp, "role"> & RoleSource)[];
+  return {
+    isConflict: found.live > 1,
+    visitor,
+    app: (found.app ?? undefined) as AppTargets | undefined,
+    apps: listed.flatMap(({ slug, url, ...on }) => {
+      const role = visitor && toRole(deps, visitor.id, on);
+      return role === undefined ? [] : [{ slug, role, url }];
+    }),
+  };
+}
+
+/** Ends every session that is presented with either of its secrets; only the entry in the audit log is left. */
+export async function endSessions(
+  deps: { db: Database },
+  { presented, from }: { presented: string; from: string },
+): Promise<void> {
+  await call(deps.db, "sign_out", { presented, shown_from: from });
+}
+
+/**
+ * Ends all sessions of the person whose session is presented with both its cookies, and the sign-ins that wait for a second
+ * factor.
+ */
+export async function endSessionsEverywhere(
+  deps: { db: Database },
+  { session, identity, from }: PageCookies & { from: string },
+): Promise<void> {
+  await call(deps.db, "sign_out_everywhere", {
+    session_shown: session,
+    identity_shown: identity,
+    shown_from: from,
+  });
+}

@@ -1,0 +1,154 @@
+/** The database's part of a sign-in: throttled before a password is hashed, finished after it. @module */
+import { call, callRow, type Database } from "../../db/mod.ts";
+import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
+import type { PasswordRecord } from "../secrets/passwords.ts";
+import type { Device } from "./device_text.ts";
+import type { NewPending } from "./pending_sign_ins.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+
+/**
+ * How many attempts are allowed in a window, and how long it is: for a typed address by one client, for any address by one
+ * client, by the networks that an IPv6 client belongs to, and for an address by all clients (the function's own limit, ten
+ * times the pair's). A device on which the person has signed in before has as many as a pair, for itself. The limit for all
+ * together slows down strangers.
+ */
+export const SIGN_IN_LIMITS = {
+  pair: 10,
+  address: 100,
+  client: 60,
+  clientOf56: 120,
+  clientOf48: 240,
+  globalPerMinute: 600,
+  windowS: 900,
+} as const;
+
+/** The networks that count as one client, the narrowest first, and their limits. */
+const CLIENTS: readonly (readonly [PrefixLength, number])[] = [
+  [64, SIGN_IN_LIMITS.client],
+  [56, SIGN_IN_LIMITS.clientOf56],
+  [48, SIGN_IN_LIMITS.clientOf48],
+];
+
+export type AttemptFrom = {
+  /** The address that was typed. */
+  email: string;
+  /** The IP address that it came from. */
+  address: string;
+  /** The device, if somebody has signed in on it before. */
+  device: Device | undefined;
+};
+export type Attempt =
+  | { waitS: number }
+  | {
+      waitS: 0;
+      known: KnownUser | undefined;
+      isDisabled: boolean;
+      /** Whether this very person has signed in on this device before. */
+      isKnownDevice: boolean;
+    };
+/** The person with the typed address; without a password there is nothing to check. */
+export type KnownUser = {
+  userId: string;
+  password: Pick<PasswordRecord, "hash" | "secretId"> | undefined;
+};
+
+/** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
+export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
+  const { networks, bounds } = toClient(from.address);
+  const row = await callRow(deps.db, "begin_sign_in", {
+    typed: from.email,
+    client_networks: networks,
+    device_id: from.device?.id,
+    device_users: from.device?.userIds ?? [],
+    shown_from: from.address,
+    most_pair: SIGN_IN_LIMITS.pair,
+    most_clients: bounds,
+    most_global: SIGN_IN_LIMITS.globalPerMinute,
+    window_s: SIGN_IN_LIMITS.windowS,
+  });
+  if (row.wait_s > 0) return { waitS: row.wait_s };
+  const { user_id: userId, password_hash: hash, password_secret_id: secretId } = row;
+  const password = hash === null || secretId === null ? undefined : { hash, secretId };
+  const known = userId === null ? undefined : { userId, password };
+  const { is_disabled: isDisabled, is_known_device: isKnownDevice } = row;
+  return { waitS: 0, known, isDisabled, isKnownDevice };
+}
+
+/** Of whom a second factor is asked who has none; `default`: of whoever has a Console role, once anybody has one. */
+export type FactorRule = "none" | "console" | "all" | "default";
+
+/** What a sign-in has come to: a session; a session of somebody who should add a second factor; or it waits for that factor. */
+export type Admission = "done" | "asked" | "pending" | "wrong";
+
+export type SignInFinish = SessionStart & {
+  userId: string;
+  /** Shows that the service itself found the password right, by the stored hash. */
+  proof: string;
+  /** A newer hash of the same password, if the parameters or the secret have changed. */
+  fresh: PasswordRecord | undefined;
+  /** In place of the session, for whoever has a second factor. */
+  pending: NewPending;
+  factorRule: FactorRule;
+  from: AttemptFrom;
+};
+
+/** Makes the session, or what waits; `wrong` if the person was disabled, or got another password, meanwhile. */
+export async function finishSignIn(
+  deps: { db: Database },
+  finish: SignInFinish,
+): Promise<Admission> {
+  const { pending, fresh } = finish;
+  const outcome = await call(deps.db, "finish_sign_in", {
+    who: finish.userId,
+    shown: finish.proof,
+    fresh_hash: fresh?.hash,
+    fresh_digest: fresh?.digest,
+    fresh_secret_id: fresh?.secretId,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    client_networks: toClient(finish.from.address).networks,
+    known_device: toKnownDevice(finish),
+    shown_from: finish.from.address,
+    device_name: finish.deviceName,
+    pending_id: pending.id,
+    pending_digest: pending.digest,
+    factor_rule: finish.factorRule,
+  });
+  return outcome as Admission;
+}
+
+/** The id of the device, if this very person has signed in on it before: its attempts were counted apart. */
+export function toKnownDevice({
+  isKnownDevice,
+  from,
+}: {
+  isKnownDevice: boolean;
+  from: AttemptFrom;
+}): string | null {
+  return isKnownDevice ? (from.device?.id ?? null) : null;
+}
+
+/**
+ * A client as itself and as the networks that it is part of, and how many attempts each allows. The database makes the keys of
+ * counters from them.
+ */
+export function toClient(address: string): { networks: string[]; bounds: number[] } {
+  const clients = CLIENTS.map(([prefixLength, bound]) => ({
+    network: toClientNetwork(address, prefixLength),
+    bound,
+  }));
+  // An IPv4 address is the same for each of them, and counts once.
+  const counted = clients.filter(({ network }, at) => at === 0 || network !== clients[0]?.network);
+  return {
+    networks: counted.map(({ network }) => network),
+    bounds: counted.map(({ bound }) => bound),
+  };
+}
+
+/** How many counters one step deletes at most. */
+const SWEEP_STEP = 1000;
+
+/** Deletes some expired counters; returns whether there may be more. */
+export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {
+  return (await call(deps.db, "sweep_throttle", { most: SWEEP_STEP })) >= SWEEP_STEP;
+}
