@@ -1720,7 +1720,7 @@ export const FUNCTIONS = {
       asked: "text?",
       person: "json?",
     },
-    isSet: false,
+    isSet: true,
   },
   read_own_account: {
     retry: "safe",

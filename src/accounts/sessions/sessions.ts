@@ -92,7 +92,7 @@ export async function readMe(
   presented: string,
   { slug, demandsFactor }: { slug: string | undefined; demandsFactor: boolean },
 ): Promise<Me> {
-  const found = await call(
+  const [found] = await call(
     deps.db,
     "read_me",
     {
@@ -102,9 +102,11 @@ export async function readMe(
       demands_factor: demandsFactor,
     },
     {
-      isOwn: ({ asked, session }) => asked === (slug ?? null) && isPresented(presented, session),
+      isOwn: ([row]) =>
+        row !== undefined && row.asked === (slug ?? null) && isPresented(presented, row.session),
     },
   );
+  if (found === undefined) throw new Error("read_me returned no row");
   return {
     isConflict: found.live > 1,
     isAppKnown: found.is_app_known,

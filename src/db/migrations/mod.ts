@@ -26,6 +26,7 @@ import ISOLATION from "./isolation.sql" with { type: "text" };
 import KEYS from "./keys.sql" with { type: "text" };
 import LEASES from "./leases.sql" with { type: "text" };
 import MAILS from "./mails.sql" with { type: "text" };
+import ME from "./me.sql" with { type: "text" };
 import NONCES from "./nonces.sql" with { type: "text" };
 import OWN_ACCOUNT from "./own_account.sql" with { type: "text" };
 import OWN_SECOND_FACTOR from "./own_second_factor.sql" with { type: "text" };
@@ -79,6 +80,7 @@ const BASELINE = [
   PENDING_SIGN_INS,
   FACTOR_USE,
   OWN_SECOND_FACTOR,
+  ME,
   PROVIDERS,
   PASSKEYS,
   PEOPLE_LISTS,

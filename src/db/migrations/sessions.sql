@@ -112,29 +112,6 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.grants where user_id = person and app_id = app
 $$;
 
--- Who presents these sessions, and the role on the app with this slug, if one is asked about. Where
--- a second factor is demanded of everyone, a person who has put it off for too long is not signed
--- in. "asked" and "session" repeat what the answer is of.
-create function rowhouse.read_me(
-  presented text, idle_s integer, app_slug text, demands_factor boolean,
-  out live integer, out is_app_known boolean, out session text, out asked text, out person json
-) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
-begin
-  select found.live, apps.id is not null, found.session_id, app_slug,
-    (select json_build_object('id', users.id, 'email', users.email,
-        'displayName', users.display_name, 'avatarUrl', users.avatar_url,
-        'on', case when apps.id is not null then json_build_object('appId', apps.id,
-          'isAdministrator', users.console_role is not null,
-          'grant', rowhouse.stored_grant(users.id, apps.id)) end)
-      from rowhouse.users where users.id = found.person_id
-        and case when demands_factor then not rowhouse.is_factor_overdue(users.id) else true end)
-  into live, is_app_known, session, asked, person
-  from rowhouse.find_session(presented, idle_s) as found
-  left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null;
-end
-$$;
-comment on function rowhouse.read_me is 'idempotent; null session, asked, person';
-
 -- Who visits the pages, which require both cookies of one session; the app with this slug, if one
 -- is named, otherwise the apps that the visitor may open.
 create function rowhouse.read_page_session(
@@ -175,6 +152,5 @@ $$;
 comment on function rowhouse.read_page_session is 'idempotent; null visitor, app';
 
 grant execute on function rowhouse.split_presented(text), rowhouse.stored_grant(uuid, uuid),
-  rowhouse.read_me(text, integer, text, boolean),
   rowhouse.read_page_session(text, text, integer, text)
   to rowhouse_service, rowhouse_identity;

@@ -1,0 +1,28 @@
+-- Who is signed in, for /v1/auth/me: the most frequent request of the identity service. PostgreSQL
+-- inlines this function into the statement that calls it, which saves a fifth of the work. It does
+-- so because the function returns rows, is stable, and has no settings of its own: with the atomic
+-- body all names are fixed where the function is created.
+
+-- Who presents these sessions, and the role on the app with this slug, if a slug is given. Where a
+-- second factor is required, a person who is overdue with it is not signed in. "asked" and
+-- "session" repeat what the response is of.
+create function rowhouse.read_me(
+  presented text, idle_s integer, app_slug text, demands_factor boolean
+) returns table (live integer, is_app_known boolean, session text, asked text, person json)
+language sql stable rows 1
+begin atomic
+  select found.live, apps.id is not null, found.session_id, app_slug,
+    (select json_build_object('id', users.id, 'email', users.email,
+        'displayName', users.display_name, 'avatarUrl', users.avatar_url,
+        'on', case when apps.id is not null then json_build_object('appId', apps.id,
+          'isAdministrator', users.console_role is not null,
+          'grant', (select json_build_array(role, provider, encode(digest, 'hex'), secret_id)
+            from rowhouse.grants where user_id = users.id and app_id = apps.id)) end)
+      from rowhouse.users where users.id = found.person_id
+        and case when demands_factor then not rowhouse.is_factor_overdue(users.id) else true end)
+  from rowhouse.find_session(presented, idle_s) as found
+  left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null;
+end;
+comment on function rowhouse.read_me is 'null session, asked, person';
+grant execute on function rowhouse.read_me(text, integer, text, boolean)
+  to rowhouse_service, rowhouse_identity;
