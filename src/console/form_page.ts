@@ -4,8 +4,9 @@
  *
  * @module
  */
+
+import { SuperAdminNeeded } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
-import { SuperAdminNeeded } from "../accounts/people/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";

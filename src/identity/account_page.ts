@@ -1,6 +1,6 @@
 /** The frame of a person's own pages: who is signed in, and the pages there are. Who is not is sent to sign in. @module */
-import { NotSignedIn, type OwnAccount, readOwnAccount } from "../accounts/account_settings/mod.ts";
-import { type ShownCookies, SignInTooOld } from "../accounts/actions/mod.ts";
+import { type OwnAccount, readOwnAccount } from "../accounts/account_settings/mod.ts";
+import { NotSignedIn, type ShownCookies, SignInTooOld } from "../accounts/actions/mod.ts";
 import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
 import {
   answerPage,

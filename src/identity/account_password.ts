@@ -5,11 +5,8 @@
  * @module
  */
 
-import {
-  changeOwnPassword,
-  NotSignedIn,
-  type OwnAccount,
-} from "../accounts/account_settings/mod.ts";
+import { changeOwnPassword, type OwnAccount } from "../accounts/account_settings/mod.ts";
+import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { makeSession } from "../accounts/secrets/mod.ts";
 import { beginSignIn, toDeviceName } from "../accounts/sessions/mod.ts";
 import { answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { NotSignedIn, putOwnTotp, readOwnSecondFactor } from "../accounts/account_settings/mod.ts";
-import { SignInTooOld } from "../accounts/actions/mod.ts";
+import { putOwnTotp, readOwnSecondFactor } from "../accounts/account_settings/mod.ts";
+import { NotSignedIn, SignInTooOld } from "../accounts/actions/mod.ts";
 import {
   findStep,
   makeRecoveryCodes,

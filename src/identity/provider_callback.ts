@@ -5,7 +5,8 @@
  * @module
  */
 
-import { linkOwnProvider, NotSignedIn } from "../accounts/account_settings/mod.ts";
+import { linkOwnProvider } from "../accounts/account_settings/mod.ts";
+import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { type ClaimedRole, makeClaimedRecords } from "../accounts/people/mod.ts";
 import { makeSession } from "../accounts/secrets/mod.ts";
 import {

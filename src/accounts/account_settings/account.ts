@@ -4,31 +4,13 @@
  *
  * @module
  */
-import { type Database, type Result, SIGNALS } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
-import {
-  callShown,
-  type ShownArguments,
-  type ShownCookies,
-  type ShownFunction,
-  SignInTooOld,
-} from "../actions/shown_call.ts";
+import type { Database } from "../../db/mod.ts";
+import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import { type SessionStart, toSessionValues } from "../sessions/session_start.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };
-/** No live session is presented with both its cookies. */
-export class NotSignedIn extends Problem {
-  constructor() {
-    super("unauthenticated");
-  }
-}
-
-const REFUSALS = {
-  [SIGNALS.notSignedIn]: () => new NotSignedIn(),
-  [SIGNALS.signInTooOld]: () => new SignInTooOld(),
-};
 
 export type OwnSession = {
   id: string;
@@ -56,7 +38,7 @@ export type OwnAccount = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promise<OwnAccount> {
-  return (await callOwn(deps, shown, "read_own_account", {})) as OwnAccount;
+  return (await callShown(deps, shown, "read_own_account", {})) as OwnAccount;
 }
 
 export const PICTURE_MAX_CHARS = 2048;
@@ -70,7 +52,7 @@ export async function changeOwnProfile(
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
   const values = { new_name: displayName, new_picture: avatarUrl };
-  await callOwn(deps, shown, "change_own_profile", values);
+  await callShown(deps, shown, "change_own_profile", values);
 }
 
 /** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
@@ -79,7 +61,7 @@ export async function endOwnSessions(
   shown: ShownCookies,
   sessionId: string | undefined,
 ): Promise<number> {
-  return await callOwn(deps, shown, "end_own_sessions", { wanted: sessionId });
+  return await callShown(deps, shown, "end_own_sessions", { wanted: sessionId });
 }
 
 /** The session is in place of all that there are. */
@@ -97,7 +79,7 @@ export async function changeOwnPassword(
   change: PasswordChange,
 ): Promise<boolean> {
   const { password, attempt, isKnownDevice } = change;
-  return await callOwn(deps, shown, "change_own_password", {
+  return await callShown(deps, shown, "change_own_password", {
     shown: change.proof,
     new_hash: password.hash,
     new_digest: password.digest,
@@ -107,14 +89,4 @@ export async function changeOwnPassword(
     known_device: toKnownDevice({ isKnownDevice, from: attempt }),
     device_name: change.deviceName,
   });
-}
-
-/** What the function returns. @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function callOwn<Name extends ShownFunction>(
-  { db, sessionIdleS }: OwnDeps,
-  cookies: ShownCookies,
-  name: Name,
-  values: ShownArguments<Name>,
-): Promise<Result<Name>> {
-  return await callShown({ db, sessionIdleS, refusals: REFUSALS }, cookies, name, values);
 }

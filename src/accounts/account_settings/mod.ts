@@ -3,7 +3,6 @@ export {
   changeOwnPassword,
   changeOwnProfile,
   endOwnSessions,
-  NotSignedIn,
   type OwnAccount,
   type OwnSession,
   PICTURE_MAX_CHARS,

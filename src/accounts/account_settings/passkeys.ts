@@ -1,11 +1,10 @@
 /** What people do with their own passkeys: each is one call of a function that proves by both cookies who asks. @module */
 import type { Database } from "../../db/mod.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "../sessions/passkeys.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import { SIGN_IN_LIMITS } from "../sessions/sign_in_attempts.ts";
-import { callOwn } from "./account.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };
 
@@ -33,7 +32,7 @@ export type OwnPasskeys = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promise<OwnPasskeys> {
-  return (await callOwn(deps, shown, "read_own_passkeys", {})) as OwnPasskeys;
+  return (await callShown(deps, shown, "read_own_passkeys", {})) as OwnPasskeys;
 }
 
 /**
@@ -59,7 +58,7 @@ export async function addOwnPasskey(
   added: AddedPasskey,
 ): Promise<AddOutcome> {
   const { digest, secretId } = makePasskeyRecord(deps, added);
-  const outcome = await callOwn(deps, shown, "add_own_passkey", {
+  const outcome = await callShown(deps, shown, "add_own_passkey", {
     expected: added.userId,
     expected_session: added.sessionId,
     challenge_key: toChallengeKey(added.challenge),
@@ -84,7 +83,7 @@ export async function renameOwnPasskey(
   { ref, label }: { ref: string; label: string },
 ): Promise<"done" | "unknown"> {
   const values = { wanted: ref, new_label: label };
-  return (await callOwn(deps, shown, "rename_own_passkey", values)) as "done" | "unknown";
+  return (await callShown(deps, shown, "rename_own_passkey", values)) as "done" | "unknown";
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
@@ -93,6 +92,6 @@ export async function removeOwnPasskey(
   shown: ShownCookies,
   ref: string,
 ): Promise<"done" | "unknown"> {
-  const outcome = await callOwn(deps, shown, "remove_own_passkey", { wanted: ref });
+  const outcome = await callShown(deps, shown, "remove_own_passkey", { wanted: ref });
   return outcome as "done" | "unknown";
 }

@@ -1,9 +1,9 @@
 /** The providers that people have linked to their account: read, linked and unlinked by both cookies. @module */
 import { call, type Database } from "../../db/mod.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
-import { callOwn, type OwnAccount } from "./account.ts";
+import type { OwnAccount } from "./account.ts";
 
 /** What became of a link: `taken` by another person, `another` account of the provider is linked. */
 export type LinkOutcome = "done" | "nobody" | "too_old" | "taken" | "another";
@@ -16,7 +16,7 @@ export async function linkOwnProvider(
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
   const { digest, secretId } = makeLinkRecord(deps, linked, userId);
-  const outcome = await callOwn(deps, shown, "link_provider", {
+  const outcome = await callShown(deps, shown, "link_provider", {
     expected: userId,
     link_issuer: linked.issuer,
     link_subject: linked.subject,
@@ -34,7 +34,7 @@ export async function unlinkOwnProvider(
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
   const values = { link_issuer: issuer, provider };
-  return (await callOwn(deps, shown, "unlink_provider", values)) as "done" | "last";
+  return (await callShown(deps, shown, "unlink_provider", values)) as "done" | "last";
 }
 
 export type OwnLinks = {

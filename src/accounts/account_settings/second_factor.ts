@@ -5,10 +5,9 @@
  * @module
  */
 import type { Database } from "../../db/mod.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import type { TotpRecord } from "../sessions/totp.ts";
-import { callOwn } from "./account.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };
 
@@ -30,7 +29,7 @@ export async function readOwnSecondFactor(
   deps: OwnDeps,
   shown: ShownCookies,
 ): Promise<OwnSecondFactor> {
-  return (await callOwn(deps, shown, "read_own_second_factor", {})) as OwnSecondFactor;
+  return (await callShown(deps, shown, "read_own_second_factor", {})) as OwnSecondFactor;
 }
 
 /**
@@ -52,7 +51,7 @@ export async function putOwnTotp(
   },
 ): Promise<PutOutcome> {
   const { userId, totp, step, codes, replaced } = options;
-  const outcome = await callOwn(deps, shown, "put_own_totp", {
+  const outcome = await callShown(deps, shown, "put_own_totp", {
     expected: userId,
     new_sealed: totp.sealed,
     new_digest: totp.digest,
@@ -70,7 +69,7 @@ export async function putOwnRecoveryCodes(
   shown: ShownCookies,
   { userId, codes, replaced }: { userId: string; codes: RecoveryCodes; replaced: string },
 ): Promise<Exclude<PutOutcome, "first">> {
-  const outcome = await callOwn(deps, shown, "put_own_recovery_codes", {
+  const outcome = await callShown(deps, shown, "put_own_recovery_codes", {
     expected: userId,
     code_digests: codes.digests,
     new_secret_id: codes.secretId,
@@ -81,5 +80,5 @@ export async function putOwnRecoveryCodes(
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function removeOwnTotp(deps: OwnDeps, shown: ShownCookies): Promise<void> {
-  await callOwn(deps, shown, "remove_own_totp", {});
+  await callShown(deps, shown, "remove_own_totp", {});
 }

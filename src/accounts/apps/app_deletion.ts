@@ -1,8 +1,7 @@
 /** The end of an app: what goes and what stays is said first, then it goes in bounded steps. @module */
-import { call, type Database, readSqlState, SIGNALS, SignalError } from "../../db/mod.ts";
-import { type Detail, Problem, type ProblemCode } from "../../problem.ts";
-import { OPERATOR } from "../actions/audit.ts";
-import { unknownApp } from "./keys.ts";
+import { call, type Database } from "../../db/mod.ts";
+import { type Detail, Problem } from "../../problem.ts";
+import { callAsOperator } from "../actions/action.ts";
 import { runRowsJob } from "./rows_jobs.ts";
 
 type Deps = { admin: Database };
@@ -32,9 +31,7 @@ export type Described = Omit<AppContents, "tables"> & {
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
  */
 export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
-  const reject = (error: unknown) => refuseDeletion(error, slug);
-  const values = { app_slug: slug };
-  const described = (await call(deps.admin, "describe_app", values, { reject })) as Described;
+  const described = (await callAsOperator(deps, "describe_app", { app_slug: slug })) as Described;
   const details = findHindrances(described);
   if (details.length > 0)
     throw new Problem("invalid_request", {
@@ -76,43 +73,9 @@ function toReference({ table, by }: Described["referredTo"][number]): Detail {
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */
 export async function deleteApp(deps: RowsDeps, slug: string): Promise<number> {
-  const reject = (error: unknown) => refuseDeletion(error, slug);
-  const values = { app_slug: slug, actor: OPERATOR };
   for (;;) {
-    const step = await call(deps.admin, "delete_app_step", values, { reject });
+    const step = await callAsOperator(deps, "delete_app_step", { app_slug: slug });
     if (step.is_done) return step.deleted;
     if (step.job !== null) await runRowsJob(deps.rows, step.job);
   }
-}
-
-type Refusal = { code: ProblemCode; message: string };
-
-const NEEDED: Refusal = {
-  code: "invalid_request",
-  message:
-    "Another app has begun to use a table that it owns: the app is disabled now, and deleting it again says which table that is",
-};
-const BUSY: Refusal = {
-  code: "push_busy",
-  message: "A push of one of its tables is under way: delete it again, which goes on from there",
-};
-
-/** By what the functions of `rowhouse` raise, and PostgreSQL where somebody has a table locked. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
-  [SIGNALS.tableInUse]: NEEDED,
-  [SIGNALS.tableReferredTo]: NEEDED,
-  [SIGNALS.pushBusy]: BUSY,
-  "55P03": BUSY,
-  [SIGNALS.isolationBroken]: {
-    code: "unavailable",
-    message: "The database does not keep apps apart: run rowhouse doctor, and fix what it reports",
-  },
-};
-
-/** What to throw for an error of a step. */
-export function refuseDeletion(error: unknown, slug: string): unknown {
-  const state = error instanceof SignalError ? error.signal : readSqlState(error);
-  if (state === SIGNALS.unknownApp) return unknownApp(slug);
-  const refusal = REFUSALS[state ?? ""];
-  return refusal === undefined ? error : new Problem(refusal.code, { ...refusal, cause: error });
 }

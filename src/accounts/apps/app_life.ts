@@ -1,10 +1,7 @@
 /** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
-import { call, type Database, ViolationError } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
-import { type Actor, runAction } from "../actions/action.ts";
-import { OPERATOR } from "../actions/audit.ts";
+import type { Database } from "../../db/mod.ts";
+import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { checkSlug } from "./apps.ts";
-import { refuseUnknownApp } from "./keys.ts";
 
 /**
  * Gives an app another slug. Its id, rows, keys and grants stay.
@@ -16,13 +13,7 @@ export async function renameApp(
   { slug, newSlug }: { slug: string; newSlug: string },
 ): Promise<void> {
   checkSlug(newSlug);
-  const reject = (error: unknown) => {
-    if (!(error instanceof ViolationError)) return refuseUnknownApp(error, slug);
-    const message = `Cannot rename app "${slug}": "${newSlug}" already exists`;
-    return new Problem("invalid_request", { message });
-  };
-  const values = { old_slug: slug, new_slug: newSlug, actor: OPERATOR };
-  await call(deps.admin, "rename_app", values, { reject });
+  await callAsOperator(deps, "rename_app", { old_slug: slug, new_slug: newSlug });
 }
 
 /**
@@ -36,8 +27,5 @@ export async function setAppDisabled(
   slug: string,
   disabled: boolean,
 ): Promise<boolean> {
-  const values = { app_slug: slug, disabled };
-  return await runAction(actor, "set_app_disabled", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  return await runAction(actor, "set_app_disabled", { app_slug: slug, disabled });
 }

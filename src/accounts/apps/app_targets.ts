@@ -2,7 +2,6 @@
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { refuseUnknownApp } from "./keys.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 /** What an app has registered, sorted. */
@@ -33,9 +32,7 @@ export async function setTargets(
     ...remove.redirects.map((url) => ({ kind: "redirect", url })),
   ];
   const values = { app_slug: slug, replaced, gone, added };
-  const result = await runAction(actor, "set_targets", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const result = await runAction(actor, "set_targets", values);
   return readResult(slug, result as Result);
 }
 

@@ -1,5 +1,5 @@
 /** Apps: their slugs, ids and targets. @module */
-import { call, type Database, ViolationError } from "../../db/mod.ts";
+import { call, type Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { SLUG_PATTERN, SLUG_WORDS } from "../../std/stored_text.ts";
@@ -36,11 +36,7 @@ export async function createApp(
 ): Promise<{ id: string; slug: string }> {
   const { slug } = options;
   const [id, added] = [deps.makeId(), readNewApp(options)];
-  await runAction(deps, "create_app", { new_id: id, app_slug: slug, added }, (error) =>
-    error instanceof ViolationError
-      ? refusal(`Cannot create app "${slug}": it already exists`)
-      : error,
-  );
+  await runAction(deps, "create_app", { new_id: id, app_slug: slug, added });
   return { id, slug };
 }
 
@@ -55,7 +51,9 @@ function readNewApp(options: CreateAppOptions): Target[] {
 /** @throws {Problem} invalid_request */
 export function checkSlug(slug: string): void {
   if (!APP_SLUG.test(slug))
-    throw refusal(`Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`);
+    throw new Problem("invalid_request", {
+      message: `Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`,
+    });
 }
 
 /**
@@ -87,8 +85,4 @@ export async function findAppId(
   slug: string,
 ): Promise<string | undefined> {
   return (await call(deps.admin, "find_app_id", { app_slug: slug })) ?? undefined;
-}
-
-function refusal(message: string): Problem {
-  return new Problem("invalid_request", { message });
 }

@@ -4,15 +4,15 @@
  *
  * @module
  */
-import { call, type Database } from "../../db/mod.ts";
+import type { Database } from "../../db/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { DAY_S, HOUR_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
-import { runAction } from "../actions/action.ts";
+import { callAsOperator, runAction } from "../actions/action.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
-import { type IssueDeps, refuseSecond, refuseUnknownApp } from "./keys.ts";
+import type { IssueDeps } from "./keys.ts";
 
 /** How long a rolled key keeps working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
@@ -48,7 +48,7 @@ export async function rollKey(
     new_digest: toProofDigest(toProof(copy.secret)),
     grace_s: GRACES[grace],
   };
-  const [row] = await runAction(deps, "roll_key", values, refuseSecond);
+  const [row] = await runAction(deps, "roll_key", values);
   if (row === undefined) {
     throw new Problem("not_found", {
       message: `Cannot roll key ${quote(keyId)}: no active key has this id`,
@@ -80,8 +80,7 @@ export type ListedKey = {
  * @throws {Problem} unknown_app
  */
 export async function listKeys(deps: { admin: Database }, slug: string): Promise<ListedKey[]> {
-  const reject = (error: unknown) => refuseUnknownApp(error, slug);
-  const keys = (await call(deps.admin, "list_keys", { app_slug: slug }, { reject })) as ListedKey[];
+  const keys = (await callAsOperator(deps, "list_keys", { app_slug: slug })) as ListedKey[];
   return keys.map((key) => ({
     ...key,
     scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),

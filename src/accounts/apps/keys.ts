@@ -1,18 +1,10 @@
 /** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
-import {
-  call,
-  type Database,
-  type Result,
-  SIGNALS,
-  SignalError,
-  ViolationError,
-} from "../../db/mod.ts";
+import { call, type Database, type Result } from "../../db/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
-import { Problem } from "../../problem.ts";
 import { isStorableText } from "../../std/is_storable_text.ts";
-import { quote } from "../../std/quote.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
+import { unknownApp } from "../actions/rejections.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 
@@ -51,17 +43,8 @@ export async function issueKey(
     key_scopes: options.scopes,
     key_expires_at: options.expiresAt,
   };
-  if (!(await runAction(deps, "issue_key", values, refuseSecond))) throw unknownApp(options.slug);
+  if (!(await runAction(deps, "issue_key", values))) throw unknownApp(options.slug);
   return { keyId: key.keyId, text: key.text };
-}
-
-/** The error of a form that was sent before. */
-export function refuseSecond(error: unknown): unknown {
-  if (!(error instanceof ViolationError)) return error;
-  return new Problem("invalid_request", {
-    message:
-      "This form was sent before: it created a key, which is not shown again. Create another key, and revoke the first one if it was not copied",
-  });
 }
 
 /** What a caller presents: a key's id, and its proof in hexadecimal. */
@@ -114,20 +97,7 @@ export async function revokeKey(actor: Actor, keyId: string, slug?: string): Pro
   return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }
 
-/** The refusal where no app has this slug. */
-export function unknownApp(slug: string): Problem {
-  return new Problem("unknown_app", {
-    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists those there are`,
-  });
-}
-
 /** A slug as the database can be asked for it: what it cannot read is nobody's. */
 export function toAskedSlug(slug: string): string {
   return isStorableText(slug) ? slug : "";
-}
-
-/** What to throw for an error of a function that raises where there is no such app. */
-export function refuseUnknownApp(error: unknown, slug: string): unknown {
-  const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
-  return isUnknown ? unknownApp(slug) : error;
 }

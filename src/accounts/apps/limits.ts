@@ -7,7 +7,6 @@
 import { call, type Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { refuseUnknownApp } from "./keys.ts";
 
 /** Requests per minute: of the whole app, and of each of its keys. */
 export type Limit = { readonly app: number; readonly key: number };
@@ -63,7 +62,7 @@ export async function setLimit(
 ): Promise<void> {
   checkLimits([perMinute, perMinuteOfKey]);
   const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
-  await runAction(actor, "set_limit", values, (error) => refuseUnknownApp(error, slug));
+  await runAction(actor, "set_limit", values);
 }
 
 /** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */

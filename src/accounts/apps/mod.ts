@@ -13,7 +13,6 @@ export {
   type KeyUse,
   revokeKey,
   type UsedKey,
-  unknownApp,
   useKey,
   useKeys,
 } from "./keys.ts";

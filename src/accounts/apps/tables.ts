@@ -4,55 +4,10 @@
  *
  * @module
  */
-import {
-  call,
-  type Database,
-  readSqlState,
-  SIGNALS,
-  SignalError,
-  ViolationError,
-} from "../../db/mod.ts";
-import { Problem, type ProblemCode } from "../../problem.ts";
+import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import type { Reject } from "../actions/shown_call.ts";
-import { unknownApp } from "./keys.ts";
+import { toRejection } from "../actions/rejections.ts";
 import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
-
-type Refusal = { code: ProblemCode; message: string };
-
-const BUSY: Refusal = {
-  code: "push_busy",
-  message: "A push of that table is under way, or has just ended: try again",
-};
-const REFERRED_TO: Refusal = {
-  code: "invalid_request",
-  message: "Another table refers to that one: the other must go first",
-};
-
-/** By what the functions of `rowhouse` raise, and PostgreSQL where somebody has the table locked. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
-  [SIGNALS.pushBusy]: BUSY,
-  "55P03": { ...BUSY, message: "The table is locked: try again" },
-  [SIGNALS.unknownTable]: {
-    code: "unknown_table",
-    message: "No table has that name: rowhouse db status --app <slug> lists those that an app uses",
-  },
-  [SIGNALS.notItsTable]: {
-    code: "invalid_request",
-    message: "That app does not use the table: it has not pushed a declaration of it",
-  },
-  [SIGNALS.tableInUse]: {
-    code: "invalid_request",
-    message:
-      "Apps use the table, and rowhouse db status --app <slug> of one of them names all: end each one's use with rowhouse admin end-registration, the owner's last",
-  },
-  [SIGNALS.tableReferredTo]: REFERRED_TO,
-  [SIGNALS.unknownJob]: REFERRED_TO,
-  [SIGNALS.isolationBroken]: {
-    code: "unavailable",
-    message: "The database does not keep apps apart: run rowhouse doctor, and fix what it reports",
-  },
-};
 
 /** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
 type RowsDeps = { admin: Database; rows: Database };
@@ -67,7 +22,7 @@ export async function transferTable(
   { table, slug }: { table: string; slug: string },
 ): Promise<string> {
   const values = { wanted_table: table, new_slug: slug };
-  return await runAction(actor, "transfer_table", values, rejectFor(actor, slug));
+  return await runAction(actor, "transfer_table", values);
 }
 
 /**
@@ -99,18 +54,20 @@ export async function endRegistration(
   { table, slug, told }: { table: string; slug: string; told: readonly string[] },
 ): Promise<EndedUse[]> {
   const { job } = await beginEndRegistration(deps, { table, slug, told });
+  const toProblem = (error: unknown) => toRejection(error, { name: BEGIN_END, values: {} });
   if (job === null) throw new Error("An end of a registration gave no job");
   try {
     await runRowsJob(deps.rows, job);
   } catch (error) {
     if (error instanceof ViolationError) await call(deps.admin, "cancel_rows_job", { job });
-    throw refuseTableAct(error, slug);
+    throw toProblem(error);
   }
   const ended = await endRowsJob(deps.admin, job);
-  if (ended === null) throw refuseTableAct(new SignalError(SIGNALS.unknownJob), slug);
+  if (ended === null) throw toProblem(new SignalError(SIGNALS.unknownJob));
   return ended;
 }
 
+const BEGIN_END = "begin_end_registration";
 type Begun = { app: string; tables: string[]; job: string | null };
 
 /** Without the tables that were `told` before it only checks. @throws {Problem} as {@linkcode findEndedUse} */
@@ -119,8 +76,7 @@ export async function beginEndRegistration(
   { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
 ): Promise<Begun> {
   const values = { wanted_slug: slug, wanted_table: table, told };
-  const reject = rejectFor(actor, slug);
-  return (await runAction(actor, "begin_end_registration", values, reject)) as Begun;
+  return (await runAction(actor, BEGIN_END, values)) as Begun;
 }
 
 /** A table that is dropped, and the slug of the app that owned it. */
@@ -138,40 +94,5 @@ export async function dropTable(
   { table, told }: { table: string; told?: readonly string[] },
 ): Promise<DroppedTable[]> {
   const values = { wanted_table: table, told };
-  const reject = rejectFor(actor, "");
-  return (await runAction(actor, "drop_table", values, reject)) as DroppedTable[];
-}
-
-/** What a browser's visitor can do about it there. */
-const IN_BROWSER = {
-  [SIGNALS.tableInUse]:
-    "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
-  [SIGNALS.unknownTable]: "No table has that name.",
-  [SIGNALS.isolationBroken]:
-    "The database does not keep apps apart. The operator must run rowhouse doctor.",
-};
-
-/** What to throw for an error about a table, in words for the actor. */
-export function rejectFor(actor: Actor, slug: string): Reject {
-  const words = "cookies" in actor ? IN_BROWSER : {};
-  return (error) => refuseTableAct(error, slug, words);
-}
-
-/** The refusal of an act on a table, made from the database's error; `words` replace its message by signal or SQLSTATE. */
-function refuseTableAct(
-  error: unknown,
-  slug: string,
-  words: Readonly<Record<string, string>> = {},
-): unknown {
-  // Rows of a table that its app no longer declares may still refer to rows that would go.
-  if (error instanceof ViolationError) return toProblem(REFERRED_TO, error);
-  const state = error instanceof SignalError ? error.signal : readSqlState(error);
-  if (state === SIGNALS.unknownApp) return unknownApp(slug);
-  const refusal = REFUSALS[state ?? ""];
-  if (refusal === undefined) return error;
-  return toProblem({ ...refusal, message: words[state ?? ""] ?? refusal.message }, error);
-}
-
-function toProblem({ code, message }: Refusal, cause: unknown): Problem {
-  return new Problem(code, { message, cause });
+  return (await runAction(actor, "drop_table", values)) as DroppedTable[];
 }

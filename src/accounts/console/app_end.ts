@@ -1,9 +1,7 @@
 /** The end of an app in the Console, whose login never touches rows: the data service deletes them. @module */
 
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
-import { type Described, refuseDeletion } from "../apps/app_deletion.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import type { Described } from "../apps/app_deletion.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 
 /** What goes with an app, and what stands in the way. */
@@ -16,9 +14,7 @@ export async function describeAppEnd(
   slug: string,
 ): Promise<AppEnd> {
   const values = { app_slug: slug };
-  const described = await callConsole(deps, cookies, "console_describe_app", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const described = await callConsole(deps, cookies, "console_describe_app", values);
   return described as AppEnd;
 }
 
@@ -34,13 +30,8 @@ export async function deleteAppByConsole(
   slug: string,
 ): Promise<boolean> {
   while (!deps.isLate()) {
-    const [step] = await callConsole(
-      deps,
-      cookies,
-      "console_delete_app_step",
-      { app_slug: slug },
-      (error) => refuseDeletion(error, slug),
-    );
+    const values = { app_slug: slug };
+    const [step] = await callConsole(deps, cookies, "console_delete_app_step", values);
     if (step === undefined) throw new Error("A step of an app's deletion gave no row");
     if (step.is_done) return true;
     if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);

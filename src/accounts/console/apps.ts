@@ -1,10 +1,8 @@
 /** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../../principal.ts";
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
 import type { ConsoleRole } from "../people/users.ts";
 import type { Numbers } from "./numbers.ts";
 
@@ -67,9 +65,7 @@ export async function showConsoleApp(
   cookies: ShownCookies,
   slug: string,
 ): Promise<ShownAppPage> {
-  const page = await callConsole(deps, cookies, "console_show_app", { app_slug: slug }, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const page = await callConsole(deps, cookies, "console_show_app", { app_slug: slug });
   const shown = page as ShownAppPage;
   const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
   return { ...shown, keys };

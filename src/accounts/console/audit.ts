@@ -1,6 +1,5 @@
 /** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { Shown } from "./apps.ts";
 
 export type ConsoleAuditEntry = {
@@ -44,7 +43,7 @@ export type ShownAudit = Shown<{
   entries: ConsoleAuditEntry[];
 }>;
 
-/** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `console_call.ts` */
+/** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
   cookies: ShownCookies,

@@ -1,6 +1,5 @@
 /** What Home shows: numbers of requests by app, and what needs attention. @module */
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { DevLeftovers } from "../people/dev_leftovers.ts";
 import type { ConsoleApp, Shown } from "./apps.ts";
 import type { Numbers, Span } from "./numbers.ts";
@@ -34,7 +33,7 @@ export type ConsoleHome = Shown<{
   }[];
 }>;
 
-/** The first page; `most` bounds each list. @throws {Problem} as every call of the Console: `console_call.ts` */
+/** The first page; `most` bounds each list. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
 export async function readConsoleHome(
   deps: ConsoleDeps,
   cookies: ShownCookies,

@@ -1,10 +1,7 @@
 /** What the Console's pages show of people, each with one call on the Console's login. Never a password or a link. @module */
-import { SIGNALS, SignalError } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
 import { isUuid } from "../../std/is_uuid.ts";
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";
 import type { Invitation, ListedInvitation } from "../people/invitations.ts";
 import type { FailedSignIns, ListedUser, SessionRecord } from "../people/people_lists.ts";
@@ -87,21 +84,14 @@ export async function showConsolePerson(
   { id, app, after = "", most }: { id: string; app?: string; after?: string; most: number },
 ): Promise<ShownPerson> {
   // What is no id is nobody's.
-  if (!isUuid(id)) throw noSuchPerson();
+  if (!isUuid(id)) throw unknownPerson();
   const values = { person: id, of_app: app, after_slug: after, most };
-  const found = await callConsole(deps, cookies, "console_show_person", values, (error) => {
-    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
-    return isUnknown ? noSuchPerson() : error;
-  });
+  const found = await callConsole(deps, cookies, "console_show_person", values);
   const shown = found as ShownPerson & { person: StoredPerson };
   const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
   const stored = { userId: person.id, email: person.email, digest, secretId };
   const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
   return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
-}
-
-function noSuchPerson(): Problem {
-  return new Problem("not_found", { message: "There is no such person, or no longer" });
 }
 
 export type AppPerson = AnyPerson & {
@@ -118,9 +108,7 @@ export async function listAppPeople(
   { slug, search, after, most }: PeopleFilter & { slug: string },
 ): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
   const values = { app_slug: slug, search, after_email: after, most };
-  const shown = await callConsole(deps, cookies, "console_list_app_people", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const shown = await callConsole(deps, cookies, "console_list_app_people", values);
   return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
 }
 

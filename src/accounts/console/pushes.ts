@@ -1,8 +1,6 @@
 /** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
 import { Problem } from "../../problem.ts";
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 import type { ConsoleBuild, PageApp } from "./tables.ts";
 
@@ -28,9 +26,7 @@ export async function listConsolePushes(
   { slug, before, most }: { slug: string; before: number | undefined; most: number },
 ): Promise<Shown<{ pushes: ConsolePush[] }>> {
   const values = { app_slug: slug, before_seq: before, most };
-  const shown = await callConsole(deps, cookies, "console_list_pushes", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const shown = await callConsole(deps, cookies, "console_list_pushes", values);
   return shown as Shown<{ pushes: ConsolePush[] }>;
 }
 
@@ -49,9 +45,7 @@ export async function showConsolePush(
   { slug, seq }: { slug: string; seq: number },
 ): Promise<Shown<{ push: ShownPush }>> {
   const values = { app_slug: slug, wanted: seq };
-  const shown = await callConsole(deps, cookies, "console_show_push", values, (error) =>
-    refuseUnknownApp(error, slug),
-  );
+  const shown = await callConsole(deps, cookies, "console_show_push", values);
   const { push, ...rest } = shown as Shown<{ push: ShownPush | null }>;
   if (push === null) throw new Problem("not_found");
   return { ...rest, push };

@@ -4,16 +4,13 @@
  *
  * @module
  */
-import { SIGNALS, SignalError } from "../../db/mod.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import { toProof, toProofDigest } from "../apps/key_proof.ts";
 import { makeKeyText } from "../apps/key_text.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 
 export type ShownRows = {
@@ -31,11 +28,7 @@ export async function showConsoleRows(
   { slug, table }: { slug: string; table: string },
 ): Promise<ShownRows> {
   const values = { app_slug: slug, wanted_table: table };
-  const shown = await callConsole(deps, cookies, "console_show_rows", values, (error) =>
-    error instanceof SignalError && error.signal === SIGNALS.unknownTable
-      ? new Problem("unknown_table", { cause: error })
-      : refuseUnknownApp(error, slug),
-  );
+  const shown = await callConsole(deps, cookies, "console_show_rows", values);
   return shown as ShownRows;
 }
 
@@ -49,22 +42,13 @@ export async function openRows(
   { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const endsAt = await callConsole(
-    deps,
-    cookies,
-    "console_open_rows",
-    {
-      wanted: appId,
-      new_key_id: key.keyId,
-      new_digest: toProofDigest(toProof(key.secret)),
-      key_scopes: scopes,
-      used_for: usedFor,
-    },
-    (error) =>
-      error instanceof SignalError && error.signal === SIGNALS.unknownApp
-        ? new Problem("unknown_app", { cause: error })
-        : error,
-  );
+  const endsAt = await callConsole(deps, cookies, "console_open_rows", {
+    wanted: appId,
+    new_key_id: key.keyId,
+    new_digest: toProofDigest(toProof(key.secret)),
+    key_scopes: scopes,
+    used_for: usedFor,
+  });
   if (endsAt === null)
     throw new Problem("forbidden", {
       message: "This app is disabled: enable it to see and change its rows",

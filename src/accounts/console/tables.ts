@@ -6,9 +6,8 @@
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { ConsoleActor } from "../actions/action.ts";
-import { type ConsoleDeps, callConsole } from "../actions/console_call.ts";
-import type { ShownCookies } from "../actions/shown_call.ts";
-import { beginEndRegistration, rejectFor } from "../apps/tables.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 
@@ -86,8 +85,7 @@ export async function showConsoleTable(
   table: string,
 ): Promise<Shown<{ table: ShownTable }>> {
   const values = { wanted: table };
-  const reject = rejectFor({ ...deps, cookies }, "");
-  const shown = await callConsole(deps, cookies, "console_show_table", values, reject);
+  const shown = await callConsole(deps, cookies, "console_show_table", values);
   return shown as Shown<{ table: ShownTable }>;
 }
 
@@ -107,13 +105,7 @@ export async function listConsoleAppTables(
   { slug, after, most }: { slug: string; after: string; most: number },
 ): Promise<Shown<{ app: PageApp; tables: ConsoleAppTable[] }>> {
   const values = { app_slug: slug, after_name: after, most };
-  const shown = await callConsole(
-    deps,
-    cookies,
-    "console_list_app_tables",
-    values,
-    rejectFor({ ...deps, cookies }, slug),
-  );
+  const shown = await callConsole(deps, cookies, "console_list_app_tables", values);
   return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
 }
 
@@ -132,9 +124,8 @@ export async function endRegistrationByConsole(
 ): Promise<EndState> {
   await beginEndRegistration(deps, { table, slug, told });
   const values = { app_slug: slug, wanted: table };
-  const reject = rejectFor(deps, slug);
   for (;;) {
-    const state = await callConsole(deps, deps.cookies, "console_find_end", values, reject);
+    const state = await callConsole(deps, deps.cookies, "console_find_end", values);
     if (state !== "waiting" || deps.isLate()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }

@@ -1,12 +1,11 @@
 /** Another address of a person, as operators and administrators in the Console set it. @module */
-import { ViolationError } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { findFaults, refuseFor } from "../actions/faults.ts";
+import { takenEmail, unknownUser } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
-import { toUserRefusal, unknownUser } from "./users.ts";
+import { changePerson } from "./users.ts";
 
 /** The address now, the new one, and the person's id where a page knows it. */
 type Texts = { email: string; newEmail: string; id?: string };
@@ -22,15 +21,9 @@ export async function changeEmail(
 ): Promise<{ email: string; before: string }> {
   const { email: before, newEmail: email } = readBoth(texts);
   const id = texts.id ?? (await findChanging(deps, { email: before, newEmail: email }));
-  const values = {
-    person_id: id,
-    new_mail: email,
-    ...toAddressValues(deps.identitySecrets, id, email),
-  };
-  await runAction(deps, "change_email", values, (error) => {
-    const isTaken = error instanceof ViolationError && error.violation.kind === "unique";
-    return isTaken ? taken(email) : toUserRefusal(error, before);
-  });
+  const digest = toAddressValues(deps.identitySecrets, id, email);
+  const values = { person_id: id, new_mail: email, ...digest };
+  await changePerson(deps, "change_email", { id, email: before }, values);
   return { email, before };
 }
 
@@ -47,17 +40,11 @@ async function findChanging(actor: Actor, { email, newEmail }: Texts): Promise<s
   const id = found.find((one) => one.email === email)?.id;
   const isTaken = found.some((one) => one.email === newEmail && one.email !== email);
   if (id !== undefined && !isTaken) return id;
-  if (id !== undefined) throw taken(newEmail);
+  if (id !== undefined) throw takenEmail(newEmail);
   if (!isTaken) throw unknownUser(email);
-  const details = [unknownUser(email), taken(newEmail)].map(({ message }) => ({
+  const details = [unknownUser(email), takenEmail(newEmail)].map(({ message }) => ({
     path: "",
     message,
   }));
   throw refuseFor(details);
-}
-
-function taken(email: string): Problem {
-  return new Problem("invalid_request", {
-    message: `Cannot use the address ${email}: somebody has it`,
-  });
 }

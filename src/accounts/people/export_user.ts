@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { call, type Database } from "../../db/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import { callAsOperator } from "../actions/action.ts";
 import { readEmail } from "./email.ts";
-import { toUserRefusal } from "./users.ts";
 
 /** The columns as they are named in the database; by table. */
 export type UserExport = {
@@ -34,12 +34,5 @@ export type UserExport = {
 
 /** @throws {Problem} invalid_request — nobody has this address */
 export async function exportUser(deps: { admin: Database }, text: string): Promise<UserExport> {
-  const email = readEmail(text);
-  const stored = await call(
-    deps.admin,
-    "export_user",
-    { mail: email },
-    { reject: (error) => toUserRefusal(error, email) },
-  );
-  return stored as UserExport;
+  return (await callAsOperator(deps, "export_user", { mail: readEmail(text) })) as UserExport;
 }

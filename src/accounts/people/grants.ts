@@ -3,13 +3,12 @@ import { call, type Database, SIGNALS, SignalError, ViolationError } from "../..
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { ROLE_WORDS } from "../../std/stored_text.ts";
-import { type Actor, runAction } from "../actions/action.ts";
-import { OPERATOR } from "../actions/audit.ts";
+import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { refuseFor } from "../actions/faults.ts";
-import { refuseUnknownApp, toAskedSlug, unknownApp } from "../apps/keys.ts";
+import { unknownApp, unknownUser } from "../actions/rejections.ts";
+import { toAskedSlug } from "../apps/keys.ts";
 import { isAppRole } from "./app_role.ts";
 import { readEmail } from "./email.ts";
-import { toUserRefusal, unknownUser } from "./users.ts";
 
 export type GrantOptions = { email: string; slug: string; role: string };
 
@@ -24,16 +23,15 @@ export async function grantRole(
 ): Promise<void> {
   const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
   const email = ofEmail === undefined ? readEmail(text) : NOBODY;
-  try {
-    // The database, which alone knows the people and the apps, reports what is unknown beside what is malformed.
-    const new_role = ofRole === undefined ? role : null;
-    await runAction(actor, "grant_role", { mail: email, app_slug: toAskedSlug(slug), new_role });
-  } catch (error) {
+  // The database, which alone knows the people and the apps, reports what is unknown beside what is malformed.
+  const new_role = ofRole === undefined ? role : null;
+  const values = { mail: email, app_slug: toAskedSlug(slug), new_role };
+  await runAction(actor, "grant_role", values, (error) => {
     const unknown = findUnknown(error, { email, slug });
     const isRoleAlone = error instanceof ViolationError && ofRole !== undefined;
-    if (unknown === undefined && !isRoleAlone) throw error;
-    throw toOne([ofEmail, ...(unknown ?? []), ofRole]);
-  }
+    if (unknown !== undefined || isRoleAlone) return toOne([ofEmail, ...(unknown ?? []), ofRole]);
+    return undefined;
+  });
 }
 
 /** The address of no user: the database rejects it, and reports whether the app exists. */
@@ -85,9 +83,7 @@ export async function revokeRole(
 ): Promise<boolean> {
   const email = readEmail(options.email);
   const values = { mail: email, person: options.id, app_slug: slug };
-  return await runAction(actor, "revoke_role", values, (error) =>
-    refuseUnknownApp(toUserRefusal(error, email), slug),
-  );
+  return await runAction(actor, "revoke_role", values);
 }
 
 export type ClaimedGrant = { email: string; app: string; role: string };
@@ -105,7 +101,7 @@ export async function revokeClaimedRoles(
   { admin }: { admin: Database },
   provider: string,
 ): Promise<ClaimedGrant[]> {
-  return await call(admin, "revoke_claimed_roles", { by_provider: provider, actor: OPERATOR });
+  return await callAsOperator({ admin }, "revoke_claimed_roles", { by_provider: provider });
 }
 
 type Of = { email: string; slug: string };

@@ -3,7 +3,8 @@ import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { findFaults, refuseFor } from "../actions/faults.ts";
-import { refuseUnknownApp, toAskedSlug, unknownApp } from "../apps/keys.ts";
+import { unknownApp } from "../actions/rejections.ts";
+import { toAskedSlug } from "../apps/keys.ts";
 import { toAddressValues } from "./addresses.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
@@ -16,7 +17,6 @@ import {
   type MadeLink,
   type PersonRef,
   readPersonRef,
-  toUserRefusal,
 } from "./users.ts";
 
 /** Until when it can be accepted; what has expired can be sent again. */
@@ -96,10 +96,7 @@ export async function invite(
     app_slug: slug && toAskedSlug(slug),
     new_role: role,
   };
-  const invited = runAction(deps, "invite", values, (error) =>
-    refuseUnknownApp(toUserRefusal(error, email), slug ?? ""),
-  );
-  const outcome = (await invited.catch(async (error: unknown) => {
+  const outcome = (await runAction(deps, "invite", values).catch(async (error: unknown) => {
     // The database rejects an address that is taken before it looks for the app.
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     throw refuseFor([{ path: "", message: error.message }, ...(await findAppFaults(deps, slug))]);

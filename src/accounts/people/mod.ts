@@ -60,6 +60,5 @@ export {
   type PersonRef,
   removeConsoleRole,
   resetSecondFactor,
-  SuperAdminNeeded,
   setDisabled,
 } from "./users.ts";

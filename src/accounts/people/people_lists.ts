@@ -1,9 +1,9 @@
 /** Who there is, and who may open what: for operators to read. Shows neither passwords nor what proves a session. @module */
 import { call, type Database } from "../../db/mod.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
+import { callAsOperator } from "../actions/action.ts";
 import { readEmail } from "./email.ts";
 import type { InvitationState } from "./invitations.ts";
-import { type ConsoleRole, toUserRefusal } from "./users.ts";
+import type { ConsoleRole } from "./users.ts";
 
 export type ListedUser = {
   id: string;
@@ -45,7 +45,7 @@ export async function listSessions(
   text: string,
 ): Promise<SessionRecord[]> {
   const email = readEmail(text);
-  const sessions = await call(deps.admin, "list_sessions", { mail: email }, rejectFor(email));
+  const sessions = await callAsOperator(deps, "list_sessions", { mail: email });
   return sessions as SessionRecord[];
 }
 
@@ -66,7 +66,7 @@ export type ShownUser = ListedUser & {
  */
 export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
   const email = readEmail(text);
-  const shown = await call(deps.admin, "show_user", { mail: email }, rejectFor(email));
+  const shown = await callAsOperator(deps, "show_user", { mail: email });
   const { person, ...rest } = shown as Omit<ShownUser, keyof ListedUser> & { person: ListedUser };
   return { ...person, ...rest };
 }
@@ -96,15 +96,5 @@ export type AppPeople = {
  * @throws {Problem} unknown_app
  */
 export async function listGrants(deps: { admin: Database }, slug: string): Promise<AppPeople> {
-  const people = await call(
-    deps.admin,
-    "list_grants",
-    { app_slug: slug },
-    { reject: (error) => refuseUnknownApp(error, slug) },
-  );
-  return people as AppPeople;
-}
-
-function rejectFor(email: string) {
-  return { reject: (error: unknown) => toUserRefusal(error, email) };
+  return (await callAsOperator(deps, "list_grants", { app_slug: slug })) as AppPeople;
 }

@@ -1,18 +1,15 @@
 /** People, as operators and administrators in the Console create and change them. @module */
+import type { Database, Result } from "../../db/mod.ts";
+import type { Detail } from "../../problem.ts";
 import {
-  call,
-  type Database,
-  type Result,
-  SIGNALS,
-  SignalError,
-  ViolationError,
-} from "../../db/mod.ts";
-import { type Detail, Problem } from "../../problem.ts";
-import { quote } from "../../std/quote.ts";
-import { type ActionName, type ActionValues, type Actor, runAction } from "../actions/action.ts";
-import { OPERATOR } from "../actions/audit.ts";
+  type ActionName,
+  type ActionValues,
+  type Actor,
+  callAsOperator,
+  runAction,
+} from "../actions/action.ts";
 import { findFaults, refuseFor } from "../actions/faults.ts";
-import { refuseUnknownApp } from "../apps/keys.ts";
+import { toTakenText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveConfirmed, toAddressValues } from "./addresses.ts";
 import { checkDisplayName } from "./display_name.ts";
@@ -51,11 +48,8 @@ export async function createUser(
     new_name: options.displayName,
     new_role: options.consoleRole,
     ...toLinkValues(link),
-    actor: OPERATOR,
   };
-  await call(deps.admin, "create_user", values, {
-    reject: (error) => toUserRefusal(error, email),
-  });
+  await callAsOperator(deps, "create_user", values);
   return { id, email, linkText: link.text };
 }
 
@@ -74,7 +68,7 @@ export async function findTakenFaults(actor: Actor, text: string): Promise<Detai
   if (findFaults(() => readEmail(text), "").length > 0) return [];
   const email = readEmail(text);
   const found = await runAction(actor, "find_addresses", { mails: [email] });
-  return found.map(() => ({ path: "", message: takenAddress(email) }));
+  return found.map(() => ({ path: "", message: toTakenText(email) }));
 }
 
 /** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
@@ -90,7 +84,7 @@ export async function changePerson<Name extends ActionName>(
   const { id, email } = readPersonRef(person);
   // Both ways to name the person: each function gets the one that it has.
   const all = { ...values, mail: email, person: id } as unknown as ActionValues<Name>;
-  return await runAction(actor, name, all, (error) => toUserRefusal(error, email));
+  return await runAction(actor, name, all);
 }
 
 export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {
@@ -157,9 +151,7 @@ export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<nu
 
 /** Ends all sessions of the people with a role on an app; returns how many there were. @throws {Problem} unknown_app */
 export async function endSessionsOfApp(actor: Actor, slug: string): Promise<number> {
-  return await runAction(actor, "end_app_sessions", { app_slug: slug }, (error) =>
-    refuseUnknownApp(toUserRefusal(error, ""), slug),
-  );
+  return await runAction(actor, "end_app_sessions", { app_slug: slug });
 }
 
 /** Ends one session of a person; returns whether there was one. */
@@ -174,50 +166,4 @@ export async function endSessionOf(
 /** Takes away every second factor of a person who has lost it, which ends all their sessions. */
 export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<void> {
   await changePerson(actor, "reset_second_factor", person, {});
-}
-
-/** An administrator asks for what only a super_admin may do. */
-export class SuperAdminNeeded extends Problem {
-  constructor() {
-    super("forbidden", {
-      message: "Only a super_admin gives or takes a Console role, or changes somebody who has one",
-    });
-  }
-}
-
-const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
-  [SIGNALS.lastSuperAdmin]: (email) =>
-    refusal(
-      `Cannot disable, demote or delete ${email}: this is the last super_admin; appoint another one first`,
-    ),
-  [SIGNALS.unknownUser]: unknownUser,
-  [SIGNALS.addressUnconfirmed]: (email) =>
-    refusal(
-      `Cannot give ${email} a Console role: this service has not set the address with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again`,
-    ),
-  [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
-};
-
-/** What a person is told whose act on somebody else's account failed. */
-export function toUserRefusal(error: unknown, email: string): unknown {
-  if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
-  if (!(error instanceof ViolationError) || error.violation.kind !== "unique") return error;
-  if (error.violation.constraint !== "users_pkey") return refusal(takenAddress(email));
-  return refusal(
-    `This form was sent before: ${email} was invited then, and the link is not shown again. Send it again on their page`,
-  );
-}
-
-/** What is said where somebody has the address. */
-function takenAddress(email: string): string {
-  return `Cannot create the user ${email}: the address is taken`;
-}
-
-/** The refusal where nobody has this address. */
-export function unknownUser(email: string): Problem {
-  return refusal(`Nobody has the address ${quote(email)}`);
-}
-
-function refusal(message: string): Problem {
-  return new Problem("invalid_request", { message });
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { call, type Database } from "../../db/mod.ts";
-import type { PageCookies } from "../actions/shown_call.ts";
+import type { PageCookies } from "../actions/action.ts";
 import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 

@@ -1,5 +1,6 @@
 /** Pushes straight to the database, as its operator. @module */
-import { findAppId, unknownApp } from "../../accounts/apps/mod.ts";
+import { unknownApp } from "../../accounts/actions/mod.ts";
+import { findAppId } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
