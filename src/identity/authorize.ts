@@ -20,7 +20,7 @@ const PAUSE_S = 20;
 /** The form, or the way back for whoever is signed in. */
 export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
   const authorizeQuery = readAuthorizeQuery(context.query);
-  const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
+  const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   if (session.visitor !== undefined && isFactorDemanded(deps, session.visitor))
     return answerSeeOther(toAddFactor(readReturnTo(context.query)));
@@ -38,7 +38,7 @@ export async function answerAuthorizeForm(
 ): Promise<Response> {
   const authorizeQuery = readAuthorizeQuery(context.query);
   const fields = await readForm(context.request);
-  const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
+  const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
   return await answerSignIn(deps, context, { target, fields });

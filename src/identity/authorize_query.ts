@@ -1,6 +1,5 @@
 /** The app on whose behalf somebody signs in, and where the person returns to: read from a query, checked against targets. @module */
-import { APP_SLUG } from "../accounts/apps/mod.ts";
-import type { AppTargets } from "../accounts/sessions/mod.ts";
+import { APP_SLUG, type AppTargets } from "../accounts/apps/mod.ts";
 import { Problem } from "../problem.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import type { IdentitySettings } from "./settings.ts";

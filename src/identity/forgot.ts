@@ -1,6 +1,6 @@
 /**
- * `/forgot`: has a link mailed that sets a new password. Who asks learns nothing: the same answer, and the same work, for
- * everybody and for nobody.
+ * `/forgot`: has a link mailed that sets a new password and continues to the app that the person was signing in to. The
+ * response and the work are the same whether or not the address has an account.
  *
  * @module
  */
@@ -14,35 +14,43 @@ import { renderEmailField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";
+import { type CheckedReturn, checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
 const TITLE = "Forgotten your password?";
-const SENT = `${FORGOT_PATH}?sent=yes`;
 
-export function answerForgot(deps: PageDeps, context: RequestContext): Response {
+/** @throws {Problem} unknown_app; invalid_request — where the query asks to return to */
+export async function answerForgot(deps: PageDeps, context: RequestContext): Promise<Response> {
   if (!deps.hasMail) return answerWithoutMail();
-  if (context.query === "sent=yes") return answerSent();
-  return answerForm(deps, context, { status: 200 });
+  const { back } = await checkReturnTo(deps, context, readReturnTo(context.query));
+  if (new URLSearchParams(context.query).has("sent")) return answerSent(back);
+  return answerForm(deps, context, { status: 200, back });
 }
 
-/** @throws {Problem} forbidden — the form is not the page's own */
+/** @throws {Problem} forbidden — the form is not the page's own; and as {@linkcode answerForgot} */
 export async function answerForgotForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   if (!deps.hasMail) return answerWithoutMail();
+  const returnTo = readReturnTo(context.query);
+  const { back } = await checkReturnTo(deps, context, returnTo);
   const typed = fields.get("email") ?? "";
   if (typed.trim() === "")
-    return answerForm(deps, context, { status: 422, faults: ["Enter your email address."] });
+    return answerForm(deps, context, { status: 422, back, faults: ["Enter your email address."] });
   const canonical = toCanonicalEmail(typed);
   // What PostgreSQL cannot store is nobody's address, but counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
-  const waitS = await askForPassword(deps, { email, address: context.address });
-  return waitS > 0
-    ? answerForm(deps, context, { ...describeThrottle(waitS), typed })
-    : answerSeeOther(SENT);
+  const waitS = await askForPassword(deps, {
+    email,
+    address: context.address,
+    returnTo: returnTo.kind === "app" ? returnTo : undefined,
+  });
+  if (waitS > 0) return answerForm(deps, context, { ...describeThrottle(waitS), back, typed });
+  const query = new URLSearchParams(toReturnQuery(returnTo));
+  return answerSeeOther(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
 }
 
-type State = {
+type State = Pick<CheckedReturn, "back"> & {
   status: number;
   headers?: Record<string, string>;
   notice?: string;
@@ -50,33 +58,33 @@ type State = {
   faults?: string[];
 };
 
-function answerForm(deps: PageDeps, { request }: RequestContext, state: State): Response {
-  const { status, headers, notice, typed, faults = [] } = state;
-  const { token, cookies } = makeFormToken(request, deps.randomBytes);
+function answerForm(deps: PageDeps, context: RequestContext, state: State): Response {
+  const { status, headers, notice, typed, faults = [], back } = state;
+  const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
   const body = html`
 <h1>${TITLE}</h1>
 <p class="lead">You get a mail with a link that sets a new one.</p>
 ${notice !== undefined && renderNotice("fault", notice)}
 ${renderForm({
-  action: FORGOT_PATH,
+  action: `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
   token: { name: TOKEN_FIELD, value: token },
   fields: renderEmailField({ value: typed, faults, isFirst: true }),
   button: "Send the link",
 })}
-<p class="aside"><a href="${LOGIN_PATH}">Back to the sign-in</a></p>`;
+<p class="aside"><a href="${back}">Back to the sign-in</a></p>`;
   return answerPage(
     { title: TITLE, body, scripts: ["page"] },
     { status, cookies, ...(headers === undefined ? {} : { headers }) },
   );
 }
 
-function answerSent(): Response {
+function answerSent(back: string): Response {
   const body = html`
-<h1>Look at your mail</h1>
-<p>If somebody signs in with this address and a password, a mail with a link is on its way. The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
-<p>If none comes within a few minutes, look where your mail program puts what it takes for spam, or ask an administrator.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Back to the sign-in</a></p>`;
-  return answerPage({ title: "Look at your mail", body });
+<h1>Check your mail</h1>
+<p>If this address has an account with a password, we sent a mail with a link. The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
+<p>If no mail arrives within a few minutes, look in your spam folder or ask an administrator.</p>
+<p><a class="button button-primary" href="${back}">Back to the sign-in</a></p>`;
+  return answerPage({ title: "Check your mail", body });
 }
 
 function answerWithoutMail(): Response {

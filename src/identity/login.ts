@@ -2,16 +2,25 @@
 import {
   endSessions,
   endSessionsEverywhere,
+  type PageSession,
   type Visitor,
   type VisitorApp,
 } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
+import {
+  answerPage,
+  answerSeeOther,
+  type Html,
+  html,
+  type Part,
+  renderForm,
+  renderNotice,
+} from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
-import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
+import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
@@ -22,10 +31,15 @@ const REMARKS: ReadonlyMap<string | null, string> = new Map([
   ["here", "You are signed out."],
   ["everywhere", "You are signed out, here and wherever else you were signed in."],
 ]);
+const PASSWORD_IS_SET = "Your password is set. Earlier sessions have ended.";
+/** An administrator may open every app: the rest is found by its name. */
+const MAX_APPS = 50;
+const SLUG_MAX = 40;
 
 /** The apps of whoever is signed in, otherwise the form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
-  const session = await readSessionOfPage(deps, context);
+  const search = readSearch(context.query);
+  const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
   const target = toTarget(context.query);
   const { visitor } = session;
   if (visitor !== undefined && target.location !== LOGIN_PATH)
@@ -40,8 +54,9 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
   if (visitor !== undefined)
     return answerAccount(
       deps,
-      { visitor, apps: session.apps },
+      { ...session, visitor, search },
       {
+        remark: context.query === PASSWORD_SET.split("?")[1] ? PASSWORD_IS_SET : undefined,
         token: toSessionToken(context.request),
         hasConsole: deps.hasConsole && visitor.isAdministrator,
       },
@@ -88,18 +103,24 @@ export async function answerSignOut(
   });
 }
 
-type SignedIn = { visitor: Visitor; apps: readonly VisitorApp[] };
+function readSearch(query: string): string {
+  const text = new URLSearchParams(query).get("q") ?? "";
+  return text.replaceAll("\0", "").trim().toLowerCase().slice(0, SLUG_MAX);
+}
+
+type SignedIn = Pick<PageSession, "apps" | "hasMoreApps"> & { visitor: Visitor; search: string };
 
 function answerAccount(
   deps: PageDeps,
-  { visitor: { email, displayName }, apps }: SignedIn,
-  { token, hasConsole }: { token: string; hasConsole: boolean },
+  { visitor: { email, displayName }, ...list }: SignedIn,
+  { token, hasConsole, remark }: { token: string; hasConsole: boolean; remark: string | undefined },
 ): Response {
   const body = html`${renderTabs(deps, "Apps")}
 <h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
+${remark !== undefined && renderNotice("remark", remark)}
 <h2>Your apps</h2>
-${apps.length === 0 ? renderNoApps() : html`<ul class="apps">${apps.map(renderApp)}</ul>`}
+${renderApps(list)}
 ${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console</a> to administer apps and keys.</p>`}
 <div class="actions">
 ${renderSignOut(token, { isEverywhere: false })}
@@ -108,8 +129,18 @@ ${renderSignOut(token, { isEverywhere: true })}
   return answerPage({ title: "Your apps", body, width: "wide", scripts: ["page"] });
 }
 
-function renderNoApps(): Html {
-  return html`<p class="empty">You do not have access to any app yet. Ask whoever runs the one you need.</p>`;
+function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): Part {
+  const isSearched = search !== "" || hasMoreApps;
+  return [
+    isSearched &&
+      html`<form class="app-search" method="get" action="${LOGIN_PATH}" role="search">
+<input type="search" name="q" value="${search}" maxlength="${SLUG_MAX}" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none">
+<button class="button button-quiet" type="submit">Search</button></form>`,
+    apps.length === 0
+      ? html`<p class="empty">${search === "" ? "You do not have access to any app yet. Ask your administrator for access." : "No app has this name."}</p>`
+      : html`<ul class="apps">${apps.map(renderApp)}</ul>`,
+    hasMoreApps && html`<p class="more">The first ${MAX_APPS} apps. Search for the others.</p>`,
+  ];
 }
 
 function renderApp({ slug, role, url }: VisitorApp): Html {

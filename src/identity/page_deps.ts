@@ -4,6 +4,7 @@ import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
 import {
   type FactorRule,
   type PageSession,
+  type PageSessionOptions,
   readPageSession,
   type Visitor,
 } from "../accounts/sessions/mod.ts";
@@ -34,11 +35,11 @@ export type PageDeps = {
   now: () => number;
 };
 
-/** Who visits, by both cookies; and the app with this slug, if one is named. One statement. */
+/** Who visits, by both cookies, with the apps that are asked for. One statement. */
 export function readSessionOfPage(
   { db, identity, identitySecrets, providers }: PageDeps,
   { request }: RequestContext,
-  slug?: string,
+  options?: PageSessionOptions,
 ): Promise<PageSession> {
   return readPageSession(
     {
@@ -48,7 +49,7 @@ export function readSessionOfPage(
       hasProvider: (name) => providers.find(name) !== undefined,
     },
     readPageCookies(request, identitySecrets),
-    slug,
+    options,
   );
 }
 

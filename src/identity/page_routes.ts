@@ -27,7 +27,6 @@ import {
   FORGOT_PATH,
   LOGIN_PATH,
   OIDC_PATH,
-  PASSWORD_SET_PATH,
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
@@ -35,7 +34,7 @@ import {
 import { answerProviderCallback } from "./provider_callback.ts";
 import { answerProviderStart } from "./provider_start.ts";
 import { answerSecondFactor, answerSecondFactorForm } from "./second_factor.ts";
-import { answerPasswordSet, answerSetPassword, answerSetPasswordForm } from "./set_password.ts";
+import { answerSetPassword, answerSetPasswordForm } from "./set_password.ts";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => answerSeeOther(LOGIN_PATH) },
@@ -58,7 +57,6 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "POST", path: FORGOT_PATH, access: "open", handle: answerForgotForm },
   { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },
   { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPasswordForm },
-  { method: "GET", path: PASSWORD_SET_PATH, access: "open", handle: answerPasswordSet },
   { method: "GET", path: `${OIDC_PATH}/:provider`, access: "open", handle: answerProviderStart },
   {
     method: "GET",

@@ -24,7 +24,8 @@ export const ADD_FACTOR_PATH = "/add-second-factor";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PATH = "/forgot";
 export const SET_PASSWORD_PATH = "/set-password";
-export const PASSWORD_SET_PATH = "/password-set";
+/** The account of a person who has just set a password. */
+export const PASSWORD_SET = `${LOGIN_PATH}?done=password`;
 
 /** Below it are, for each provider by name, where a sign-in with it starts and where it sends people back to. */
 export const OIDC_PATH = "/oidc";

@@ -10,10 +10,13 @@ export function renderProviders({ list }: Providers, action: string): Html | fal
 }
 
 /** The buttons of providers with which an invitation can be accepted: those that are trusted with the domain of its address. */
-export function renderInvitedProviders({ list }: Providers, email: string): Html | false {
+export function renderInvitedProviders(
+  { list }: Providers,
+  { email, query }: { email: string; query: string },
+): Html | false {
   const domain = email.slice(email.lastIndexOf("@") + 1);
   const trusted = list.filter(({ settings }) => settings.trustedDomains.includes(domain));
-  return renderButtons(trusted, "");
+  return renderButtons(trusted, query);
 }
 
 function renderButtons(list: Providers["list"], query: string): Html | false {

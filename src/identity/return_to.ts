@@ -77,7 +77,7 @@ export async function checkReturnTo(
   returnTo: ReturnTo,
 ): Promise<CheckedReturn> {
   if (returnTo.kind !== "app") return { ...checkOwn(returnTo), formTargets: [] };
-  const session = await readSessionOfPage(deps, context, returnTo.slug);
+  const session = await readSessionOfPage(deps, context, { slug: returnTo.slug });
   const { href } = checkAuthorizeQuery(returnTo, session.app);
   const back = `${AUTHORIZE_PATH}${toReturnQuery(returnTo)}`;
   return { location: href, back, formTargets: toFormTargets(deps.identity, href) };

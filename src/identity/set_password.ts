@@ -1,11 +1,17 @@
 /**
- * `/set-password`: a link from an administrator sets a password once, by which an invitation is accepted. Opening the page does not use it up, so that link previews
- * do no harm. @module
+ * `/set-password`: a link sets a password once and signs the person in, who then continues to the app that is stored with the
+ * link. An invitation is accepted this way. Opening the page does not use up the link, so that link previews do no harm.
+ *
+ * @module
  */
-import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/people/mod.ts";
+import { findPasswordLink, type PasswordLink } from "../accounts/people/mod.ts";
+import { makeSession } from "../accounts/secrets/mod.ts";
+import { makePending, signInByLink, toDeviceName } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
+import { answerPage, type Html, html, renderForm } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";
+import { toFormTargets } from "./authorize_query.ts";
+import { readDeviceCookie, readPresented } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import {
   findNewPasswordFaults,
@@ -13,10 +19,14 @@ import {
   readNewPassword,
   renderNewPasswordFields,
 } from "./new_password_fields.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { makePasswordRecord } from "./password_record.ts";
-import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
+import { LOGIN_PATH, PASSWORD_SET, SET_PASSWORD_PATH } from "./paths.ts";
 import { renderInvitedProviders } from "./provider_buttons.ts";
+import { readRedirectUri } from "./redirect_uri.ts";
+import { toReturnQuery } from "./return_to.ts";
+import { toCookies } from "./sign_in.ts";
+import { answerAdmitted } from "./sign_in_page.ts";
 
 const LINK_FIELD = "link";
 
@@ -46,19 +56,41 @@ export async function answerSetPasswordForm(
   const faults = findNewPasswordFaults(typed, toNames(link));
   if (faults.password.length + faults.again.length > 0)
     return answerForm(deps, context, { text, link, faults });
-  const record = await makePasswordRecord(deps, link.userId, typed.password);
-  return (await usePasswordLink(deps, link, record))
-    ? answerSeeOther(PASSWORD_SET_PATH)
-    : answerUnusable("token");
+  return await answerSignedIn(deps, context, { link, password: typed.password });
 }
 
-/** The page after a password was set. */
-export function answerPasswordSet(): Response {
-  const body = html`
-<h1>Your password is set</h1>
-<p class="lead">The link that you used cannot be used again. Wherever you were signed in, you have been signed out.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
-  return answerPage({ title: "Your password is set", body });
+/** On to the app, or first to the second factor. */
+async function answerSignedIn(
+  deps: PageDeps,
+  { request, address }: RequestContext,
+  { link, password }: { link: PasswordLink; password: string },
+): Promise<Response> {
+  const { userId } = link;
+  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
+  const outcome = await signInByLink(deps, link, {
+    password: await makePasswordRecord(deps, userId, password),
+    presented: readPresented(request, deps.identitySecrets),
+    session,
+    pending,
+    factorRule: toFactorRule(deps),
+    sessionMaxS: deps.identity.sessionMaxS,
+    address,
+    deviceName: toDeviceName(request.headers.get("user-agent")),
+  });
+  if (outcome === "wrong") return answerUnusable("token");
+  const device = readDeviceCookie(request, deps.identitySecrets);
+  const cookies = toCookies(deps, outcome, { userId, session, pending, device });
+  const { location, query } = toTarget(link);
+  return answerAdmitted({ kind: outcome, cookies }, { location, action: `${LOGIN_PATH}${query}` });
+}
+
+/** Where the person continues, by the app's targets of now, and the query that names it. */
+function toTarget({ returnTo }: PasswordLink): { location: string; query: string } {
+  const location = returnTo && readRedirectUri(returnTo.redirectUri, returnTo.app.targets);
+  if (returnTo === undefined || location === undefined)
+    return { location: PASSWORD_SET, query: "" };
+  const { app, redirectUri } = returnTo;
+  return { location, query: toReturnQuery({ kind: "app", slug: app.slug, redirectUri }) };
 }
 
 /** If it is given twice, none counts. */
@@ -79,7 +111,9 @@ function answerForm(
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const isRefused = faults.password.length + faults.again.length > 0;
-  const providers = link.isInvitation && renderInvitedProviders(deps.providers, link.email);
+  const { location, query } = toTarget(link);
+  const providers =
+    link.isInvitation && renderInvitedProviders(deps.providers, { email: link.email, query });
   const title = providers === false ? "Choose a password" : "Accept your invitation";
   const body = html`
 <h1>${title}</h1>
@@ -97,9 +131,14 @@ ${renderForm({
     }),
     ...renderNewPasswordFields(faults, { isFirst: true }),
   ],
-  button: "Set password",
+  button:
+    link.returnTo === undefined
+      ? "Set password"
+      : `Set password and open ${link.returnTo.app.slug}`,
 })}`;
-  return answerPage({ title, body, scripts: ["page"] }, { status: isRefused ? 422 : 200, cookies });
+  const formTargets = location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location);
+  const status = isRefused ? 422 : 200;
+  return answerPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
 }
 
 /** An invitation names the apps, as far as there is room for them. */
@@ -115,11 +154,11 @@ function answerUnusable(query: string): Response {
   const why =
     query === ""
       ? "It is incomplete: its end is missing."
-      : "It has been used already, was replaced by a newer one, was withdrawn, or has expired. Each link works once.";
+      : "It was used, was replaced by a newer link, was withdrawn, or has expired. Each link works once.";
   const body = html`
 <h1>This link cannot be used</h1>
 <p>${why}</p>
-<p>Ask whoever gave it to you for a new one. If you have set your password already, just sign in.</p>
+<p>Ask your administrator for a new link. If you have set your password, sign in.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
   return answerPage({ title: "This link cannot be used", body }, { status: 404 });
 }

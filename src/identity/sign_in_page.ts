@@ -78,12 +78,16 @@ export function answerAdmitted(
   { kind, cookies }: Admitted,
   { location, action }: Pick<SignInTarget, "location" | "action">,
 ): Response {
-  const at = action.indexOf("?");
-  const query = at === -1 ? "" : action.slice(at);
+  const query = toQuery(action);
   if (kind === "pending") return answerSeeOther(`${SECOND_FACTOR_PATH}${query}`, { cookies });
   if (kind === "asked" && location !== ACCOUNT_SECURITY_PATH)
     return answerSeeOther(`${ADD_FACTOR_PATH}${query}`, { cookies });
   return answerSeeOther(location, { cookies });
+}
+
+/** With its question mark; empty if there is none. */
+function toQuery(path: string): string {
+  return /\?.*/.exec(path)?.[0] ?? "";
 }
 
 type Trouble = {
@@ -155,7 +159,7 @@ ${renderForm({
   button: "Sign in",
 })}
 ${passkey.part}
-<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}">Forgotten your password?</a>` : "Forgotten your password? Ask an administrator for a link that sets a new one."}</p>`;
+<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgotten your password?</a>` : "Forgotten your password? Ask an administrator for a link that sets a new one."}</p>`;
   return answerPage(
     { title: "Sign in", body, scripts: hasPasskeys ? ["page", "passkey"] : ["page"] },
     {

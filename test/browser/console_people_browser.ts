@@ -48,20 +48,13 @@ const press = (page: Page, name: string) => page.getByRole("button", { name, exa
 const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
 const sessionIn = (page: Page): Promise<SessionState> => page.evaluate(() => identity.getSession());
 
-/** The person opens the link, sets the password, and signs in from the app. */
-async function takeUp(page: Page, link: string): Promise<void> {
+/** The person opens the link and sets the password, which opens the app or else the account. */
+async function acceptInvitation(page: Page, link: string, next: string): Promise<void> {
   await page.goto(link);
   await page.fill("#password", OWN_PASSWORD);
   await page.fill("#password_again", OWN_PASSWORD);
   await page.click("button[type=submit]");
-  await page.waitForURL(`${site.identityUrl}/password-set**`);
-  await page.goto(wiki.url);
-  await page.evaluate(() => identity.login());
-  await page.waitForURL(`${site.identityUrl}/authorize**`);
-  await page.fill("#email", MAIL);
-  await page.fill("#password", OWN_PASSWORD);
-  await page.click("button[type=submit]");
-  await page.waitForURL(`${wiki.url}/`);
+  await page.waitForURL(next);
 }
 
 test("invited without JavaScript, somebody opens an app with a role, until it is revoked", async () => {
@@ -79,7 +72,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
 
   const theirs = await browser.newContext();
   const app = await theirs.newPage();
-  await takeUp(app, link);
+  await acceptInvitation(app, link, `${wiki.url}/`);
   expect(await sessionIn(app)).toMatchObject({ status: "authenticated", user: { role: "editor" } });
 
   await follow(page, "I have sent it");
@@ -114,12 +107,12 @@ test("an invitation is sent again by keyboard, accepted by its new link, and ano
   site.service.secrets.add(link.split("token=")[1] ?? "");
   await page.goto(`${site.identityUrl}/set-password?token=${bo.linkText}`);
   await page.getByRole("heading", { name: "This link cannot be used" }).waitFor();
-  await page.goto(link);
-  await page.getByText("You are invited to wiki").waitFor();
-  await page.fill("#password", OWN_PASSWORD);
-  await page.fill("#password_again", OWN_PASSWORD);
-  await page.click("button[type=submit]");
-  await page.waitForURL(`${site.identityUrl}/password-set**`);
+  const theirs = await browser.newContext();
+  const accepting = await theirs.newPage();
+  await accepting.goto(link);
+  await accepting.getByText("You are invited to wiki").waitFor();
+  await acceptInvitation(accepting, link, `${site.identityUrl}/login?done=password`);
+  await theirs.close();
   await page.goto(`${site.identityUrl}/console/invitations`);
   await row(cy.email).waitFor();
   expect(await row(bo.email).count()).toBe(0);

@@ -85,11 +85,6 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
       },
     },
     {
-      name: "password set",
-      heading: "Your password is set",
-      open: (page) => go(page, "/password-set"),
-    },
-    {
       name: "a spent link",
       heading: "This link cannot be used",
       open: (page) => go(page, "/set-password"),

@@ -127,7 +127,7 @@ describe("a stolen serving login", () => {
   test("cannot put text of its own into a mail", async () => {
     const person = await makePerson(service);
     await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
-      'evil.example, where you won')`);
+      'evil.example, where you won', null, null)`);
     await query(
       `insert into rowhouse.mails (user_id, template, details)
       values ($1::text::uuid, 'new_device', '{"device": "evil.example on Linux", "from": "::1 evil.example"}')`,

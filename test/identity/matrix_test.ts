@@ -102,7 +102,6 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "POST /forgot": { want: all(403) },
   "GET /set-password": { want: all(404) },
   "POST /set-password": { want: all(403) },
-  "GET /password-set": { want: all(200) },
   // The provider is away; nobody has started a sign-in with it.
   "GET /oidc/:provider": { path: "/oidc/away", want: all(503) },
   "GET /oidc/:provider/callback": { path: "/oidc/away/callback?code=x&state=x", want: all(400) },

@@ -291,7 +291,7 @@ async function tour(): Promise<Answer[]> {
   const password = "seven slow green boats";
   const hidden = readHidden((await page(link)).text);
   await page("/set-password", { ...hidden, password, password_again: password });
-  for (const path of ["/password-set", "/", "/login"]) await page(path);
+  for (const path of ["/", "/login"]) await page(path);
   const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
   const path = `/authorize?${target}`;
   await ask(() => submitSignIn(service, jar, { path, email, password }));

@@ -35,4 +35,4 @@ export {
   findEndedUse,
   transferTable,
 } from "./tables.ts";
-export { readTarget, type Target, type TypedTargets } from "./target.ts";
+export { type AppTargets, readTarget, type Target, type TypedTargets } from "./target.ts";

@@ -8,6 +8,8 @@ import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
+/** An app that a person can return to. */
+export type AppTargets = { id: string; slug: string; targets: Target[] };
 
 /**
  * The target of a URL that an operator typed.

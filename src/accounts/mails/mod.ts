@@ -32,13 +32,20 @@ export type ClaimedMail = {
   password: Pick<PasswordRecord, "hash" | "secretId"> | null;
 };
 
+export type PasswordRequest = {
+  email: string;
+  address: string;
+  /** The app that the person was signing in to, and the checked address there. */
+  returnTo?: { slug: string; redirectUri: string } | undefined;
+};
+
 /**
  * Has a link mailed to whoever has this address and a password, and does the same for nobody; returns how many seconds to
  * wait instead.
  */
 export async function askForPassword(
   deps: { db: Database },
-  { email, address }: { email: string; address: string },
+  { email, address, returnTo }: PasswordRequest,
 ): Promise<number> {
   const { networks, bounds } = toClient(address);
   return await call(deps.db, "ask_for_password", {
@@ -47,6 +54,8 @@ export async function askForPassword(
     bounds: [SIGN_IN_LIMITS.pair, ...bounds],
     window_s: SIGN_IN_LIMITS.windowS,
     shown_from: address,
+    return_app: returnTo?.slug,
+    return_to: returnTo?.redirectUri,
   });
 }
 

@@ -7,6 +7,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
+import type { AppTargets } from "../apps/target.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -78,6 +79,8 @@ export type PasswordLink = {
   appSlugs: string[];
   /** Whether it is an invitation's: nobody has signed in with the account. */
   isInvitation: boolean;
+  /** Where the person continues; not checked against the app's targets. */
+  returnTo: { app: AppTargets; redirectUri: string } | undefined;
 };
 
 /** Whom a link is for, while it can be used; looking does not use it up. */
@@ -100,7 +103,12 @@ export async function findPasswordLink(
     displayName: row.display_name ?? undefined,
     appSlugs: row.app_slugs,
     isInvitation: row.is_invitation,
+    returnTo: toReturn(row.return_app as AppTargets | null, row.return_to),
   };
+}
+
+function toReturn(app: AppTargets | null, redirectUri: string | null): PasswordLink["returnTo"] {
+  return app === null || redirectUri === null ? undefined : { app, redirectUri };
 }
 
 /** Sets the password and uses up the link; false if it cannot be used, or has just been used. */

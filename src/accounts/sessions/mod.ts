@@ -1,6 +1,7 @@
 /** Sign-in by password, provider, passkey and second factor, and the sessions that it starts. @module */
 export { isDeviceName, toDeviceName } from "./device_name.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
+export { signInByLink } from "./link_sign_ins.ts";
 export { finishPasskeySignIn } from "./passkey_sign_ins.ts";
 export { beginPasskey, toPasskeyFactor } from "./passkeys.ts";
 export {
@@ -39,10 +40,10 @@ export {
   type RightFactor,
 } from "./second_factors.ts";
 export {
-  type AppTargets,
   endSessions,
   endSessionsEverywhere,
   type PageSession,
+  type PageSessionOptions,
   readMe,
   readPageSession,
   type Visitor,

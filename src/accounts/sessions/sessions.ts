@@ -6,6 +6,7 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 import type { PageCookies } from "../actions/action.ts";
+import type { AppTargets } from "../apps/target.ts";
 import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 
@@ -45,18 +46,17 @@ export type Visitor = {
   factorDueAt: string | null;
   isFactorOverdue: boolean;
 };
-export type AppTargets = {
-  id: string;
-  slug: string;
-  targets: { kind: "origin" | "redirect"; url: string; origin: string }[];
-};
 export type PageSession = Presence & {
   visitor: Visitor | undefined;
   /** The app that was asked about. */
   app: AppTargets | undefined;
-  /** The apps that the visitor may open. */
+  /** The apps that were asked for, of those that the visitor may open. */
   apps: VisitorApp[];
+  hasMoreApps: boolean;
 };
+
+/** The app with a slug, apps to list, or neither. */
+export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
 /** What says which role somebody has on an app. */
 type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
@@ -120,17 +120,19 @@ function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
   return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
 }
 
-/** Who visits the identity pages, which require both cookies of one session; and the app with this slug, if one is named. */
+/** Who visits the identity pages, which require both cookies of one session, with the apps that are asked for. */
 export async function readPageSession(
   deps: SessionDeps,
   cookies: PageCookies,
-  slug?: string,
+  { slug, list }: PageSessionOptions = {},
 ): Promise<PageSession> {
   const found = await call(deps.db, "read_page_session", {
     presented: cookies.session,
     presented_identity: cookies.identity,
     idle_s: deps.sessionIdleS,
     app_slug: slug,
+    app_search: list?.search,
+    most: (list?.limit ?? 0) + 1,
   });
   const visitor = (found.visitor ?? undefined) as Visitor | undefined;
   const listed = found.apps as (Omit<VisitorApp, "role"> & RoleSource)[];
@@ -138,10 +140,11 @@ export async function readPageSession(
     isConflict: found.live > 1,
     visitor,
     app: (found.app ?? undefined) as AppTargets | undefined,
-    apps: listed.flatMap(({ slug, url, ...on }) => {
+    apps: listed.slice(0, list?.limit).flatMap(({ slug, url, ...on }) => {
       const role = visitor && toRole(deps, visitor.id, on);
       return role === undefined ? [] : [{ slug, role, url }];
     }),
+    hasMoreApps: list !== undefined && listed.length > list.limit,
   };
 }
 

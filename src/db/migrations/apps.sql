@@ -110,6 +110,18 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.targets where app_id = app
 $$;
 
+-- The app with this slug and its targets, for a person who returns there after signing in; null for
+-- an app that does not exist or is disabled.
+create function rowhouse.find_return_app(app_slug text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('id', apps.id, 'slug', apps.slug, 'targets', (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'url', url, 'origin', origin)
+      order by kind, url), '[]') from rowhouse.targets where app_id = apps.id))
+  from rowhouse.apps where slug = app_slug and disabled_at is null
+$$;
+comment on function rowhouse.find_return_app is 'null result';
+grant execute on function rowhouse.find_return_app(text) to rowhouse_service, rowhouse_identity;
+
 -- Changes where an app's pages live and where people may be sent back to: all of the replaced kinds
 -- go, then those of gone, and those of added come. The targets that there are then; or, where some
 -- of gone are not there, those as "missing", and nothing changes.

@@ -71,6 +71,10 @@ begin
       ends_at, actor);
   if app_slug is not null then
     perform rowhouse.grant_role(mail, app_slug, new_role, actor);
+    update rowhouse.password_links set return_app = app_slug, return_to = app.home
+    from (select min(origin) || '/' as home from rowhouse.targets
+      where kind = 'origin' and app_id = rowhouse.find_app(app_slug)) as app
+    where user_id = new_id and app.home is not null;
   end if;
   return case when is_mailed then 'mailed' else 'made' end;
 end

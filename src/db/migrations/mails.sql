@@ -63,7 +63,8 @@ $$;
 -- Counts an attempt to have a link mailed, and queues the mail; says how long to wait instead. The
 -- same happens for everybody and for nobody: who has no password, or is disabled, is nobody here.
 create function rowhouse.ask_for_password(
-  typed text, client_networks text[], bounds integer[], window_s integer, shown_from text
+  typed text, client_networks text[], bounds integer[], window_s integer, shown_from text,
+  return_app text, return_to text
 ) returns integer language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -82,11 +83,13 @@ begin
   is_allowed := rowhouse.may_mail(person, 'forgotten_password');
   insert into rowhouse.mails (user_id, template, details)
   values (case when is_allowed
-    then person end, 'forgotten_password', jsonb_build_object('from', left(shown_from, 64)));
+    then person end, 'forgotten_password', jsonb_strip_nulls(jsonb_build_object(
+      'from', left(shown_from, 64), 'app', return_app, 'returnTo', return_to)));
   return 0;
 end
 $$;
-grant execute on function rowhouse.ask_for_password(text, text[], integer[], integer, text)
+grant execute on function rowhouse.ask_for_password(text, text[], integer[], integer, text,
+  text, text)
   to rowhouse_service, rowhouse_identity;
 
 -- Mails whose turn it is, for whoever claims them: nobody else gets them while the lease lasts.
@@ -188,6 +191,9 @@ begin
     return false;
   end if;
   perform rowhouse.put_password_link(who, new_id, proof, new_secret_id, ends_at);
+  update rowhouse.password_links
+  set return_app = details ->> 'app', return_to = details ->> 'returnTo'
+  from rowhouse.mails where mails.id = mail_id and password_links.user_id = who;
   insert into rowhouse.audit (actor, action, user_id, client)
   select 'forgotten-password', 'make_password_link', who, details ->> 'from' from rowhouse.mails
     where id = mail_id;

@@ -94,7 +94,12 @@ create table rowhouse.password_links (
   digest bytea not null check (length(digest) = 32),
   secret_id text not null,
   created_at timestamptz not null default now(),
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- The app, by its slug, that the person continues to, and the address there. Both are checked
+  -- again when the link is used: the app can be deleted or move.
+  return_app text,
+  return_to text check (length(return_to) <= 2048),
+  check (num_nulls(return_app, return_to) in (0, 2))
 );
 grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
 
@@ -302,7 +307,33 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text)
+
+-- The link sets the password and signs the person in: "done", "asked" or "pending", as for any
+-- sign-in; "wrong" if the link cannot be used. A changed password has a mail of its own, so that no
+-- other mail tells about the device.
+create function rowhouse.sign_in_by_link(
+  link_id text, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+  new_secret_id text, most_s integer, shown_from text, device_name text,
+  pending_id text, pending_digest bytea, factor_rule text
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid := (select user_id from rowhouse.password_links where id = link_id);
+begin
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
+  if not rowhouse.use_password_link(link_id, shown, fresh_hash, fresh_digest, fresh_secret_id) then
+    return 'wrong';
+  end if;
+  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
+    new_secret_id, most_s, now(), shown_from, device_name, true, null, pending_id, pending_digest,
+    factor_rule);
+end
+$$;
+grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text),
+  rowhouse.sign_in_by_link(text, bytea, text, bytea, text, text, text, bytea, bytea, text, integer,
+    text, text, text, bytea, text)
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: the latest entries of the audit log, the latest first.

@@ -159,18 +159,20 @@ $$;
 -- A link that can be used, and whose it is; looking does not use it up.
 create function rowhouse.find_password_link(link_id text) returns table (
   user_id uuid, digest bytea, secret_id text, expires_at timestamptz, email text,
-  display_name text, app_slugs text[], is_invitation boolean
+  display_name text, app_slugs text[], is_invitation boolean, return_app jsonb, return_to text
 ) language sql stable set search_path = pg_catalog, pg_temp as $$
   select links.user_id, links.digest, links.secret_id, links.expires_at, users.email,
     users.display_name, array(select slug from rowhouse.apps
       join rowhouse.grants on grants.app_id = apps.id
       where grants.user_id = users.id and apps.disabled_at is null order by slug),
     users.password_secret_id is null
-      and not exists (select from rowhouse.provider_links where provider_links.user_id = users.id)
+      and not exists (select from rowhouse.provider_links where provider_links.user_id = users.id),
+    rowhouse.find_return_app(links.return_app), links.return_to
   from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
   where links.id = link_id and links.expires_at > now() and users.disabled_at is null
 $$;
-comment on function rowhouse.find_password_link is 'null display_name';
+comment on function rowhouse.find_password_link
+  is 'null display_name, return_app, return_to';
 grant execute on function rowhouse.find_password_link(text) to rowhouse_service, rowhouse_identity;
 
 create function rowhouse.count_users() returns bigint language sql stable

@@ -113,10 +113,11 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Who visits the pages, which require both cookies of one session; the app with this slug, if one
--- is named, otherwise the apps that the visitor may open.
+-- is named, and the first apps that the visitor may open whose slugs contain a text; a null text
+-- lists none.
 create function rowhouse.read_page_session(
-  presented text, presented_identity text, idle_s integer, app_slug text,
-  out live integer, out visitor jsonb, out app jsonb, out apps jsonb
+  presented text, presented_identity text, idle_s integer, app_slug text, app_search text,
+  most integer, out live integer, out visitor jsonb, out app jsonb, out apps jsonb
 ) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   found_session record;
@@ -133,24 +134,22 @@ begin
       'isAdministrator', console_role is not null, 'factorDueAt', rowhouse.factor_due_at(id),
       'isFactorOverdue', rowhouse.is_factor_overdue(id))
     from rowhouse.users where id = person);
-  app := (select jsonb_build_object('id', listed.id, 'slug', listed.slug, 'targets', (
-      select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'url', url, 'origin', origin)
-        order by kind, url), '[]') from rowhouse.targets where app_id = listed.id))
-    from rowhouse.apps as listed where slug = app_slug and disabled_at is null);
+  app := rowhouse.find_return_app(app_slug);
   apps := (select coalesce(jsonb_agg(jsonb_build_object('slug', listed.slug, 'appId', listed.id,
       'isAdministrator', users.console_role is not null,
       'grant', rowhouse.stored_grant(users.id, listed.id),
       'url', (select min(origin) from rowhouse.targets where app_id = listed.id))
       order by listed.slug), '[]')
     from (select id, console_role from rowhouse.users where id = person) as users
-    cross join rowhouse.apps as listed
-    where app_slug is null and listed.disabled_at is null and (users.console_role is not null
-      or exists (select from rowhouse.grants
-        where grants.user_id = users.id and grants.app_id = listed.id)));
+    cross join lateral (select known.id, slug from rowhouse.apps as known
+      where strpos(slug, app_search) > 0 and disabled_at is null
+        and (users.console_role is not null or exists (select from rowhouse.grants
+          where grants.user_id = users.id and grants.app_id = known.id))
+      order by slug limit most) as listed);
 end
 $$;
 comment on function rowhouse.read_page_session is 'idempotent; null visitor, app';
 
 grant execute on function rowhouse.split_presented(text), rowhouse.stored_grant(uuid, uuid),
-  rowhouse.read_page_session(text, text, integer, text)
+  rowhouse.read_page_session(text, text, integer, text, text, integer)
   to rowhouse_service, rowhouse_identity;

@@ -154,7 +154,7 @@ export const SERVING_LOGINS: Page = {
         world,
       ) =>
         world.allows("all", [
-          `select rowhouse.ask_for_password('${world.victim.email}', array['x'], array[10, 10], 900, '')`,
+          `select rowhouse.ask_for_password('${world.victim.email}', array['x'], array[10, 10], 900, '', null, null)`,
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),

@@ -1,0 +1,190 @@
+/** A link that sets a password signs the person in, who continues to the app that is stored with the link. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setAppDisabled, setTargets } from "../../src/accounts/apps/mod.ts";
+import { invite, makePasswordLink } from "../../src/accounts/people/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  sharedCookie,
+  signInAs,
+  submitForm,
+  visit,
+} from "../support/people.ts";
+import { enrolPerson, enterFactor } from "../support/second_factor.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const NEW = "seven slow green boats";
+const ORIGIN = "https://wiki.example.org";
+
+let mails: MailServer;
+let service: TestService;
+beforeAll(async () => {
+  mails = await openMailServer();
+  service = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    service: {
+      mail: {
+        url: mails.url,
+        from: { name: "", address: "no-reply@example.org" },
+        pace: { intervalS: 0.05 },
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await mails.close();
+});
+
+const deps = () => testDeps(service.service);
+
+/** The path of an invitation's link, to an app of its own. */
+async function makeInvitation({ origins = [] as string[] } = {}) {
+  const app = await service.makeApp(undefined, { origins });
+  const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
+  const { linkText = "" } = await invite(deps(), {
+    email,
+    displayName: undefined,
+    slug: app.slug,
+    role: "reader",
+  });
+  service.secrets.add(linkText);
+  return { app, email, path: `/set-password?token=${linkText}` };
+}
+
+/** Sets the password by a link, in one browser. */
+async function accept(path: string, jar: Jar = new Map()) {
+  const page = await visit(service, jar, path);
+  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  const answer = await visit(service, jar, "/set-password", { fields });
+  return { page, answer, location: answer.headers.get("location"), jar };
+}
+
+async function readUser(jar: Jar, slug: string) {
+  const headers = { cookie: sharedCookie(jar) };
+  return await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
+}
+
+/** The path of the mailed link, once it is there. */
+async function readMailedPath(email: string): Promise<string> {
+  const find = () =>
+    mails.received.filter((mail) => mail.to.includes(email)).map(({ text }) => text);
+  await eventually(() => find().some((text) => text.includes("/set-password")));
+  return /(\/set-password\S+)/.exec(find().join("\n"))?.[1] ?? "";
+}
+
+test("an invitation to an app signs the person in and opens the app", async () => {
+  const { app, path } = await makeInvitation({ origins: [ORIGIN] });
+  const { page, answer, location, jar } = await accept(path);
+  expect(page.headers.get("content-security-policy")).toContain(`form-action 'self' ${ORIGIN}`);
+  expect([answer.status, location]).toEqual([303, `${ORIGIN}/`]);
+  const me = await readUser(jar, app.slug);
+  expect([me.status, me.json]).toMatchObject([200, { role: "reader" }]);
+});
+
+test.each([
+  {
+    name: "has no address",
+    make: () => makeInvitation(),
+  },
+  {
+    name: "has moved since",
+    make: async () => {
+      const made = await makeInvitation({ origins: ["https://old.example.org"] });
+      await setTargets(deps(), {
+        slug: made.app.slug,
+        replaced: ["origin"],
+        add: { origins: ["https://new.example.org"], redirects: [] },
+        remove: { origins: [], redirects: [] },
+        cookieDomain: "example.org",
+      });
+      return made;
+    },
+  },
+  {
+    name: "is disabled",
+    make: async () => {
+      const made = await makeInvitation({ origins: ["https://off.example.org"] });
+      await setAppDisabled(deps(), made.app.slug, true);
+      return made;
+    },
+  },
+])("an invitation to an app that $name leads to the account", async ({ make }) => {
+  const { path } = await make();
+  const { page, location, jar } = await accept(path);
+  expect(page.headers.get("content-security-policy")).toContain("form-action 'self';");
+  expect(location).toBe("/login?done=password");
+  expect((await visit(service, jar, location ?? "")).text).toContain("Your password is set");
+});
+
+test("a reset returns to the app's page where the person asked for it", async () => {
+  const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  const person = await makePerson(service);
+  const old = await signInAs(service, person);
+  const target = new URLSearchParams({ app: app.slug, redirect_uri: `${ORIGIN}/pages?id=7` });
+  const signIn = await visit(service, new Map(), `/authorize?${target}`);
+  const [, forgot = ""] = /href="(\/forgot\?[^"]+)"/.exec(signIn.text) ?? [];
+  const typed = { email: person.email };
+  const path = forgot.replaceAll("&amp;", "&");
+  const asked = await submitForm(service, new Map(), { path, typed });
+  expect(asked.status).toBe(303);
+  const sent = await visit(service, new Map(), asked.headers.get("location") ?? "");
+  expect(sent.text.replaceAll("&amp;", "&")).toContain(`/authorize?${target}`);
+  const { answer, jar } = await accept(await readMailedPath(person.email));
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, `${ORIGIN}/pages?id=7`]);
+  expect((await readUser(jar, app.slug)).status).not.toBe(401);
+  expect((await readUser(old, app.slug)).status).toBe(401);
+});
+
+test.each([
+  "https://evil.example.net/",
+  "https://wiki.example.org.evil.net/",
+  "//evil.example.net",
+  "javascript:alert(1)",
+])("a reset does not return to %s", async (uri) => {
+  const app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  const query = new URLSearchParams({ app: app.slug, redirect_uri: uri });
+  expect((await visit(service, new Map(), `/forgot?${query}`)).status).toBe(400);
+});
+
+test("a person with a second factor is signed in by no link before the factor", async () => {
+  const person = await makePerson(service);
+  const { codes, jar: old } = await enrolPerson(service, person);
+  const { linkText } = await makePasswordLink(deps(), person.email);
+  service.secrets.add(linkText);
+  const { location, jar } = await accept(`/set-password?token=${linkText}`);
+  expect(location).toBe("/second-factor");
+  expect((await visit(service, jar, "/account")).status).toBe(303);
+  expect((await visit(service, old, "/account")).status).toBe(303);
+  const entered = await enterFactor(service, jar, { recovery: codes[0] ?? "" });
+  expect([entered.status, entered.headers.get("location")]).toEqual([303, "/login"]);
+  expect((await visit(service, jar, "/account")).status).toBe(200);
+});
+
+test("the sessions of another person in the same browser end", async () => {
+  const jar = await signInAs(service, await makePerson(service));
+  const before = sharedCookie(jar);
+  const { email, path } = await makeInvitation();
+  await accept(path, jar);
+  expect((await visit(service, jar, "/login")).text).toContain(email);
+  const headers = { cookie: before };
+  expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
+});
+
+test("a link that was used signs nobody in", async () => {
+  const { path } = await makeInvitation();
+  const jar: Jar = new Map();
+  const page = await visit(service, jar, path);
+  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  await visit(service, jar, "/set-password", { fields });
+  const second: Jar = new Map([...jar].filter(([name]) => !/session|identity/.test(name)));
+  const answer = await visit(service, second, "/set-password", { fields });
+  expect([answer.status, [...second.keys()].some((name) => name.includes("session"))]).toEqual([
+    404,
+    false,
+  ]);
+});
