@@ -43,6 +43,11 @@ export const COMMANDS: readonly CommandRow[] = [
       "writes the migrations that are missing from this folder, as the project pushed them",
     "db status": "lists what is recorded for the app, and how many steps of the schema are pending",
   }),
+  ...fromModule(async () => (await import("./data/mod.ts")).dataCommands, {
+    "data import":
+      "stores the rows of a CSV or JSON file in a table, after a check of the whole file",
+    "data export": "prints all rows of a table as CSV or NDJSON",
+  }),
   ...fromModule(async () => [(await import("./openapi.ts")).openapiCommand], {
     openapi: "prints the API of this folder's schema as an OpenAPI 3.1 document",
   }),
@@ -135,5 +140,6 @@ export const COMMANDS: readonly CommandRow[] = [
 export const EXAMPLES: Readonly<Record<string, string>> = {
   "": "rowhouse dev",
   db: "ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push",
+  data: "rowhouse data import todos todos.csv --dry-run",
   admin: "rowhouse admin create-app wiki --origin https://wiki.example.org",
 };

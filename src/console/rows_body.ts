@@ -1,14 +1,13 @@
 /** The body of a write, from what was typed: the data endpoints judge it. Pure. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
+import { toMoment } from "../rows/mod.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { State } from "./rows_state.ts";
 
 export type TypedValue = { column: NamedColumn; state: State };
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-const MOMENT =
-  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
 /** No column takes it: so the endpoint finds the faults of the other fields too, and stores nothing. */
 const NEVER_TAKEN = '"\\ud800"';
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" in its quotes';
@@ -45,11 +44,3 @@ const JSON_TEXTS = {
   enum: JSON.stringify,
   ref: JSON.stringify,
 } satisfies Record<Kind, (text: string) => string>;
-
-/** People write a moment with a space and without seconds; never without its offset. */
-function toMoment(text: string): string {
-  const [, day, minute, second = ":00", zone = ""] = MOMENT.exec(text) ?? [];
-  if (day === undefined) return text;
-  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
-  return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
-}

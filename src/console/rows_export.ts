@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { NamedColumn } from "../dsl/mod.ts";
+import { type PagePlace, readPages, toCsvNames, toCsvValues } from "../rows/mod.ts";
 import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
 import { takeRefusal } from "./rows_form.ts";
@@ -30,10 +30,9 @@ type Format = {
 const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
   csv: {
     type: "text/csv; charset=utf-8; header=present",
-    start: ({ definition }) => toCsvLine(["id", ...definition.columns.map(({ name }) => name)]),
+    start: ({ definition }) => toCsvLine(toCsvNames(definition)),
     end: "",
-    toText: ({ definition }, { row }) =>
-      toCsvLine([row.id, ...definition.columns.map((column) => toField(column, row[column.name]))]),
+    toText: ({ definition }, { row }) => toCsvLine(toCsvValues(definition, row)),
   },
   json: {
     type: "application/json",
@@ -43,24 +42,21 @@ const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
   },
 };
 
-function toField({ kind }: NamedColumn, value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === "string" && kind !== "json" ? value : JSON.stringify(value);
-}
-
 export const answerCsv = (visit: Visit): Promise<Response> => answerExport(visit, "csv");
 export const answerJsonFile = (visit: Visit): Promise<Response> => answerExport(visit, "json");
 
-async function answerExport(visit: Visit, name: keyof typeof FORMATS): Promise<Response> {
+async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const table = await readRowsTable(visit);
   if (table.isDisabled) return answerDisabled(table);
-  const pages = readPages(visit, table);
+  const { appId, table: name } = table;
+  const list = (place: PagePlace) => listPatiently(visit, { appId, table: name, ...place });
+  const pages = readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
   // The first one before the answer begins: what refuses it is answered as a page.
   const first = await pages.next();
-  return new Response(toStream(table, FORMATS[name], { first, pages }), {
+  return new Response(toStream(table, FORMATS[format], { first, pages }), {
     headers: {
-      "content-type": FORMATS[name].type,
-      "content-disposition": `attachment; filename="${table.slug}-${table.table}.${name}"`,
+      "content-type": FORMATS[format].type,
+      "content-disposition": `attachment; filename="${table.slug}-${table.table}.${format}"`,
       "cache-control": "no-store",
       "content-security-policy": "default-src 'none'; sandbox",
       "cross-origin-resource-policy": "same-origin",
@@ -70,35 +66,14 @@ async function answerExport(visit: Visit, name: keyof typeof FORMATS): Promise<R
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
 
-async function* readPages(visit: Visit, { appId, table }: RowsTable): Pages {
-  let last = "";
-  let overlaps = false;
-  for (let offset = 0; ; ) {
-    const page = await listPatiently(visit, { appId, table, offset });
-    const [first] = page.rows;
-    // Rows in front of it were deleted: the one that was sent last is further up now.
-    if (overlaps && offset > 0 && (first === undefined || first.row.id > last)) {
-      offset = Math.max(offset - PAGE_ROWS, 0);
-      continue;
-    }
-    const rows = page.rows.filter(({ row }) => row.id > last);
-    yield rows;
-    last = rows.at(-1)?.row.id ?? last;
-    if (!page.hasMore) return;
-    // A page of large rows may have but one.
-    overlaps = page.rows.length > 1;
-    offset += overlaps ? page.rows.length - 1 : 1;
-  }
-}
-
 /** Past the app's rate limit it waits, as its other programs do. */
 async function listPatiently(
   visit: Visit,
-  place: { appId: string; table: string; offset: number },
+  place: { appId: string; table: string } & PagePlace,
 ): Promise<RowsPage> {
   for (let waited = 0; ; waited++) {
     try {
-      return await listRows(visit, { ...place, limit: PAGE_ROWS, isExport: true });
+      return await listRows(visit, { ...place, isExport: true });
     } catch (error) {
       const { code, headers } = takeRefusal(error);
       if (code !== "rate_limited" || waited === MOST_WAITS) throw error;

@@ -22,8 +22,14 @@ export type DataDeps = {
   idempotencyRoom: IdempotencyRoom;
 };
 
+/** Where the tables of an app are. */
+export const DATA_PATH = "/v1/data/db";
+
 /** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
+
+/** Maximum number of rows that one request creates. */
+export const MAX_BATCH = 1000;
 
 /** Maximum number of rows that a query visits: 5 to 15 ms. */
 export const MAX_VISITS = 10_000;

@@ -4,6 +4,7 @@ export {
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
+  MAX_BATCH,
   MAX_BODY,
   MAX_VISITS,
 } from "./deps.ts";
@@ -15,6 +16,5 @@ export {
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type CachedPage, type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
-export { MAX_BATCH } from "./read_batch.ts";
 export { dataRoutes } from "./routes.ts";
 export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

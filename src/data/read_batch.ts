@@ -2,10 +2,8 @@
 import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
+import { MAX_BATCH } from "./deps.ts";
 import { readRow } from "./read_row.ts";
-
-/** Maximum number of rows that one request creates. */
-export const MAX_BATCH = 1000;
 
 /** How many faults are listed: an answer must not outgrow what was sent by much. */
 const MAX_FAULTS = 1000;

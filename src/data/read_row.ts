@@ -1,7 +1,7 @@
 /** Reads a row that was sent: known columns are read, unknown ones dropped, all faults reported. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import { readValue } from "./values.ts";
+import { readValue } from "../rows/mod.ts";
 
 export type ReadRow = {
   /** The known columns as JSON text for the table's function. */

@@ -30,7 +30,7 @@ import {
 } from "./answers.ts";
 import { callFunction, checkProof } from "./call.ts";
 import { answerTooLarge } from "./call_error.ts";
-import type { DataDeps } from "./deps.ts";
+import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
@@ -41,8 +41,8 @@ import { checkAccept, readBody, readRowRequest, readValues, requireTable } from 
 import { readRow } from "./read_row.ts";
 import { findQueriedPage, readAskedList, toQueryWords } from "./run_query.ts";
 
-const LIST = "/v1/data/db/:table";
-const ROW = "/v1/data/db/:table/:id";
+const LIST = `${DATA_PATH}/:table`;
+const ROW = `${LIST}/:id`;
 const READ = { access: "key", scope: "data:read" } as const;
 const WRITE = { access: "key", scope: "data:write" } as const;
 

@@ -5,8 +5,8 @@
  */
 import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
+import { JSON_NUMBERS } from "../rows/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
-import { JSON_NUMBERS } from "./values.ts";
 
 /** PostgreSQL stores no U+0000. Nor half a character, which few tools could say or send. */
 const STORABLE = "^[^\\u0000]*$";

@@ -1,7 +1,7 @@
 /** A value in a query string, read as a write would read it. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import { type Read, readValue } from "../rows/mod.ts";
 import { readJson } from "./read_json.ts";
-import { type Read, readValue } from "./values.ts";
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -6,8 +6,8 @@
 import { findConstraint, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { REQUIRED } from "../rows/mod.ts";
 import { atRow } from "./read_batch.ts";
-import { REQUIRED } from "./values.ts";
 
 type Column = RecordedTable["definition"]["columns"][number];
 export type BrokenRow = { table: RecordedTable; isDelete: boolean };

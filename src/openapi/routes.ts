@@ -28,8 +28,7 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { DescribedRoute } from "./described_route.ts";
 import { makeDocument } from "./document.ts";
-
-const OPENAPI_PATH = "/v1/openapi.json";
+import { OPENAPI_PATH } from "./pure.ts";
 
 /** How much memory documents may take. */
 const CACHE_BYTES = 33_554_432;

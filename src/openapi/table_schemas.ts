@@ -3,6 +3,7 @@ import { MAX_BATCH, MAX_ROWS, toDefaultSchema, toValueSchema } from "../data/mod
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
+import { TABLE_KEYWORD } from "./pure.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
@@ -44,6 +45,8 @@ export function toTableSchemas(
       type: "object",
       properties: toProperties(columns, toInsertSchema),
       ...listRequired(columns.filter((one) => one.required && one.default === undefined)),
+      // Commands read and check files of rows by it: not every fact has a keyword of JSON Schema.
+      ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
     [name("update")]: { type: "object", properties: toProperties(columns, toValueSchema) },
     ...(previews.includes("filters")

@@ -26,13 +26,29 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
  * ```
  */
 export function toCsvLine(values: readonly (string | null)[]): string {
+  return toExactCsvLine(
+    values.map((value) => (value === null || NUMBER.test(value) ? value : toInertText(value))),
+  );
+}
+
+/**
+ * The same for programs: each value as it is. A spreadsheet would calculate formulas in it.
+ *
+ * @example
+ * ```ts
+ * import { toExactCsvLine } from "./csv.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toExactCsvLine(["=1+1", null, ""])).toBe('=1+1,,""\r\n');
+ * ```
+ */
+export function toExactCsvLine(values: readonly (string | null)[]): string {
   return `${values.map(toField).join(",")}\r\n`;
 }
 
 function toField(value: string | null): string {
   if (value === null) return "";
-  const text = NUMBER.test(value) ? value : toInertText(value);
-  return text === "" || QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return value === "" || QUOTED.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 function toInertText(text: string): string {

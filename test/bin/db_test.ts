@@ -329,7 +329,7 @@ describe("push to a service that is overloaded", () => {
     proxy.stop();
     expect({ code, err }).toEqual({
       code: 0,
-      err: `Waiting: ${proxy.url} cannot push right now: No connection became free in time\n`.repeat(
+      err: `Waiting: ${proxy.url} is not available right now: No connection became free in time\n`.repeat(
         2,
       ),
     });
@@ -346,7 +346,7 @@ describe("push to a service that is overloaded", () => {
     proxy.stop();
     expect({ code, err }).toEqual({
       code: 69,
-      err: `${proxy.url} cannot push right now: No connection became free in time\n`,
+      err: `${proxy.url} is not available right now: No connection became free in time\n`,
     });
   });
 });

@@ -80,7 +80,7 @@ test("rowhouse --version prints the package's version", async () => {
 });
 
 test.each([
-  { typed: ["d"], wanted: ["dev", "db", "doctor"] },
+  { typed: ["d"], wanted: ["dev", "db", "data", "doctor"] },
   { typed: ["db", "pu"], wanted: ["push", "pull"] },
   { typed: ["db", "push", "--sch"], wanted: ["--schema"] },
   { typed: ["serve", "--r"], wanted: ["--role"] },
@@ -117,7 +117,7 @@ describe("usage errors exit with 2 and say what is expected", () => {
     { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
     {
       words: ["banana"],
-      says: '"banana": expected one of dev, serve, migrate, init, db, openapi, admin, health',
+      says: '"banana": expected one of dev, serve, migrate, init, db, data, openapi, admin, health',
     },
     { words: ["amdin", "list-apps"], says: "did you mean rowhouse admin list-apps?" },
     { words: ["amdin"], says: "did you mean rowhouse admin?" },

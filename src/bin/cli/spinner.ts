@@ -7,7 +7,7 @@ const CLEAR_LINE = "\r\u001B[K";
 
 export type Spinner = {
   /** Draws after a short delay, until the returned function is called. */
-  start: (label: string) => () => void;
+  start: (label: string | (() => string)) => () => void;
   /** Makes room for a line of text. */
   clear: () => void;
 };
@@ -18,12 +18,13 @@ export function makeSpinner(write: (text: string) => void): Spinner {
     if (isDrawn) write(CLEAR_LINE);
     isDrawn = false;
   };
-  const start = (label: string) => {
+  const start: Spinner["start"] = (label) => {
     const startedAt = performance.now();
     const timer = setInterval(() => {
       const waitedMs = performance.now() - startedAt;
       if (waitedMs < DELAY_MS) return;
-      write(`\r${FRAMES[Math.floor(waitedMs / FRAME_MS) % FRAMES.length]} ${label}`);
+      const frame = FRAMES[Math.floor(waitedMs / FRAME_MS) % FRAMES.length];
+      write(`\r${frame} ${typeof label === "string" ? label : label()}`);
       isDrawn = true;
     }, FRAME_MS);
     return () => {

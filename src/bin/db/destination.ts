@@ -6,7 +6,9 @@ import { findAdminAddress } from "../cli/settings.ts";
 import { readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
 import type { Target } from "./http.ts";
 import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";
-import type { Destination } from "./service.ts";
+import type { Destination, ServiceDestination } from "./service.ts";
+
+const PUSH_SCOPE = "schema:push";
 
 type Where = Pick<Setting, "args" | "env" | "folder" | "terminal">;
 
@@ -23,32 +25,41 @@ const EXCLUSIVE: readonly (readonly [string, string, string])[] = [
  * @throws {UsageError} nothing, or only half of what is needed, is set, or there is no such place
  */
 export function findDestination(where: Where, config: Config): Destination {
-  const { args, folder } = where;
+  const { args } = where;
   for (const [one, other, reason] of EXCLUSIVE) {
     if (args.has(one) && args.has(other))
       throw new UsageError(`Flags --${one} and --${other} exclude each other: ${reason}`);
   }
   const app = args.text("app");
-  if (app !== undefined) return findDatabase(app, config, where);
+  return app === undefined ? findService(where, config) : findDatabase(app, config, where);
+}
+
+/** The same without a database. `scope` is that of the key. */
+export function findService(where: Where, config: Config, scope = PUSH_SCOPE): ServiceDestination {
+  const { args, folder } = where;
   const places = readPlaces(folder);
   const name = args.text("to");
   if (name === ALL_PLACES)
     throw new UsageError(`Flag --to ${ALL_PLACES} is for rowhouse db status: name one place here`);
-  if (name !== undefined) return toPlace(where, findPlace(places, name));
-  const target = findTarget(where, config);
+  if (name !== undefined) return toPlace(where, findPlace(places, name), scope);
+  const target = findTarget(where, config, scope);
   if (target.isDev !== true) warnPlain(where, target.url);
   const place = places.find(({ url }) => url === target.url);
   return { kind: "service", target, ...(place === undefined ? {} : { place }) };
 }
 
 /** @throws {UsageError} its key is not set; that of another service is never sent instead */
-export function toPlace(where: Omit<Where, "args">, place: Place): Destination {
+export function toPlace(
+  where: Omit<Where, "args">,
+  place: Place,
+  scope = PUSH_SCOPE,
+): ServiceDestination {
   const { name, url } = place;
   const keyVariable = toKeyVariable(name);
   const key = readPlaceKey(where.env, name);
   if (key === undefined)
     throw new UsageError(
-      `${keyVariable} is not set: use a key that ${name} issued, with the scope schema:push`,
+      `${keyVariable} is not set: use a key that ${name} issued, with the scope ${scope}`,
     );
   warnPlain(where, url);
   const isDev = url === readDevFile(where.folder)?.baseUrl;
@@ -63,7 +74,7 @@ function warnPlain({ terminal }: Pick<Where, "terminal">, url: string): void {
   terminal.warn(`Note: ${url} is not encrypted: whoever is on the way can read the key`);
 }
 
-function findTarget({ args, folder }: Where, config: Config): Target {
+function findTarget({ args, folder }: Where, config: Config, scope: string): Target {
   const url = args.text("url");
   const key = config.ROWHOUSE_API_KEY;
   const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
@@ -72,12 +83,12 @@ function findTarget({ args, folder }: Where, config: Config): Target {
   if (service !== undefined && key !== undefined)
     return { url: service, key, isDev: service === dev?.baseUrl };
   if (service !== undefined)
-    throw new UsageError("ROWHOUSE_API_KEY is not set: use a key with the scope schema:push");
+    throw new UsageError(`ROWHOUSE_API_KEY is not set: use a key with the scope ${scope}`);
   if (key !== undefined)
     throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
-    "There is nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, start rowhouse dev in this folder, or use --app <slug> with ADMIN_DATABASE_URL",
+    `No service is known: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === PUSH_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
   );
 }
 

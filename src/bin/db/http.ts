@@ -1,4 +1,4 @@
-/** The schema endpoints over HTTP. Refusals become Problems again; answers that are not from Rowhouse are detected. @module */
+/** A service over HTTP, with an app's key. Errors become Problems again; answers that are not from Rowhouse are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { SCHEMA_PATH } from "../../push/pure.ts";
@@ -38,32 +38,55 @@ export async function callService(
   target: Target,
   { path = "", body }: { path?: string; body?: object } = {},
 ): Promise<unknown> {
-  const response = await request(target, path, body);
+  const text = body === undefined ? {} : { body: JSON.stringify(body) };
+  const call = { path: SCHEMA_PATH + path, scope: "schema:push", ...text };
+  return (await callEndpoint(target, call)).answer;
+}
+
+export type EndpointCall = {
+  path: string;
+  /** JSON: the call is a POST. */
+  body?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** What the key needs. */
+  scope: string;
+};
+
+/** The answer of any endpoint. @throws as {@linkcode callService} */
+export async function callEndpoint(
+  target: Target,
+  call: EndpointCall,
+): Promise<{ answer: object; headers: Headers }> {
+  const response = await request(target, call);
+  const { headers } = response;
   const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok && typeof answer === "object" && answer !== null) return answer;
+  if (response.ok && typeof answer === "object" && answer !== null) return { answer, headers };
   const refusal = v.safeParse(Refusal, answer);
   if (!refusal.success)
     throw new RefusedError(
       `${target.url} answered ${response.status}, but not as Rowhouse does: check the URL`,
     );
-  throw toRefusal(target, response, refusal.output);
+  throw toRefusal(target, { response, refusal: refusal.output, scope: call.scope });
 }
 
 async function request(
   { url, key, keyVariable = KEY_VARIABLE, isDev }: Target,
-  path: string,
-  body: object | undefined,
+  { path, body, headers }: EndpointCall,
 ): Promise<Response> {
   if (!API_KEY.test(key))
     throw new RefusedError(`${keyVariable} ${MALFORMED}`, EXIT.unauthenticated);
   try {
-    return await fetch(url + SCHEMA_PATH + path, {
+    return await fetch(url + path, {
       method: body === undefined ? "GET" : "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: {
+        ...headers,
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+      },
       // A redirect would carry the key to another host.
       redirect: "manual",
       signal: AbortSignal.timeout(PATIENCE_MS),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body }),
     });
   } catch {
     const remedy =
@@ -72,18 +95,19 @@ async function request(
   }
 }
 
+type Refused = { response: Response; refusal: v.InferOutput<typeof Refusal>; scope: string };
+
 function toRefusal(
   { url, keyVariable = KEY_VARIABLE }: Target,
-  response: Response,
-  { error, message, details }: v.InferOutput<typeof Refusal>,
+  { response, refusal: { error, message, details }, scope }: Refused,
 ): Error {
   if (response.status === 401)
     return new RefusedError(
-      `${url} does not know this key: check ${keyVariable}, or issue one with the scope schema:push`,
+      `${url} does not know this key: check ${keyVariable}, or issue one with the scope ${scope}`,
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")
-    return new RefusedError(`${url} cannot push right now: ${message}`, EXIT.unreachable, {
+    return new RefusedError(`${url} is not available right now: ${message}`, EXIT.unreachable, {
       code: error,
     });
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);

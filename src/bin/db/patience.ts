@@ -19,7 +19,8 @@ export function makePatient(service: SchemaService, patience: Patience): SchemaS
   };
 }
 
-async function askPatiently<Answer>(
+/** The answer of a call that is repeated while the service says that it has done nothing, and when to come again. */
+export async function askPatiently<Answer>(
   ask: () => Promise<Answer>,
   { waitS, terminal }: Patience,
 ): Promise<Answer> {

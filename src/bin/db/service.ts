@@ -6,14 +6,13 @@ import type { Place } from "./places.ts";
 import type { DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
 
 /** Where flags and settings point to. */
-export type Destination =
-  | {
-      kind: "service";
-      target: Target;
-      /** The place of rowhouse.json that has this URL. */
-      place?: Place;
-    }
-  | DirectDestination;
+export type Destination = ServiceDestination | DirectDestination;
+export type ServiceDestination = {
+  kind: "service";
+  target: Target;
+  /** The place of rowhouse.json that has this URL. */
+  place?: Place;
+};
 
 /** A command that goes there: without its flag it might go somewhere else. */
 export function withDestination(command: string, destination: Destination): string {

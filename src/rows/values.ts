@@ -5,11 +5,11 @@
  * @module
  */
 import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
+import { INEXACT } from "../std/exact_json.ts";
 import { isDecimal } from "../std/is_decimal.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
-import { INEXACT } from "./read_json.ts";
 
 /** The fault of null in a required column, whether found here or by the database. */
 export const REQUIRED = "Must not be null: the column is required";

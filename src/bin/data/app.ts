@@ -1,0 +1,87 @@
+/** The app whose key a command has: its tables, and calls of its data endpoints. @module */
+import { DATA_PATH, MAX_BATCH } from "../../data/pure.ts";
+import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
+import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
+import { readPages } from "../../rows/mod.ts";
+import { findNearest } from "../../std/find_nearest.ts";
+import { isObject } from "../../std/is_object.ts";
+import { quote } from "../../std/quote.ts";
+import { EXIT, RefusedError, type Setting } from "../cli/command.ts";
+import { readSettings } from "../cli/settings.ts";
+import { findService } from "../db/destination.ts";
+import { callEndpoint, type EndpointCall, type Target } from "../db/http.ts";
+import { askPatiently } from "../db/patience.ts";
+
+export type App = {
+  readonly url: string;
+  /** @throws {RefusedError} the app has not declared a table of that name */
+  readonly findTable: (name: string) => TableDefinition;
+  readonly call: (
+    call: Pick<EndpointCall, "body" | "headers"> & { path: string },
+  ) => ReturnType<typeof callEndpoint>;
+};
+
+/** How long to wait while the app sends more requests than it may. */
+const WAIT_S = 900;
+
+/** The app of the key that flags and settings name. */
+export async function openApp(setting: Setting, scope: string): Promise<App> {
+  const { env, terminal } = setting;
+  const { target } = findService(setting, readSettings(env), scope);
+  const ask = (call: EndpointCall) =>
+    askPatiently(() => callEndpoint(target, call), { waitS: WAIT_S, terminal });
+  const { answer } = await ask({ path: OPENAPI_PATH, scope });
+  const tables = readTables(target, answer);
+  return {
+    url: target.url,
+    findTable: (name) => findTable(tables, name),
+    call: ({ path, ...call }) => ask({ ...call, path: `${DATA_PATH}/${path}`, scope }),
+  };
+}
+
+function readTables(target: Target, document: object): readonly TableDefinition[] {
+  const { components } = document as { components?: unknown };
+  const schemas = isObject(components) ? components["schemas"] : undefined;
+  const tables = isObject(schemas)
+    ? Object.values(schemas).flatMap(
+        (schema) => (isObject(schema) ? schema[TABLE_KEYWORD] : []) ?? [],
+      )
+    : undefined;
+  const read = readDefinition({ version: 1, tables });
+  if ("definition" in read) return read.definition.tables;
+  throw new RefusedError(
+    `${target.url} does not describe its tables as this release does: use the command of the service's release`,
+  );
+}
+
+function findTable(tables: readonly TableDefinition[], name: string): TableDefinition {
+  const table = tables.find((one) => one.name === name);
+  if (table !== undefined) return table;
+  const names = tables.map((one) => one.name);
+  const near = findNearest(name, names);
+  const expected =
+    names.length === 0
+      ? "the app has pushed no table"
+      : near === undefined
+        ? `the app has ${names.join(", ")}`
+        : `did you mean ${near}?`;
+  throw new RefusedError(`There is no table ${quote(name)}: ${expected}`, EXIT.refused, {
+    code: "unknown_table",
+  });
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** All rows of a table, a page at a time. */
+export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {
+  return readPages(
+    async ({ limit, offset }) => {
+      const { answer } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
+      const { rows, hasMore } = answer as { rows?: unknown; hasMore?: unknown };
+      if (!Array.isArray(rows) || !rows.every(isObject))
+        throw new RefusedError(`${app.url} did not answer with a list of rows: check the URL`);
+      return { rows, hasMore: hasMore === true };
+    },
+    { limit: MAX_BATCH, idOf: (row: Row) => String(row["id"]) },
+  );
+}

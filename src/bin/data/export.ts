@@ -1,0 +1,33 @@
+/** `rowhouse data export`: the rows of a table on standard output, a page at a time. @module */
+import { FILE_FORMATS, type FileFormat, makeRowsWriter } from "../../rows/mod.ts";
+import { type Arguments, EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
+import { listAll, openApp } from "./app.ts";
+
+export async function runExport(setting: Setting): Promise<ExitCode> {
+  const { args, terminal } = setting;
+  const [name = ""] = args.positionals;
+  const format = readFormat(args) ?? "csv";
+  const isInert = args.has("spreadsheet");
+  if (isInert && format !== "csv") throw new UsageError("Flag --spreadsheet is for --format csv");
+  const app = await openApp(setting, "data:read");
+  const table = app.findTable(name);
+  const writer = makeRowsWriter(table, format, { isInert });
+  const print = (text: string) => {
+    if (text !== "") terminal.say(text.slice(0, -1));
+  };
+  print(writer.start);
+  for await (const rows of listAll(app, table.name)) {
+    print(rows.map(writer.toText).join(""));
+    // A reader that is slower than the service must not fill the memory.
+    await terminal.flush();
+  }
+  return EXIT.done;
+}
+
+/** The format that a flag names, if it is given. */
+export function readFormat(args: Arguments): FileFormat | undefined {
+  const text = args.text("format");
+  const format = FILE_FORMATS.find((one) => one === text);
+  if (text === undefined || format !== undefined) return format;
+  throw new UsageError(`Cannot read --format: must be one of ${FILE_FORMATS.join(", ")}`);
+}

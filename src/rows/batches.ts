@@ -1,0 +1,45 @@
+/** Rows in batches that one request can carry. Pure. @module */
+import { utf8Length } from "../std/utf8_length.ts";
+import type { FileRow, LineFault } from "./read_rows.ts";
+
+/** The body of a request, and the line of each row. */
+export type Batch = { readonly body: string; readonly lines: readonly number[] };
+
+export type BatchLimits = { readonly rows: number; readonly bytes: number };
+
+export type Batcher = {
+  /** The batches that are full with this row, and whether the row is too large for any. */
+  readonly add: (row: FileRow) => { readonly full: readonly Batch[]; readonly fault?: LineFault };
+  /** The rest. */
+  readonly end: () => readonly Batch[];
+};
+
+/** Splits by rows and by bytes, as `sizeOf` counts those of a text; the same rows make the same batches. */
+export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
+  let [texts, lines, bytes]: [string[], number[], number] = [[], [], 0];
+  const separator = sizeOf(",");
+  const brackets = sizeOf("[") + sizeOf("]");
+  const take = (): Batch[] => {
+    if (texts.length === 0) return [];
+    const batch = { body: `[${texts.join(",")}]`, lines };
+    [texts, lines, bytes] = [[], [], 0];
+    return [batch];
+  };
+  return {
+    add: ({ line, values }) => {
+      const text = JSON.stringify(values);
+      const size = sizeOf(text) + separator;
+      if (size + brackets > limits.bytes) {
+        const message = `Is ${size} bytes, more than the ${limits.bytes} of a request`;
+        return { full: [], fault: { line, message } };
+      }
+      const isFull = texts.length === limits.rows || bytes + size + brackets > limits.bytes;
+      const full = isFull ? take() : [];
+      texts.push(text);
+      lines.push(line);
+      bytes += size;
+      return { full };
+    },
+    end: take,
+  };
+}

@@ -1,0 +1,94 @@
+/** Which column each name of a file is for. Pure. @module */
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { findNearest } from "../std/find_nearest.ts";
+import { foldText } from "../std/fold_text.ts";
+import { quote } from "../std/quote.ts";
+
+/** The column of a name; `undefined` if the name is left out, a fault if it is for no column. */
+export type Target = { readonly column: NamedColumn | undefined } | { readonly fault: string };
+export type Mapping = { readonly targetOf: (name: string) => Target };
+
+export type MappingOptions = {
+  /** Names of the file and their columns, where they differ. */
+  readonly map?: ReadonlyMap<string, string>;
+  /** Names of the file that are left out. */
+  readonly skip?: readonly string[];
+};
+
+/** The service makes these. */
+const OWN_NAMES: readonly string[] = ["id", "app_id"];
+
+/**
+ * A mapping by name: a name of the file is that of its column, or differs from it in capitals, spaces and signs alone.
+ *
+ * @throws {RangeError} the options name a column that the table does not have
+ */
+export function makeMapping(
+  { name: table, columns }: TableDefinition,
+  { map = new Map(), skip = [] }: MappingOptions = {},
+): Mapping {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const names = [...byName.keys()];
+  for (const name of map.values())
+    if (!byName.has(name)) throw new RangeError(explainUnknown(table, name, names));
+  const byFold = Map.groupBy(columns, (column) => foldText(column.name));
+  const taken = new Set(map.values());
+  const find = (name: string): Target => {
+    if (skip.includes(name)) return { column: undefined };
+    const chosen = byName.get(map.get(name) ?? name);
+    if (chosen !== undefined) return { column: chosen };
+    if (OWN_NAMES.includes(name)) return { column: undefined };
+    const [alike, ...more] = byFold.get(foldText(name)) ?? [];
+    const isFree = alike !== undefined && !taken.has(alike.name);
+    if (isFree && more.length === 0) return { column: alike };
+    return { fault: explainUnknown(table, name, names) };
+  };
+  const targets = new Map<string, Target>();
+  return {
+    targetOf: (name) => {
+      const target = targets.get(name) ?? find(name);
+      if (targets.size < MAX_REMEMBERED) targets.set(name, target);
+      return target;
+    },
+  };
+}
+
+/** Each row of NDJSON may have other names. */
+const MAX_REMEMBERED = 1000;
+
+function explainUnknown(table: string, name: string, names: readonly string[]): string {
+  const near = findNearest(name, names);
+  const expected = near === undefined ? names.join(", ") : `perhaps ${near}`;
+  return `${quote(name)} is not a column of ${table}: ${expected}`;
+}
+
+/** What is wrong with the names of a file's first line, all together. */
+export function findHeaderFaults(
+  table: TableDefinition,
+  names: readonly string[],
+  mapping: Mapping,
+): string[] {
+  const targets = names.map((name) => ({ name, target: mapping.targetOf(name) }));
+  const repeated = [...Map.groupBy(names, (name) => name)]
+    .filter(([, same]) => same.length > 1)
+    .map(([name, same]) => `${quote(name)} is the name of ${same.length} columns`);
+  const unknown = targets.flatMap(({ target }) => ("fault" in target ? [target.fault] : []));
+  const mapped = targets.flatMap(({ name, target }) => {
+    const column = "column" in target ? target.column : undefined;
+    return column === undefined ? [] : [{ name, column }];
+  });
+  const shared = [...Map.groupBy(mapped, ({ column }) => column.name)]
+    .map(([column, from]) => ({ column, from: new Set(from.map(({ name }) => quote(name))) }))
+    .filter(({ from }) => from.size > 1)
+    .map(({ column, from }) => `${[...from].join(" and ")} are both for ${column}`);
+  const found = new Set(mapped.map(({ column }) => column.name));
+  const missing = table.columns
+    .filter((column) => isNeeded(column) && !found.has(column.name))
+    .map(({ name }) => `${name} is missing: the column is required and has no default`);
+  return [...repeated, ...new Set(unknown), ...shared, ...missing];
+}
+
+/** Whether a new row must have a value in a column. */
+export function isNeeded(column: NamedColumn): boolean {
+  return column.required && column.default === undefined;
+}

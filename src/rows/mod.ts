@@ -1,0 +1,17 @@
+/** Rows of files: CSV and JSON to rows of a table, checked by the rules of its columns, and back. Knows no database and no HTTP. @module */
+export { type Batch, type Batcher, type BatchLimits, makeBatcher } from "./batches.ts";
+export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
+export { type ListedPage, type PagePlace, readPages } from "./pages.ts";
+export {
+  type FileRow,
+  type LineFault,
+  type Match,
+  makeRowsReader,
+  type RowsRead,
+  type RowsReader,
+  toMatchKey,
+} from "./read_rows.ts";
+export { FILE_FORMATS, type FileFormat, findFormat, makeSource, type Source } from "./source.ts";
+export { toMoment } from "./text_values.ts";
+export { JSON_NUMBERS, REQUIRED, type Read, readValue } from "./values.ts";
+export { makeRowsWriter, type RowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";

@@ -1,0 +1,138 @@
+/** Rows of a file as rows of a table: every value read by the rules of its column, everything that is wrong by line. Pure. @module */
+import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { quote } from "../std/quote.ts";
+import { findHeaderFaults, isNeeded, type Mapping } from "./mapping.ts";
+import type { Cell, Source, SourceRow } from "./source.ts";
+import { NOT_JSON, TO_VALUE, toMoment } from "./text_values.ts";
+import { type Read, readValue } from "./values.ts";
+
+/** A row that can be sent. */
+export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
+/** Something wrong, and where. */
+export type LineFault = {
+  readonly line: number;
+  readonly column?: string;
+  readonly message: string;
+};
+export type RowsRead = { readonly rows: FileRow[]; readonly faults: LineFault[] };
+
+/** A reference whose file has values of another column: the column, and the id of the row with a value. */
+export type Match = {
+  readonly column: NamedColumn;
+  readonly find: (key: string) => string | undefined;
+};
+
+export type RowsReader = {
+  readonly push: (text: string) => RowsRead;
+  readonly end: () => RowsRead;
+};
+
+type ReaderOptions = {
+  readonly table: TableDefinition;
+  readonly mapping: Mapping;
+  /** By the name of the reference. */
+  readonly matches?: ReadonlyMap<string, Match>;
+};
+
+/** Reads the rows of a source. After a first line that does not fit, no row is read: each would repeat the same. */
+export function makeRowsReader(source: Source, options: ReaderOptions): RowsReader {
+  let isHeaderChecked = false;
+  let isHeaderWrong = false;
+  const unknown = new Set<string>();
+  const checkHeader = (): LineFault[] => {
+    const header = source.header();
+    if (header === undefined || isHeaderChecked) return [];
+    isHeaderChecked = true;
+    const faults = findHeaderFaults(options.table, header.names, options.mapping);
+    isHeaderWrong = faults.length > 0;
+    return faults.map((message) => ({ line: header.line, message }));
+  };
+  const readAll = (sourceRows: readonly SourceRow[]): RowsRead => {
+    const rows: FileRow[] = [];
+    const faults = checkHeader();
+    for (const sourceRow of isHeaderWrong ? [] : sourceRows) {
+      const read = readSourceRow(sourceRow, options);
+      const fresh = read.unknown.filter(({ name }) => !unknown.has(name));
+      for (const { name } of fresh) if (unknown.size < MAX_UNKNOWN) unknown.add(name);
+      const { line } = sourceRow;
+      faults.push(...read.faults, ...fresh.map(({ message }) => ({ line, message })));
+      if (read.faults.length + read.unknown.length === 0) rows.push({ line, values: read.values });
+    }
+    return { rows, faults };
+  };
+  return { push: (text) => readAll(source.push(text)), end: () => readAll(source.end()) };
+}
+
+/** A name that many rows have is reported once. */
+const MAX_UNKNOWN = 1000;
+
+type SourceRowRead = {
+  values: Record<string, Json>;
+  faults: LineFault[];
+  unknown: { name: string; message: string }[];
+};
+
+function readSourceRow(
+  { line, cells, faults }: SourceRow,
+  { table, mapping, matches = new Map() }: ReaderOptions,
+): SourceRowRead {
+  if (faults.length > 0)
+    return { values: {}, faults: faults.map((message) => ({ line, message })), unknown: [] };
+  const read: SourceRowRead = { values: {}, faults: [], unknown: [] };
+  const seen = new Map<string, string>();
+  for (const [name, cell] of cells) {
+    const target = mapping.targetOf(name);
+    if ("fault" in target) read.unknown.push({ name, message: target.fault });
+    else if (target.column !== undefined) {
+      const { column } = target;
+      const other = seen.get(column.name);
+      seen.set(column.name, name);
+      const value =
+        other === undefined
+          ? readCell(cell, column, matches.get(column.name))
+          : { fault: `${quote(other)} and ${quote(name)} are both for this column` };
+      if (value === undefined) continue;
+      if ("fault" in value) read.faults.push({ line, column: column.name, message: value.fault });
+      else read.values[column.name] = value.value;
+    }
+  }
+  for (const column of table.columns)
+    if (isNeeded(column) && !seen.has(column.name))
+      read.faults.push({ line, column: column.name, message: "Is required and has no default" });
+  return read;
+}
+
+/** The value of a cell; `undefined` if the column gets its default. */
+function readCell(cell: Cell, column: NamedColumn, match: Match | undefined): Read | undefined {
+  if ("json" in cell) {
+    if (cell.json === null || match === undefined)
+      return readValue(toStrict(cell.json, column), column);
+    return findMatch(cell.json, match);
+  }
+  const kind = match?.column.kind ?? column.kind;
+  const { text } = cell;
+  const isText = kind === "string" || (kind === "enum" && column.values?.includes("") === true);
+  if (text === undefined || (text === "" && !isText))
+    return column.required && column.default !== undefined ? undefined : readValue(null, column);
+  if (match !== undefined) return findMatch(TO_VALUE[kind](text), match);
+  const value = TO_VALUE[kind](text);
+  return value === NOT_JSON ? { fault: "Must be JSON" } : readValue(value, column);
+}
+
+function toStrict(json: unknown, { kind }: NamedColumn): unknown {
+  return kind === "timestamp" && typeof json === "string" ? toMoment(json) : json;
+}
+
+function findMatch(value: unknown, { column, find }: Match): Read {
+  const read = readValue(value, column);
+  if ("fault" in read) return read;
+  const id = find(toMatchKey(read.value));
+  return id === undefined
+    ? { fault: `No row has ${quote(toMatchKey(read.value))} in ${column.name}` }
+    : { value: id };
+}
+
+/** A value as the key by which the row with it is found. */
+export function toMatchKey(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,103 @@
+/** A file as rows: CSV, NDJSON or a JSON array becomes cells by name. Reads what arrives, and keeps no row. @module */
+import { makeCsvReader } from "../std/csv_reader.ts";
+import { findReviver } from "../std/exact_json.ts";
+import { isObject } from "../std/is_object.ts";
+import { jsonDepth } from "../std/json_depth.ts";
+import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
+
+/** A value of a file: text that its column gives a meaning to, or JSON. `undefined` text is an empty field. */
+export type Cell =
+  | { readonly text: string | undefined; readonly isQuoted: boolean }
+  | { readonly json: unknown };
+
+/** A row of a file, by the names that the file uses; with faults the cells mean nothing. */
+export type SourceRow = {
+  readonly line: number;
+  readonly cells: readonly (readonly [name: string, cell: Cell])[];
+  readonly faults: readonly string[];
+};
+
+export const FILE_FORMATS = ["csv", "ndjson"] as const;
+/** `ndjson` is a JSON array as well: the first character decides. */
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+export type Source = {
+  readonly push: (text: string) => SourceRow[];
+  readonly end: () => SourceRow[];
+  /** The names in the first line of a CSV, once it has arrived. */
+  readonly header: () => SourceHeader | undefined;
+};
+export type SourceHeader = { readonly line: number; readonly names: readonly string[] };
+
+/** Of a batch, which is a list of rows; the endpoint allows 64 levels. */
+const MAX_ROW_DEPTH = 63;
+
+export function makeSource(format: FileFormat): Source {
+  return format === "csv" ? makeCsvSource() : makeJsonSource();
+}
+
+/** The format of a file by its name. */
+export function findFormat(name: string): FileFormat | undefined {
+  const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
+  if (["csv", "tsv", "txt"].includes(ending)) return "csv";
+  return ["ndjson", "jsonl", "json"].includes(ending) ? "ndjson" : undefined;
+}
+
+function makeCsvSource(): Source {
+  const reader = makeCsvReader();
+  let header: SourceHeader | undefined;
+  const toRows = (records: ReturnType<typeof reader.push>): SourceRow[] =>
+    records.flatMap(({ line, fields, faults }) => {
+      if (header !== undefined) return toRow({ line, fields, faults }, header.names);
+      header = { line, names: fields.map(({ text }) => text.trim()) };
+      return faults.length === 0 ? [] : [{ line, cells: [], faults }];
+    });
+  return {
+    push: (text) => toRows(reader.push(text)),
+    end: () => toRows(reader.end()),
+    header: () => header,
+  };
+}
+
+type Fields = ReturnType<ReturnType<typeof makeCsvReader>["push"]>[number];
+
+function toRow({ line, fields, faults }: Fields, names: readonly string[]): SourceRow {
+  if (faults.length > 0) return { line, cells: [], faults };
+  if (fields.length !== names.length) {
+    const fault = `Has ${fields.length} fields, but the first line has ${names.length}`;
+    return { line, cells: [], faults: [fault] };
+  }
+  const cells = fields.map(({ text, isQuoted }, index) => {
+    const isEmpty = text === "" && !isQuoted;
+    return [names[index] ?? "", { text: isEmpty ? undefined : text, isQuoted }] as const;
+  });
+  return { line, cells, faults };
+}
+
+function makeJsonSource(): Source {
+  const reader = makeJsonTextReader();
+  return {
+    push: (text) => reader.push(text).map(toJsonRow),
+    end: () => reader.end().map(toJsonRow),
+    header: () => undefined,
+  };
+}
+
+function toJsonRow({ line, text, fault }: JsonText): SourceRow {
+  const value = fault === undefined ? parseRow(text) : { fault };
+  return "fault" in value
+    ? { line, cells: [], faults: [value.fault] }
+    : { line, cells: value.cells, faults: [] };
+}
+
+function parseRow(text: string): Pick<SourceRow, "cells"> | { fault: string } {
+  if (jsonDepth(text) > MAX_ROW_DEPTH)
+    return { fault: `Is nested deeper than ${MAX_ROW_DEPTH} levels` };
+  try {
+    const value: unknown = JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
+    if (!isObject(value)) return { fault: "Must be a JSON object, whose properties are columns" };
+    return { cells: Object.entries(value).map(([name, json]) => [name, { json }] as const) };
+  } catch {
+    return { fault: "Is not JSON" }; // the parser's own message quotes the text
+  }
+}

@@ -1,0 +1,53 @@
+/** What text means in a column of each kind, for files in which everything is text. The column's rules check the result. @module */
+import type { Kind } from "../dsl/mod.ts";
+import { findReviver } from "../std/exact_json.ts";
+import { jsonDepth } from "../std/json_depth.ts";
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const MOMENT =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
+
+/** As databases and spreadsheets write them. */
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  true: true,
+  t: true,
+  yes: true,
+  "1": true,
+  false: false,
+  f: false,
+  no: false,
+  "0": false,
+};
+
+const MAX_JSON_DEPTH = 62;
+export const NOT_JSON = Symbol("text that is not JSON");
+
+/** The value that a text stands for; the text itself where it stands for none, so that the column rejects it. */
+export const TO_VALUE: Readonly<Record<Kind, (text: string) => unknown>> = {
+  string: (text) => text,
+  number: (text) => (NUMBER.test(text.trim()) ? parse(text.trim()) : text),
+  decimal: (text) => text.trim(),
+  boolean: (text) => BOOLEANS[text.trim().toLowerCase()] ?? text,
+  uuid: (text) => text.trim(),
+  timestamp: (text) => toMoment(text.trim()),
+  json: (text) => parse(text),
+  enum: (text) => text,
+  ref: (text) => text.trim(),
+};
+
+function parse(text: string): unknown {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) return NOT_JSON;
+  try {
+    return JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
+  } catch {
+    return NOT_JSON; // the parser's own message quotes the text
+  }
+}
+
+/** People and databases write a moment with a space and without seconds; never without its offset. */
+export function toMoment(text: string): string {
+  const [, day, minute, second = ":00", zone = ""] = MOMENT.exec(text) ?? [];
+  if (day === undefined) return text;
+  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
+}

@@ -1,0 +1,43 @@
+/** Rows of a table as text of a file, from which an import makes the same values. Pure. @module */
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { toCsvLine, toExactCsvLine } from "../std/csv.ts";
+import type { FileFormat } from "./source.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+export type RowsWriter = {
+  /** What comes before the first row. */
+  readonly start: string;
+  readonly toText: (row: Row) => string;
+};
+
+/** Writes rows as the endpoints answer them. With `isInert` a spreadsheet calculates nothing in a CSV. */
+export function makeRowsWriter(
+  table: TableDefinition,
+  format: FileFormat,
+  { isInert = false }: { isInert?: boolean } = {},
+): RowsWriter {
+  if (format === "ndjson") return { start: "", toText: ({ app_id: _, ...row }) => toJsonLine(row) };
+  const toLine = isInert ? toCsvLine : toExactCsvLine;
+  return {
+    start: toLine(toCsvNames(table)),
+    toText: (row) => toLine(toCsvValues(table, row)),
+  };
+}
+
+const toJsonLine = (row: Row) => `${JSON.stringify(row)}\n`;
+
+/** The first line of a CSV. */
+export function toCsvNames({ columns }: TableDefinition): string[] {
+  return ["id", ...columns.map(({ name }) => name)];
+}
+
+/** A row as the fields of a CSV: null is none, and JSON is JSON. */
+export function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
+  return [String(row["id"]), ...columns.map((column) => toField(column, row[column.name]))];
+}
+
+function toField({ kind }: NamedColumn, value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" && kind !== "json" ? value : JSON.stringify(value);
+}

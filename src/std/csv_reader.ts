@@ -1,0 +1,167 @@
+/** Reads CSV as it arrives. Keeps what a lenient reader would lose: lines, quotes, and everything that is malformed. @module */
+
+/** A field; an empty one without quotes is no value, a quoted one an empty text. */
+export type CsvField = { readonly text: string; readonly isQuoted: boolean };
+
+/** A record, and the line of the file on which it begins. */
+export type CsvRecord = {
+  readonly line: number;
+  readonly fields: readonly CsvField[];
+  /** What is malformed about it. */
+  readonly faults: readonly string[];
+};
+
+export type CsvReader = {
+  /** The records that end in what has arrived so far. */
+  readonly push: (text: string) => CsvRecord[];
+  /** The last record, if the text does not end with a line break. */
+  readonly end: () => CsvRecord[];
+};
+
+const DELIMITERS = [",", ";", "\t"];
+/** No record is longer: a quote that is never closed must not fill the memory. */
+const MAX_RECORD_CHARS = 1_048_576;
+const TOO_LONG = `Is longer than ${MAX_RECORD_CHARS} characters: is a quote missing at the end of a field?`;
+const NOT_CLOSED = "The quote at the start of a field is never closed";
+const TEXT_AFTER_QUOTE = "A field has text after its closing quote: double a quote that is text";
+const QUOTE_INSIDE =
+  "A field has a quote but does not begin with one: put it in quotes, and double a quote that is text";
+
+/**
+ * A reader of RFC 4180 that also accepts `;` and tabs (the one that the first line has most of), a byte order mark and any
+ * line break. Blank lines are skipped.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4180
+ * @example
+ * ```ts
+ * import { makeCsvReader } from "./csv_reader.ts";
+ * import { expect } from "bun:test";
+ *
+ * const reader = makeCsvReader();
+ * const records = [...reader.push('a;b\r\n1;"two\n'), ...reader.push('lines"'), ...reader.end()];
+ * expect(records.map(({ fields }) => fields.map(({ text }) => text))).toEqual([
+ *   ["a", "b"],
+ *   ["1", "two\nlines"],
+ * ]);
+ * expect(records.map(({ line }) => line)).toEqual([1, 2]);
+ * ```
+ */
+export function makeCsvReader(): CsvReader {
+  let text = "";
+  let line = 1;
+  let delimiter: string | undefined;
+  let isStart = true;
+  const read = (isEnd: boolean): CsvRecord[] => {
+    delimiter ??= findDelimiter(text, isEnd);
+    if (delimiter === undefined) return [];
+    const records: CsvRecord[] = [];
+    let at = 0;
+    while (at < text.length) {
+      const scan = scanRecord(text, at, { delimiter, isEnd });
+      if (scan === undefined) break;
+      if (!isBlank(scan)) records.push({ line, fields: scan.fields, faults: scan.faults });
+      line += countLines(text, at, scan.end);
+      at = scan.end;
+    }
+    text = text.slice(at);
+    if (text.length <= MAX_RECORD_CHARS) return records;
+    records.push({ line, fields: [], faults: [TOO_LONG] });
+    line += countLines(text, 0, text.length);
+    text = "";
+    return records;
+  };
+  return {
+    push: (chunk) => {
+      text += isStart ? chunk.replace(/^\uFEFF/, "") : chunk;
+      isStart &&= chunk === "";
+      return read(false);
+    },
+    end: () => read(true),
+  };
+}
+
+/** By the first line, once that has arrived; in a field with quotes a delimiter is text. */
+function findDelimiter(text: string, isEnd: boolean): string | undefined {
+  const outside = text.replace(/"[^"]*("|$)/g, '""');
+  const first = /^[\r\n]*([^\r\n]*)([\r\n]?)/.exec(outside);
+  const [, head = "", lineBreak = ""] = first ?? [];
+  if (lineBreak === "" && !isEnd && text.length <= MAX_RECORD_CHARS) return undefined;
+  const count = (delimiter: string) => head.split(delimiter).length;
+  return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
+}
+
+type Scan = { fields: CsvField[]; faults: string[]; end: number };
+type ScanOptions = { delimiter: string; isEnd: boolean };
+
+/** The record at a place, or `undefined` while its end has not arrived. */
+function scanRecord(text: string, start: number, options: ScanOptions): Scan | undefined {
+  const fields: CsvField[] = [];
+  const faults = new Set<string>();
+  for (let at = start; ; ) {
+    const scan =
+      text[at] === '"' ? scanQuoted(text, at, options) : scanPlain(text, at, options.delimiter);
+    if (scan === undefined) return undefined;
+    fields.push(scan.field);
+    if (scan.fault !== undefined) faults.add(scan.fault);
+    const next = text[scan.end];
+    if (next === undefined && !options.isEnd) return undefined;
+    // Of a line break that comes in two pieces the second has not arrived.
+    if (next === "\r" && scan.end + 1 === text.length && !options.isEnd) return undefined;
+    at = scan.end + 1;
+    if (next === options.delimiter) continue;
+    const end = next === "\r" && text[at] === "\n" ? at + 1 : Math.min(at, text.length);
+    return { fields, faults: [...faults], end };
+  }
+}
+
+type FieldScan = { field: CsvField; end: number; fault?: string };
+
+function scanPlain(text: string, start: number, delimiter: string): FieldScan {
+  const end = findFieldEnd(text, start, delimiter);
+  const field = { text: text.slice(start, end), isQuoted: false };
+  return field.text.includes('"') ? { field, end, fault: QUOTE_INSIDE } : { field, end };
+}
+
+function scanQuoted(
+  text: string,
+  start: number,
+  { delimiter, isEnd }: ScanOptions,
+): FieldScan | undefined {
+  for (let at = start + 1; ; ) {
+    const close = text.indexOf('"', at);
+    // A quote at the very end may be the first of two.
+    if (!isEnd && (close === -1 || close + 1 === text.length)) return undefined;
+    if (close === -1)
+      return { field: toQuoted(text, start, text.length), end: text.length, fault: NOT_CLOSED };
+    at = close + 2;
+    if (text[close + 1] === '"') continue;
+    const end = findFieldEnd(text, close + 1, delimiter);
+    const field = toQuoted(text, start, close);
+    return end === close + 1 ? { field, end } : { field, end, fault: TEXT_AFTER_QUOTE };
+  }
+}
+
+function toQuoted(text: string, start: number, end: number): CsvField {
+  return { text: text.slice(start + 1, end).replaceAll('""', '"'), isQuoted: true };
+}
+
+function findFieldEnd(text: string, start: number, delimiter: string): number {
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === delimiter || character === "\n" || character === "\r") return at;
+  }
+  return text.length;
+}
+
+function isBlank({ fields: [first, ...more] }: Scan): boolean {
+  return more.length === 0 && first?.text === "" && !first.isQuoted;
+}
+
+function countLines(text: string, start: number, end: number): number {
+  let lines = 0;
+  for (let at = start; at < end; at++) {
+    const character = text[at];
+    if (character === "\n" || (character === "\r" && text[at + 1] !== "\n")) lines++;
+  }
+  return lines;
+}

@@ -1,0 +1,141 @@
+/** Reads the values of NDJSON or of a JSON array as they arrive, each as text with the line on which it begins. @module */
+
+export type JsonText = {
+  readonly line: number;
+  readonly text: string;
+  /** What is malformed, if splitting shows it. */
+  readonly fault?: string;
+};
+
+export type JsonTextReader = {
+  /** The values that end in what has arrived so far. */
+  readonly push: (text: string) => JsonText[];
+  /** The last value, and anything that is malformed at the end. */
+  readonly end: () => JsonText[];
+};
+
+/** No value is longer: an end that is missing must not fill the memory. */
+const MAX_VALUE_CHARS = 1_048_576;
+
+/**
+ * A reader that splits without parsing: a text that is not JSON comes out as it is. The first character decides: `[` begins an
+ * array, anything else a file with a value on each line.
+ *
+ * @see https://github.com/ndjson/ndjson-spec
+ * @example
+ * ```ts
+ * import { makeJsonTextReader } from "./json_reader.ts";
+ * import { expect } from "bun:test";
+ *
+ * const lines = makeJsonTextReader();
+ * expect([...lines.push('{"a":1}\n\n{"a"'), ...lines.push(":2}"), ...lines.end()]).toEqual([
+ *   { line: 1, text: '{"a":1}' },
+ *   { line: 3, text: '{"a":2}' },
+ * ]);
+ * const list = makeJsonTextReader();
+ * expect([...list.push('[{"a":"],"},\n{"a":2}'), ...list.push("]"), ...list.end()]).toEqual([
+ *   { line: 1, text: '{"a":"],"}' },
+ *   { line: 2, text: '{"a":2}' },
+ * ]);
+ * ```
+ */
+export function makeJsonTextReader(): JsonTextReader {
+  let reader: JsonTextReader | undefined;
+  let start = "";
+  return {
+    push: (chunk) => {
+      if (reader !== undefined) return reader.push(chunk);
+      start = (start + chunk).replace(/^\uFEFF/, "");
+      const first = /[^ \t\r\n]/.exec(start)?.[0];
+      if (first === undefined) return [];
+      reader = first === "[" ? makeArrayReader() : makeLineReader();
+      return reader.push(start);
+    },
+    end: () => reader?.end() ?? [],
+  };
+}
+
+function makeLineReader(): JsonTextReader {
+  let rest = "";
+  let line = 0;
+  const take = (lines: readonly string[]): JsonText[] =>
+    lines.flatMap((text) => {
+      line++;
+      const trimmed = text.trim();
+      return trimmed === "" ? [] : [{ line, text: trimmed }];
+    });
+  return {
+    push: (chunk) => {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length <= MAX_VALUE_CHARS) return take(lines);
+      lines.push(rest.slice(0, MAX_VALUE_CHARS));
+      rest = "";
+      return take(lines);
+    },
+    end: () => take([rest]),
+  };
+}
+
+/** Follows depth and strings only. Text behind the array comes out as a value of its own, which no row can be. */
+function makeArrayReader(): JsonTextReader {
+  const state: ArrayState = { depth: 0, isString: false, isEscaped: false };
+  let [text, at, line, count] = ["", 0, 1, 0];
+  /** The line on which the next value begins, once it has begun. */
+  let startLine: number | undefined;
+  const take = (end: number): JsonText => {
+    const value = { line: startLine ?? line, text: text.slice(0, end).trim() };
+    drop();
+    startLine = undefined;
+    count++;
+    return value;
+  };
+  const drop = () => {
+    text = text.slice(at);
+    at = 0;
+  };
+  const push = (chunk: string): JsonText[] => {
+    text += chunk;
+    const values: JsonText[] = [];
+    while (at < text.length) {
+      const character = text[at++] ?? "";
+      const event = step(state, character);
+      if (character === "\n") line++;
+      if (event === "value") startLine ??= line;
+      const isEmpty = state.depth === 0 && count === 0 && startLine === undefined;
+      if (event === "open" || (event === "end" && isEmpty)) drop();
+      else if (event === "end") values.push(take(at - 1));
+      else if (at > MAX_VALUE_CHARS) values.push(take(at));
+    }
+    return values;
+  };
+  const end = (): JsonText[] => {
+    if (state.depth > 0) return [{ line, text: "", fault: "The array is never closed" }];
+    return text.trim() === "" ? [] : [take(text.length)];
+  };
+  return { push, end };
+}
+
+type ArrayState = { depth: number; isString: boolean; isEscaped: boolean };
+type ArrayEvent = "open" | "end" | "value" | undefined;
+
+/** What a character does: it opens the array, ends a value, or belongs to one; nothing if it is white space. */
+function step(state: ArrayState, character: string): ArrayEvent {
+  if (state.isString) {
+    const closes = character === '"' && !state.isEscaped;
+    state.isEscaped = character === "\\" && !state.isEscaped;
+    state.isString = !closes;
+    return "value";
+  }
+  if (character === '"') state.isString = true;
+  if (character === "," && state.depth === 1) return "end";
+  if (character === "]" && state.depth === 1) {
+    state.depth = 0;
+    return "end";
+  }
+  if (character === "[" || character === "{") state.depth++;
+  if (character === "[" && state.depth === 1) return "open";
+  // The array itself is closed by its own bracket only.
+  if ((character === "]" || character === "}") && state.depth > 1) state.depth--;
+  return /\s/.test(character) ? undefined : "value";
+}

@@ -1,0 +1,246 @@
+/** `rowhouse data import` and `rowhouse data export` as processes, against a service. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { freshName } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  service = await openTestService();
+  project = makeProject();
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+});
+
+type TestTable = { app: TestApp; name: string; projects: string };
+
+/** An app with a table of rows that refer to projects, and with a key that cannot push. */
+async function makeTable(): Promise<TestTable> {
+  const [name, projects] = [freshName(), freshName()];
+  const app = await service.makeApp();
+  await service.pushSchema(
+    app,
+    defineSchema({
+      [projects]: { name: t.string().required().unique() },
+      [name]: {
+        title: t.string().required().unique(),
+        size: t.number(),
+        price: t.decimal(),
+        tags: t.json(),
+        project: t.ref(projects),
+      },
+    }),
+  );
+  return { app, name, projects };
+}
+
+const data = (app: TestApp, ...words: string[]): Promise<Outcome> =>
+  runCommand(["data", ...words], {
+    ...project,
+    env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
+  });
+
+async function listRows(app: TestApp, name: string): Promise<Record<string, unknown>[]> {
+  const { json } = await service.call(app, `/v1/data/db/${name}`);
+  return (json as { rows: Record<string, unknown>[] }).rows;
+}
+
+const lines = (text: string) => text.trim().split("\n");
+
+test("a CSV is checked, imported, and exported as it was", async () => {
+  const { app, name } = await makeTable();
+  const csv = 'title,size,price,tags\r\n"a, ""b""\n=1+1",1.5,10.50,"{""a"":[1]}"\r\nc,,,\r\n';
+  project.write("todos.csv", csv);
+  expect(await data(app, "import", name, "todos.csv", "--dry-run")).toEqual({
+    code: 0,
+    out: `Checked 2 rows for ${name}: no errors, nothing was sent\n`,
+    err: "",
+  });
+  expect(await listRows(app, name)).toEqual([]);
+  const stored = await data(app, "import", name, "todos.csv");
+  expect(stored).toEqual({ code: 0, out: `Stored 2 rows in ${name}\n`, err: "" });
+  expect(await listRows(app, name)).toMatchObject([
+    { title: 'a, "b"\n=1+1', size: 1.5, price: "10.50", tags: { a: [1] } },
+    { title: "c", size: null, price: null, tags: null },
+  ]);
+  const exported = await data(app, "export", name);
+  const [first, second] = await listRows(app, name);
+  expect(exported.out).toBe(
+    `id,title,size,price,tags,project\r\n${first?.["id"]},"a, ""b""\n=1+1",1.5,10.50,"{""a"":[1]}",\r\n${second?.["id"]},c,,,,\r\n`,
+  );
+  const inert = await data(app, "export", name, "--spreadsheet");
+  expect(inert.out).toContain(`"a, ""b""\n'=1+1"`);
+  const ndjson = await data(app, "export", name, "--format", "ndjson");
+  expect(lines(ndjson.out).map((line) => JSON.parse(line))).toEqual(
+    [first, second].map(({ app_id: _, ...row } = {}) => row),
+  );
+});
+
+test("errors are all listed by line, and nothing is stored", async () => {
+  const { app, name } = await makeTable();
+  project.write("bad.csv", "title,size,price\na,x,1e3\n,1,\nb,1,1\n");
+  const { code, out, err } = await data(app, "import", name, "bad.csv");
+  expect({ code, out, err: lines(err) }).toEqual({
+    code: 1,
+    out: "",
+    err: [
+      "bad.csv:2: size: Must be a number",
+      'bad.csv:2: price: Must be a decimal number as a string, such as "12.50", of at most 400 characters',
+      "bad.csv:3: title: Must not be null: the column is required",
+      "Nothing was stored: bad.csv has 3 errors",
+    ],
+  });
+  const document = JSON.parse((await data(app, "import", name, "bad.csv", "--json")).out);
+  expect(document).toMatchObject({
+    error: "validation_failed",
+    details: [{ path: "/2/size" }, {}, {}],
+  });
+  expect(await listRows(app, name)).toEqual([]);
+});
+
+test("a file that is not UTF-8 is an error", async () => {
+  const { app, name } = await makeTable();
+  project.write("latin.csv", "");
+  await Bun.write(
+    join(project.folder, "latin.csv"),
+    new Uint8Array([...Buffer.from("title\na\n"), 0xe4]),
+  );
+  const { code, err } = await data(app, "import", name, "latin.csv");
+  expect(code).toBe(1);
+  expect(err).toContain("Is not UTF-8 from here on");
+});
+
+test("references are matched by a unique column", async () => {
+  const { app, name, projects } = await makeTable();
+  project.write("projects.ndjson", '{"name":"Garden"}\n{"name":"House"}\n');
+  expect((await data(app, "import", projects, "projects.ndjson")).code).toBe(0);
+  const [garden, house] = await listRows(app, projects);
+  const match = ["--match", `project=${projects}.name`];
+  project.write(
+    "todos.ndjson",
+    '[{"title":"a","project":"House"},{"title":"b","project":"Garden"},{"title":"c"}]',
+  );
+  expect((await data(app, "import", name, "todos.ndjson", ...match)).err).toBe("");
+  expect(await listRows(app, name)).toMatchObject([
+    { title: "a", project: house?.["id"] },
+    { title: "b", project: garden?.["id"] },
+    { title: "c", project: null },
+  ]);
+  project.write("more.csv", "title,project\nd,Cellar\n");
+  const { err } = await data(app, "import", name, "more.csv", ...match);
+  expect(err).toContain('more.csv:2: project: No row has "Cellar" in name');
+  const wrong = await data(app, "import", name, "more.csv", "--match", `title=${projects}.name`);
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("not a reference") });
+});
+
+describe("an import that is repeated", () => {
+  /** 2,500 rows: three batches. */
+  const rows = Array.from({ length: 2500 }, (_, index) => `t${index},${index}`);
+
+  test("stores no row twice", async () => {
+    const { app, name } = await makeTable();
+    project.write("many.csv", ["title,size", ...rows].join("\n"));
+    expect((await data(app, "import", name, "many.csv")).out).toBe(`Stored 2500 rows in ${name}\n`);
+    expect((await data(app, "import", name, "many.csv")).out).toBe(
+      `Stored 2500 rows in ${name}, 2500 of them by an earlier run\n`,
+    );
+    const exported = lines((await data(app, "export", name)).out);
+    expect(exported).toHaveLength(2501);
+    expect(exported.slice(1).map((line) => line.split(",")[1])).toEqual(
+      rows.map((_, at) => `t${at}`),
+    );
+  });
+
+  test("goes on after a row that the database rejects, at the line that the output names", async () => {
+    const { app, name } = await makeTable();
+    const broken = rows.with(1500, "t7,0");
+    project.write("broken.csv", ["title,size", ...broken].join("\n"));
+    const { code, err } = await data(app, "import", name, "broken.csv");
+    expect(code).toBe(1);
+    expect(err).toContain("broken.csv:1502: title: ");
+    expect(err).toContain(
+      "1000 rows are stored, the rows from line 1002 on are not: correct the file and go on with --from-line 1002",
+    );
+    project.write("broken.csv", ["title,size", ...rows].join("\n"));
+    const rest = await data(app, "import", name, "broken.csv", "--from-line", "1002");
+    expect(rest.out).toBe(`Stored 1500 rows in ${name}\n`);
+    expect(lines((await data(app, "export", name)).out)).toHaveLength(2501);
+  });
+
+  test("with another mapping is rejected instead of storing other values", async () => {
+    const { app, name } = await makeTable();
+    project.write("once.csv", "title,size\na,1\n");
+    expect((await data(app, "import", name, "once.csv")).code).toBe(0);
+    const { code, err } = await data(app, "import", name, "once.csv", "--skip", "size");
+    expect(code).toBe(1);
+    expect(err).toContain("An import of the same file has sent other values");
+    expect(await listRows(app, name)).toHaveLength(1);
+  });
+});
+
+test("large rows make batches of fewer than 1,000 rows, and a row that fits no request is an error", async () => {
+  const { app, name } = await makeTable();
+  const wide = Array.from({ length: 30 }, (_, index) => `t${index}${"ä".repeat(10_000)},1`);
+  project.write("wide.csv", ["title,size", ...wide].join("\n"));
+  expect(JSON.parse((await data(app, "import", name, "wide.csv", "--json")).out)).toEqual({
+    table: name,
+    rows: 30,
+    batches: 6,
+    replayed: 0,
+    dryRun: false,
+  });
+  project.write("huge.csv", `title\nx${"a".repeat(102_400)}\n`);
+  const { err } = await data(app, "import", name, "huge.csv");
+  expect(err).toContain("huge.csv:2: Is 102");
+  expect(err).toContain("more than the 102400 of a request");
+});
+
+test.each([
+  {
+    name: "a table that the app lacks",
+    words: ["import", "nothing", "a.csv"],
+    err: 'There is no table "nothing"',
+  },
+  {
+    name: "a file that does not exist",
+    words: ["import", "TABLE", "no.csv"],
+    err: "There is no file no.csv",
+  },
+  {
+    name: "a format that the name does not show",
+    words: ["import", "TABLE", "a.xlsx"],
+    err: "give --format",
+  },
+  {
+    name: "a mapping to no column",
+    words: ["import", "TABLE", "a.csv", "--map", "a=b"],
+    err: '"b" is not a column',
+  },
+  {
+    name: "an export of a table that the app lacks",
+    words: ["export", "nothing"],
+    err: "There is no table",
+  },
+])("$name is an error that says so", async ({ words, err }) => {
+  const { app, name } = await makeTable();
+  project.write("a.csv", "title\na\n");
+  const outcome = await data(app, ...words.map((word) => (word === "TABLE" ? name : word)));
+  expect(outcome.code).not.toBe(0);
+  expect(outcome.err).toContain(err);
+});
+
+test("a key without the scope is refused, and nothing is stored", async () => {
+  const name = freshName();
+  const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
+  await service.pushSchema(reader, defineSchema({ [name]: { title: t.string() } }));
+  project.write("a.csv", "title\na\n");
+  const { code, err } = await data(reader, "import", name, "a.csv");
+  expect(code).toBe(1);
+  expect(err).toContain("data:write");
+  expect(await listRows(reader, name)).toEqual([]);
+});

@@ -1,0 +1,349 @@
+/** Files of rows: what they are read as, in whatever pieces they arrive, and that an export is read back as it was. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Json, Kind, NamedColumn, TableDefinition } from "../../src/dsl/mod.ts";
+import {
+  type FileFormat,
+  type MappingOptions,
+  type Match,
+  makeBatcher,
+  makeMapping,
+  makeRowsReader,
+  makeRowsWriter,
+  makeSource,
+  type RowsRead,
+} from "../../src/rows/mod.ts";
+import { utf8Length } from "../../src/std/utf8_length.ts";
+
+const column = (name: string, kind: Kind, more: Partial<NamedColumn> = {}): NamedColumn => ({
+  name,
+  kind,
+  required: false,
+  unique: false,
+  index: false,
+  ...more,
+});
+const tableOf = (...columns: NamedColumn[]): TableDefinition => ({
+  name: "todos",
+  columns,
+  indexes: [],
+  uniques: [],
+});
+
+const ALL_KINDS = tableOf(
+  column("title", "string"),
+  column("size", "number"),
+  column("price", "decimal"),
+  column("done", "boolean"),
+  column("token", "uuid"),
+  column("due", "timestamp"),
+  column("tags", "json"),
+  column("status", "enum", { values: ["open", "to do", ""] }),
+  column("project", "ref", { table: "projects" }),
+);
+
+type ReadOptions = MappingOptions & {
+  table?: TableDefinition;
+  format?: FileFormat;
+  matches?: ReadonlyMap<string, Match>;
+};
+
+/** A file that arrives in these pieces. */
+function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsRead {
+  const { table = ALL_KINDS, format = "csv", matches = new Map() } = options;
+  const mapping = makeMapping(table, options);
+  const reader = makeRowsReader(makeSource(format), { table, mapping, matches });
+  const parts = [...pieces.map(reader.push), reader.end()];
+  return {
+    rows: parts.flatMap(({ rows }) => rows),
+    faults: parts.flatMap(({ faults }) => faults),
+  };
+}
+
+const read = (text: string, options?: ReadOptions) => readPieces([text], options);
+/** One error in a line, as a command prints it. */
+const listFaults = ({ faults }: RowsRead) =>
+  faults.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
+
+describe("an export is read back as it was", () => {
+  const hostile = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.string({
+      unit: fc.constantFrom('"', ",", ";", "\t", "\r", "\n", "\uFEFF", "=", "'", " ", "a"),
+    }),
+    fc.constantFrom("", " ", '"', '""', "null", "id,title", "=1+1", "'=1", "\r\n", "NULL", "0"),
+  );
+  const storable = hostile.filter((text) => !text.includes("\0"));
+  const number = fc
+    .double({ noDefaultInfinity: true, noNaN: true })
+    .map((value) => (Object.is(value, -0) ? 0 : value));
+  const jsonNumber = number.filter(
+    (value) => value === 0 || (Math.abs(value) >= 1e-39 && Math.abs(value) < 1e40),
+  );
+  const json = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.boolean(),
+      jsonNumber,
+      storable,
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(
+        storable.filter((key) => key !== "__proto__"),
+        tie("value"),
+        { maxKeys: 3, noNullPrototype: true },
+      ),
+    ),
+  })).value;
+  const row = fc.record({
+    title: fc.option(storable),
+    size: fc.option(number),
+    price: fc.option(fc.constantFrom("0", "-12.50", "12345678901234567890.000000001")),
+    done: fc.option(fc.boolean()),
+    token: fc.option(fc.uuid()),
+    due: fc.option(
+      fc.constantFrom("2026-01-02T03:04:05.123456+00:00", "0001-01-01T00:00:00+00:00"),
+    ),
+    tags: fc.option(json),
+    status: fc.option(fc.constantFrom("open", "to do", "")),
+    project: fc.option(fc.uuid()),
+  });
+
+  test.each(["csv", "ndjson"] as const)("as %s, in any pieces", (format) => {
+    fc.assert(
+      fc.property(
+        fc.array(row, { maxLength: 5 }),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }),
+        (rows, sizes) => {
+          const writer = makeRowsWriter(ALL_KINDS, format);
+          const made = rows.map((values, index) => ({
+            id: `id-${index}`,
+            app_id: "app",
+            ...values,
+          }));
+          const text = writer.start + made.map(writer.toText).join("");
+          const result = readPieces(split(text, sizes), { format });
+          expect(result.faults).toEqual([]);
+          expect(result.rows.map(({ values }) => values)).toEqual(rows as never);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  /** A text in pieces of these sizes, again and again. */
+  function split(text: string, sizes: readonly number[]): string[] {
+    const pieces: string[] = [];
+    for (let at = 0; at < text.length; ) {
+      const size = sizes[pieces.length % sizes.length] ?? 1;
+      pieces.push(text.slice(at, at + size));
+      at += size;
+    }
+    return pieces;
+  }
+});
+
+test("any text is read without an exception, and the same in one piece as in two", () => {
+  const unit = fc.constantFrom('"', ",", ";", "\r", "\n", "a", "{", "}", "[", "]", ":", "1", "\\");
+  fc.assert(
+    fc.property(
+      fc.string({ unit }),
+      fc.nat(),
+      fc.constantFrom("csv" as const, "ndjson" as const),
+      (text, at, format) => {
+        const options = { table: tableOf(column("a", "string")), format };
+        const cut = at % (text.length + 1);
+        expect(readPieces([text.slice(0, cut), text.slice(cut)], options)).toEqual(
+          read(text, options),
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+describe("a CSV", () => {
+  const titles = tableOf(column("title", "string"), column("size", "number"));
+  test.each([
+    { name: "with commas", text: "title,size\na,1\n" },
+    { name: "with semicolons", text: "title;size\r\na;1" },
+    { name: "with tabs", text: "title\tsize\ra\t1\r" },
+    { name: "with a byte order mark and blank lines", text: "\uFEFFtitle,size\n\n\na,1\n\n" },
+    { name: "with quotes around everything", text: '"title","size"\n"a","1"' },
+    { name: "with names in other letters", text: "Title , SIZE\na,1" },
+    { name: "with its columns in another order, and ids", text: "app_id,size,id,title\nx,1,y,a" },
+  ])("$name is read", ({ text }) => {
+    const { rows, faults } = read(text, { table: titles });
+    expect(faults).toEqual([]);
+    expect(rows.map(({ values }) => values)).toEqual([{ title: "a", size: 1 }]);
+  });
+
+  test("has lines by which errors are found, also behind a field of several lines", () => {
+    const text = 'title,size\n"a\nb",1\nc,two\nd\n"e"f,3\ng"h,4\n"i,5\n';
+    expect(listFaults(read(text, { table: titles }))).toEqual([
+      "4: size: Must be a number",
+      "5: Has 1 fields, but the first line has 2",
+      "6: A field has text after its closing quote: double a quote that is text",
+      "7: A field has a quote but does not begin with one: put it in quotes, and double a quote that is text",
+      "8: The quote at the start of a field is never closed",
+    ]);
+  });
+
+  test("whose first line does not fit has all errors of that line and no other", () => {
+    const table = tableOf(column("title", "string", { required: true }), column("size", "number"));
+    expect(listFaults(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([
+      '1: "titel" is the name of 2 columns',
+      '1: "titel" is not a column of todos: perhaps title',
+      '1: "Size" and "size" are both for size',
+      "1: title is missing: the column is required and has no default",
+    ]);
+  });
+
+  test("lists every error of every line", () => {
+    const text = `size,price,done,token,due,tags,status\nx,1e3,maybe,1,2026-01-02 10:00,{,shut\n12345678901234567890,,,,,1e50,\n`;
+    const found = listFaults(read(text));
+    expect(found).toHaveLength(9);
+    expect(found.slice(0, 3)).toEqual([
+      "2: size: Must be a number",
+      '2: price: Must be a decimal number as a string, such as "12.50", of at most 400 characters',
+      "2: done: Must be true or false",
+    ]);
+    expect(found[5]).toBe("2: tags: Must be JSON");
+    expect(found[7]).toBe(
+      "3: size: A JavaScript number cannot hold this value exactly: use t.decimal()",
+    );
+  });
+
+  test("has empty fields that are null, the default, or an empty text", () => {
+    const table = tableOf(
+      column("title", "string", { required: true, default: "none" }),
+      column("note", "string"),
+      column("size", "number"),
+    );
+    const text = 'title,note,size\n,,\n"","",""\n';
+    expect(read(text, { table }).rows.map(({ values }) => values)).toEqual([
+      { note: null, size: null },
+      { title: "", note: "", size: null },
+    ]);
+    const required = tableOf(
+      column("title", "string", { required: true }),
+      column("size", "number"),
+    );
+    expect(listFaults(read("title,size\n,1\n", { table: required }))).toEqual([
+      "2: title: Must not be null: the column is required",
+    ]);
+  });
+
+  test("has values as databases and spreadsheets write them", () => {
+    const text =
+      "size,done,due\n 1.50 ,t,2026-01-02 03:04:05.123+01\n-2e3,FALSE,2026-01-02T03:04Z\n0,yes,2026-01-02 03:04:05 UTC\n";
+    expect(read(text).rows.map(({ values }) => values)).toEqual([
+      { size: 1.5, done: true, due: "2026-01-02T02:04:05.123+00:00" },
+      { size: -2000, done: false, due: "2026-01-02T03:04:00+00:00" },
+      { size: 0, done: true, due: "2026-01-02T03:04:05+00:00" },
+    ]);
+  });
+
+  test("whose quote is never closed does not fill the memory", () => {
+    const pieces = ["title,size\n", '"', ...Array.from({ length: 40 }, () => "x".repeat(65_536))];
+    const { rows, faults } = readPieces(pieces, { table: titles });
+    expect(rows).toEqual([]);
+    expect(faults[0]).toMatchObject({
+      line: 2,
+      message: expect.stringContaining("Is longer than"),
+    });
+  });
+});
+
+describe("JSON", () => {
+  const titles = tableOf(column("title", "string", { required: true }), column("tags", "json"));
+  test.each([
+    { name: "NDJSON", text: '{"title":"a"}\r\n\n{"title":"b","tags":[1]}' },
+    { name: "an array", text: '\uFEFF [\n{"title":"a"}, {"title":"b","tags":[1]}\n]\n' },
+  ])("$name is read", ({ text }) => {
+    const { rows, faults } = read(text, { table: titles, format: "ndjson" });
+    expect(faults).toEqual([]);
+    expect(rows.map(({ values }) => values)).toEqual([{ title: "a" }, { title: "b", tags: [1] }]);
+  });
+
+  test.each([
+    { name: "a value that is no row", text: '{"title":"a"}\n[]\n1\n{"title"\n', lines: [2, 3, 4] },
+    { name: "an array that ends early", text: '[{"title":"a"},\n{"title":"b"', lines: [2] },
+    { name: "an array with a comma too many", text: '[{"title":"a"},\n]', lines: [2] },
+    { name: "text behind an array", text: '[{"title":"a"}]\nx', lines: [2] },
+    {
+      name: "rows that are nested too deep",
+      text: `{"title":"a","tags":${"[".repeat(63)}${"]".repeat(63)}}`,
+      lines: [1],
+    },
+  ])("$name is an error with its line", ({ text, lines }) => {
+    const { faults } = read(text, { table: titles, format: "ndjson" });
+    expect(faults.map(({ line }) => line)).toEqual([...lines]);
+  });
+
+  test("a name that is no column is reported once, and its rows are not read", () => {
+    const text = '{"title":"a","x":1}\n{"title":"b","x":1}\n{"title":"c"}\n{"tags":1}\n';
+    const result = read(text, { table: titles, format: "ndjson" });
+    expect(listFaults(result)).toEqual([
+      '1: "x" is not a column of todos: title, tags',
+      "4: title: Is required and has no default",
+    ]);
+    expect(result.rows.map(({ line }) => line)).toEqual([3]);
+  });
+
+  test("values are not converted: a number is no decimal", () => {
+    const found = listFaults(read('{"price":1.5,"size":"1"}', { format: "ndjson" }));
+    expect(found).toHaveLength(2);
+  });
+});
+
+describe("a mapping", () => {
+  const table = tableOf(column("title", "string"), column("due", "timestamp"));
+  test("gives names of the file to columns, and leaves names out", () => {
+    const options = { table, map: new Map([["What", "title"]]), skip: ["Remarks"] };
+    const { rows, faults } = read("What,Remarks\na,b\n", options);
+    expect(faults).toEqual([]);
+    expect(rows.map(({ values }) => values)).toEqual([{ title: "a" }]);
+  });
+
+  test("to a column that the table does not have is an exception", () => {
+    expect(() => makeMapping(table, { map: new Map([["What", "titel"]]) })).toThrow(
+      '"titel" is not a column of todos: perhaps title',
+    );
+  });
+});
+
+test("a reference is found by a value of its row, and a value that no row has is an error", () => {
+  const match: Match = {
+    column: column("name", "string", { unique: true }),
+    find: (key) => (key === "Garden" ? "0190163d-8694-739b-aea5-966c26f8ad91" : undefined),
+  };
+  const matches = new Map([["project", match]]);
+  const result = read("project\nGarden\nHouse\n\n", { matches });
+  expect(result.rows.map(({ values }) => values)).toEqual([
+    { project: "0190163d-8694-739b-aea5-966c26f8ad91" },
+  ]);
+  expect(listFaults(result)).toEqual(['3: project: No row has "House" in name']);
+});
+
+test("batches are limited by rows and by bytes, keep the order, and leave no row out", () => {
+  const limits = { rows: 10, bytes: 200 };
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 60 })), (titles) => {
+      const batcher = makeBatcher(limits);
+      const rows = titles.map((title, index) => ({ line: index + 2, values: { title } }));
+      const added = rows.map((row) => ({ row, ...batcher.add(row) }));
+      const batches = [...added.flatMap(({ full }) => full), ...batcher.end()];
+      const sent = added.filter(({ fault }) => fault === undefined).map(({ row }) => row);
+      expect(batches.flatMap(({ body }) => JSON.parse(body))).toEqual(
+        sent.map(({ values }) => values),
+      );
+      expect(batches.flatMap(({ lines }) => lines)).toEqual(sent.map(({ line }) => line));
+      for (const { body, lines } of batches) {
+        expect(utf8Length(body)).toBeLessThanOrEqual(limits.bytes);
+        expect(lines.length).toBeLessThanOrEqual(limits.rows);
+      }
+      for (const { row, fault } of added)
+        expect(fault === undefined).toBe(utf8Length(JSON.stringify([row.values])) < limits.bytes);
+    }),
+  );
+});
