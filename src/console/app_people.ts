@@ -1,17 +1,16 @@
 /** Who has which role on an app, and how somebody gets one there. @module */
 import { type AppPerson, listAppPeople } from "../accounts/console/mod.ts";
-import { endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
+import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
-import { makeFormPage } from "./form_page.ts";
-import { renderEmpty, renderLink, renderTable, renderTextField, renderTime } from "./parts.ts";
+import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
 import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
 import { renderRole, renderRoleActs } from "./person.ts";
 import { answerDone } from "./person_page.ts";
-import { renderRoleField } from "./person_roles.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function answerAppPeople(visit: Visit): Promise<Response> {
@@ -63,6 +62,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
 }
 
 export const endAppSessionsPage = makeFormPage({
+  action: "end_app_sessions",
   read: readApp,
   title: () => "End all sessions",
   form: ({ slug }) => ({
@@ -79,6 +79,7 @@ export const endAppSessionsPage = makeFormPage({
 });
 
 export const addPersonPage = makeFormPage({
+  action: "grant_role",
   read: readApp,
   title: () => "Add a person",
   form: ({ slug }, visit) => {
@@ -87,17 +88,11 @@ export const addPersonPage = makeFormPage({
     const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
     return {
       fields: [
-        renderTextField({
-          name: "email",
-          label: "Address",
+        renderInput("email", EMAIL, email, {
           hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
-          value: email,
-          maxLength: 254,
-          isRequired: true,
           isFirst: true,
-          isEmail: true,
         }),
-        renderRoleField(role),
+        renderInput("role", APP_ROLE, role, { isRequired: true }),
       ],
       button: "Give the role",
     };
@@ -112,6 +107,6 @@ export const addPersonPage = makeFormPage({
 });
 
 function readTyped({ fields }: Visit): { email: string; role: string } {
-  const read = (name: string) => (fields.get(name) ?? "").trim();
-  return { email: read("email"), role: fields.size === 0 ? "member" : read("role") };
+  const role = fields.size === 0 ? "member" : readText(fields, "role");
+  return { email: readText(fields, "email"), role };
 }

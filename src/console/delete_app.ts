@@ -12,6 +12,7 @@ import { checkTypedName } from "./typed_name.ts";
 const WORK_MS = 15_000;
 
 export const deleteAppPage = makeFormPage({
+  action: "delete_app_step",
   read: async ({ deps, cookies, context }) => {
     const { app: slug = "" } = context.params;
     return { ...(await describeAppEnd(deps, cookies, slug)), slug };

@@ -8,6 +8,7 @@ import { answerTableAct, readTable, renderRowCount } from "./table_parts.ts";
 import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 export const dropTablePage = makeFormPage({
+  action: "drop_table",
   read: async (visit) => {
     const { table = "" } = visit.context.params;
     const found = dropTable(visit.deps, { table }).then((dropped) => ({ dropped }));

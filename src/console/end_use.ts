@@ -13,6 +13,7 @@ import { checkTypedName, renderTypedName } from "./typed_name.ts";
 const WAIT_MS = 10_000;
 
 export const endUsePage = makeFormPage({
+  action: "begin_end_registration",
   read: async ({ deps, cookies, context }) => {
     const { app: slug = "", table = "" } = context.params;
     const found = beginEndRegistration(deps, { slug, table }).then(({ tables }) => ({ tables }));

@@ -5,13 +5,28 @@
  * @module
  */
 
-import { SuperAdminNeeded } from "../accounts/actions/mod.ts";
+import {
+  type ConsoleFunction,
+  type Field,
+  findFaults,
+  type Input,
+  needsRecentSignIn,
+  readInput,
+  refuseFor,
+  SuperAdminNeeded,
+} from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
-import type { Html, Part } from "../pages/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
-import { renderActForm, renderFault } from "./parts.ts";
+import {
+  renderActForm,
+  renderFault,
+  renderSelect,
+  renderTextField,
+  type TextField,
+} from "./parts.ts";
 import { toMessages } from "./read.ts";
 
 type ShownForm = { fields: Part; button: string; look?: "primary" | "danger" };
@@ -29,10 +44,10 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   cancel: (visit: Visit, content: Content) => string;
   /** The body in its frame. */
   answer: (content: Content, page: FormBody, visit: Visit) => Response;
+  /** The function that it calls: the database says whether that needs a recent sign-in. */
+  action: ConsoleFunction;
   /** Heads the errors. */
   failed?: string;
-  /** Whether a sign-in of any age is enough, as for its action. */
-  isForAnySignIn?: boolean;
 };
 type Handle = (visit: Visit) => Promise<Response>;
 
@@ -72,7 +87,7 @@ async function answerForm<Content extends { me: ConsoleVisitor }>(
   content: Content,
   error?: Problem,
 ): Promise<Response> {
-  if (!content.me.isFresh && page.isForAnySignIn !== true) return answerToSignIn(visit.context);
+  if (!content.me.isFresh && needsRecentSignIn(page.action)) return answerToSignIn(visit.context);
   const form = await page.form(content, visit);
   const title = page.title(content, visit);
   if ("instead" in form && form.status !== undefined)
@@ -93,4 +108,58 @@ function toStatus(error: Problem | undefined): number {
 function renderForm({ context, token }: Visit, form: ShownForm, cancel: string): Html {
   const action = toTarget(splitTarget(context.request.url));
   return renderActForm({ action, token, ...form, cancel });
+}
+
+type Fields = Visit["fields"];
+
+/** The field of an input with what was sent, or with what is stored; `more` is special to the form. */
+export function renderInput(
+  name: string,
+  { label, hint, maxChars, isRequired, isEmail, choices, suggestions }: Field,
+  value: string,
+  more: Partial<TextField> = {},
+): Html {
+  const shownHint = more.hint === undefined ? renderHint(hint) : more.hint || undefined;
+  if (choices !== undefined)
+    return renderSelect({
+      ...{ name, label, value, hint: shownHint },
+      choices: Object.entries(choices).map(([choice, of]) => ({ value: choice, label: of })),
+    });
+  return renderTextField({
+    ...{ name, label, value, maxLength: maxChars },
+    ...(isRequired && { isRequired }),
+    ...(isEmail && { isEmail }),
+    ...(suggestions && { choices: suggestions }),
+    ...more,
+    hint: shownHint,
+  });
+}
+
+/** Text with code between backticks. */
+function renderHint(hint = ""): Part {
+  if (hint === "") return undefined;
+  return hint
+    .split("`")
+    .map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
+export function readText(fields: Fields, name: string): string {
+  return (fields.get(name) ?? "").trim();
+}
+
+/** What was sent for inputs; nothing for an empty field that can be empty. @throws {Problem} invalid_request — with every issue */
+export function readInputs<Values extends Readonly<Record<string, unknown>>>(
+  fields: Fields,
+  inputs: { [Name in keyof Values]: Input<Values[Name]> },
+): Partial<Values> {
+  const values: Partial<Values> = {};
+  const issues = (Object.keys(inputs) as (keyof Values & string)[]).flatMap((name) =>
+    findFaults(() => {
+      const text = readText(fields, name);
+      if (text !== "" || inputs[name].isRequired)
+        values[name] = readInput(inputs[name], inputs[name].label.toLowerCase(), text);
+    }, ""),
+  );
+  if (issues.length > 0) throw refuseFor(issues);
+  return values;
 }

@@ -18,6 +18,7 @@ import {
 } from "./person_page.ts";
 
 export const resendInvitationAct = makePersonAct({
+  action: "resend_invitation",
   title: () => "Resend the invitation",
   hindrance: (shown) => findAccepted(shown) ?? findDisabled(shown) ?? findHindrance(shown),
   form: ({ person }, { deps }) => ({
@@ -35,6 +36,7 @@ export const resendInvitationAct = makePersonAct({
 });
 
 export const withdrawInvitationAct = makePersonAct({
+  action: "withdraw_invitation",
   title: () => "Withdraw the invitation",
   hindrance: (shown) => findAccepted(shown) ?? findLastHindrance(shown),
   form: ({ person }) => ({

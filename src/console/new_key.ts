@@ -1,16 +1,16 @@
 /** Issuing a key: its name, what it may do, when it ends. @module */
 
 import { refuseFor } from "../accounts/actions/mod.ts";
-import { issueKey } from "../accounts/apps/mod.ts";
+import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage } from "./form_page.ts";
+import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerIssuedKey } from "./issued_key.ts";
-import { renderSelect, renderTextField } from "./parts.ts";
+import { renderSelect } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
 
@@ -28,20 +28,13 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
 };
 
 export const newKeyPage = makeFormPage({
+  action: "issue_key",
   read: readApp,
   title: () => "New key",
   form: ({ app }, { deps, fields }) => ({
     fields: [
       html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
-      renderTextField({
-        name: "name",
-        label: "Name",
-        hint: "What it is for, such as “web server”.",
-        value: (fields.get("name") ?? "").trim(),
-        maxLength: 100,
-        isRequired: true,
-        isFirst: true,
-      }),
+      renderInput("name", KEY_NAME, readText(fields, "name"), { isFirst: true }),
       renderScopes(fields.size === 0 ? toFirstScopes(app.tables) : readScopes(fields)),
       renderSelect({
         name: "life",
@@ -79,10 +72,10 @@ function readScopes(fields: Fields): Scope[] {
 
 /** @throws {Problem} invalid_request — with every issue */
 function readNewKey(fields: Fields) {
-  const [name, scopes] = [(fields.get("name") ?? "").trim(), readScopes(fields)];
+  const [name, scopes] = [readText(fields, "name"), readScopes(fields)];
   const life = fields.get("life") ?? "";
   const faults = [
-    !/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(name) && "Give it a name of 1 to 100 characters on one line",
+    KEY_NAME.read(name) === undefined && `The name must be ${KEY_NAME.rule}`,
     scopes.length === 0 && "Choose at least one scope",
     !LIVES.some(({ value }) => value === life) && "Choose when it expires",
   ].filter((message) => message !== false);

@@ -1,22 +1,23 @@
 /** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
 import { type ConsoleVisitor, listConsoleApps } from "../accounts/console/mod.ts";
-import { invite } from "../accounts/people/mod.ts";
+import { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, invite } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage } from "./form_page.ts";
+import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderSelect, renderTextField } from "./parts.ts";
+import { renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { PEOPLE, toAppPath } from "./paths.ts";
-import { CONSOLE_ROLE_CHOICES, readConsoleRole } from "./person_acts.ts";
+import { readConsoleRole } from "./person_acts.ts";
 import { answerDone } from "./person_page.ts";
-import { COMMON_ROLES, MOST_CHOICES } from "./person_roles.ts";
+import { MOST_CHOICES } from "./person_roles.ts";
 import { readPersonId } from "./read.ts";
 
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
 
 export const newPersonPage = makeFormPage({
+  action: "invite",
   read: ({ deps, cookies }) =>
     listConsoleApps(deps, cookies, { search: "", after: "", most: MOST_CHOICES }),
   title: () => "Invite a person",
@@ -74,7 +75,7 @@ function toSuggested(visit: Visit): Typed {
 }
 
 function readTyped({ fields }: Visit): Typed {
-  const read = (name: string) => (fields.get(name) ?? "").trim();
+  const read = (name: string) => readText(fields, name);
   return {
     email: read("email"),
     name: read("name"),
@@ -87,39 +88,21 @@ function readTyped({ fields }: Visit): Typed {
 function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
   const { email, name, consoleRole } = typed;
   return [
-    renderTextField({
-      name: "email",
-      label: "Address",
+    renderInput("email", EMAIL, email, {
       hint: deps.hasMail
         ? "People sign in with it. A mail goes there with a link that sets the password."
         : "People sign in with it. You get a link to pass on, which sets the password.",
-      value: email,
-      maxLength: 254,
-      isRequired: true,
       isFirst: true,
-      isEmail: true,
     }),
-    renderTextField({
-      name: "name",
-      label: "Name (optional)",
-      hint: "As apps show it.",
-      value: name,
-    }),
-    me.role === "super_admin" &&
-      renderSelect({
-        name: "console_role",
-        label: "Console role",
-        hint: "With one, a person is an administrator here and admin on every app.",
-        choices: CONSOLE_ROLE_CHOICES,
-        value: consoleRole,
-      }),
+    renderInput("name", DISPLAY_NAME, name),
+    me.role === "super_admin" && renderInput("console_role", CONSOLE_ROLE, consoleRole),
   ];
 }
 
 function renderGrantFields({ app, role }: Typed, slugs: readonly string[]): Part {
   return html`<fieldset class="field pair"><legend>A role on an app (optional)</legend>
 ${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, choices: slugs })}
-${renderTextField({ name: "role", label: "Role", value: role, maxLength: 32, choices: COMMON_ROLES })}</fieldset>`;
+${renderInput("role", APP_ROLE, role, { hint: "" })}</fieldset>`;
 }
 
 function answerNewPerson(

@@ -116,7 +116,7 @@ export function renderSelect(field: {
   label: string;
   choices: readonly Choice[];
   value: string;
-  hint?: string;
+  hint?: Part;
 }): Html {
   const { name, label, choices, value, hint } = field;
   return html`<div class="field">

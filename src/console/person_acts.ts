@@ -1,5 +1,6 @@
 /** What is done with an account: a new password link, the Console role, disabling, signing out, deletion. @module */
 import {
+  CONSOLE_ROLE,
   CONSOLE_ROLES,
   changeEmail,
   deleteUser,
@@ -7,16 +8,17 @@ import {
   endSessionsOf,
   giveConsoleRole,
   makePasswordLink,
+  NEW_EMAIL,
   removeConsoleRole,
   resetSecondFactor,
   setDisabled,
 } from "../accounts/people/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { renderSelect, renderText, renderTextField } from "./parts.ts";
+import { renderInput } from "./form_page.ts";
+import { renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
-import { toRoleWords } from "./people.ts";
 import {
   answerDone,
   answerPersonPage,
@@ -27,6 +29,7 @@ import {
 } from "./person_page.ts";
 
 export const passwordLinkAct = makePersonAct({
+  action: "make_password_link",
   title: () => "New password link",
   hindrance: findHindrance,
   form: ({ person }) => ({
@@ -43,6 +46,7 @@ export const passwordLinkAct = makePersonAct({
 });
 
 export const consoleRoleAct = makePersonAct({
+  action: "set_console_role",
   title: () => "Console role",
   hindrance: (shown) =>
     shown.me.role === "super_admin"
@@ -61,12 +65,7 @@ export const consoleRoleAct = makePersonAct({
         html`<p class="quiet">So has whoever holds a passkey of this account, whatever the password is. <a href="${toActsPath(person.id, "add_passkey")}">When it was added, and from where</a></p>`,
       person.linkEndsAt !== null &&
         html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
-      renderSelect({
-        name: "console_role",
-        label: "Console role",
-        choices: CONSOLE_ROLE_CHOICES,
-        value: person.consoleRole ?? "none",
-      }),
+      renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
     ],
     button: "Save",
   }),
@@ -79,11 +78,6 @@ export const consoleRoleAct = makePersonAct({
   },
 });
 
-export const CONSOLE_ROLE_CHOICES = [
-  { value: "none", label: "none" },
-  ...CONSOLE_ROLES.map((value) => ({ value, label: toRoleWords(value) })),
-];
-
 /** @throws {Problem} invalid_request — the form was written by hand */
 export function readConsoleRole(text = "none") {
   const role = CONSOLE_ROLES.find((one) => one === text);
@@ -93,20 +87,13 @@ export function readConsoleRole(text = "none") {
 }
 
 export const changeEmailAct = makePersonAct({
+  action: "change_email",
   title: () => "Change the address",
   hindrance: findHindrance,
   form: ({ person }, { deps, fields }) => ({
     fields: [
       html`<p>${renderName(person.email)} signs in with the new address at once; password, roles and sessions stay. ${person.invitation === null ? "An unused password link ends." : "The invitation has to be sent again."}${person.invitation === null && deps.hasMail && " A mail tells of it at both addresses."}</p>`,
-      renderTextField({
-        name: "new_email",
-        label: "New address",
-        value: fields.get("new_email") ?? "",
-        maxLength: 254,
-        isRequired: true,
-        isFirst: true,
-        isEmail: true,
-      }),
+      renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
     ],
     button: "Change the address",
   }),
@@ -117,6 +104,7 @@ export const changeEmailAct = makePersonAct({
 });
 
 export const personStateAct = makePersonAct({
+  action: "set_disabled",
   title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
   hindrance: findLastHindrance,
   form: ({ me, person }) => {
@@ -138,6 +126,7 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
 });
 
 export const resetFactorAct = makePersonAct({
+  action: "reset_second_factor",
   title: () => "Reset the second factor",
   hindrance: (shown) =>
     hasFactor(shown.person) ? findHindrance(shown) : "There is no second factor to reset.",
@@ -155,6 +144,7 @@ ${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`
 });
 
 export const endSessionsAct = makePersonAct({
+  action: "end_sessions",
   title: () => "End all sessions",
   hindrance: findHindrance,
   form: ({ me, person, sessions }) => ({
@@ -170,6 +160,7 @@ ${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`
 });
 
 export const endSessionAct = makePersonAct({
+  action: "end_session",
   title: () => "End a session",
   hindrance: findHindrance,
   form: ({ person }, { context }) => ({
@@ -185,6 +176,7 @@ export const endSessionAct = makePersonAct({
 });
 
 export const deletePersonAct = makePersonAct({
+  action: "delete_user",
   title: () => "Delete a person",
   hindrance: findLastHindrance,
   form: ({ me, person }) => ({

@@ -1,6 +1,6 @@
 /**
  * What the pages of one person have in common: the way back, and acts, each of which is a page with one form, sent to
- * itself. What cannot be done is said in place of its form. All of them ask for a sign-in of the last ten minutes.
+ * itself. What cannot be done is said in place of its form.
  *
  * @module
  */
@@ -57,7 +57,7 @@ export function findLastHindrance(shown: ShownPerson): Html | undefined {
   return html`${renderText(shown.person.email)} is the last super_admin: without one, nobody could give a Console role here. Make somebody else a super_admin first.`;
 }
 
-type PersonAct = Pick<FormPage<ShownPerson>, "form" | "run" | "title"> & {
+type PersonAct = Pick<FormPage<ShownPerson>, "action" | "form" | "run" | "title"> & {
   /** Why it cannot be done, if so. */
   hindrance: (shown: ShownPerson) => Part;
   /** Where from, if it is not the person's page. */

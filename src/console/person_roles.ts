@@ -1,21 +1,21 @@
 /** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
 
 import { listConsoleApps, type ShownPerson } from "../accounts/console/mod.ts";
-import { grantRole, revokeRole } from "../accounts/people/mod.ts";
+import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
+import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
 import { answerDone, makePersonAct, toPersonName } from "./person_page.ts";
 
-/** Offered where a role is typed; apps name their own. */
-export const COMMON_ROLES = ["member", "reader", "editor", "admin"];
 /** At most so many apps are offered where one is typed. */
 export const MOST_CHOICES = 200;
 
 export const newRoleAct = makePersonAct({
+  action: "grant_role",
   title: () => "Give a role",
   hindrance: () => undefined,
   form: async (_shown, { deps, cookies, fields }) => {
@@ -35,19 +35,20 @@ export const newRoleAct = makePersonAct({
           isRequired: true,
           isFirst: true,
         }),
-        renderRoleField(fields.get("role") ?? "member"),
+        renderInput("role", APP_ROLE, fields.get("role") ?? "member", { isRequired: true }),
       ],
       button: "Give the role",
     };
   },
   run: async (visit, shown) => {
-    const slug = (visit.fields.get("app") ?? "").trim();
+    const slug = readText(visit.fields, "app");
     await grant(visit, shown, slug);
     return answerDone(toPersonPath(shown.person.id), "role");
   },
 });
 
 export const changeRoleAct = makePersonAct({
+  action: "grant_role",
   title: ({ person }) => `Role of ${toPersonName(person)}`,
   hindrance: () => undefined,
   form: ({ grants }, { deps, context, fields }) => ({
@@ -58,7 +59,9 @@ export const changeRoleAct = makePersonAct({
         deps,
         "gave the present role. What you save here stays, whatever it says from then on.",
       ),
-      renderRoleField(fields.get("role") ?? grants[0]?.role ?? "member"),
+      renderInput("role", APP_ROLE, fields.get("role") ?? grants[0]?.role ?? "member", {
+        isRequired: true,
+      }),
     ],
     button: "Save",
   }),
@@ -70,6 +73,7 @@ export const changeRoleAct = makePersonAct({
 });
 
 export const revokeRoleAct = makePersonAct({
+  action: "revoke_role",
   title: () => "Revoke a role",
   hindrance: ({ person, grants }) =>
     grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
@@ -105,8 +109,7 @@ function renderClaim(
 }
 
 async function grant({ deps, fields }: Visit, { person }: ShownPerson, slug: string) {
-  const role = (fields.get("role") ?? "").trim();
-  await grantRole(deps, { email: person.email, slug, role });
+  await grantRole(deps, { email: person.email, slug, role: readText(fields, "role") });
 }
 
 /** The page that named the role: the person's or the app's. */
@@ -114,16 +117,4 @@ function toOrigin({ context }: Visit): string {
   const { app = "", person = "" } = context.params;
   const from = new Map(readParameters(context.query)).get("from");
   return from === "person" ? toPersonPath(person) : `${toAppPath(app)}/people`;
-}
-
-export function renderRoleField(value: string) {
-  return renderTextField({
-    name: "role",
-    label: "Role",
-    hint: html`<code>admin</code>, or a name that the app knows: lower-case letters, digits, <code>-</code> and <code>_</code>.`,
-    value,
-    choices: COMMON_ROLES,
-    maxLength: 32,
-    isRequired: true,
-  });
 }

@@ -8,6 +8,7 @@ import { renderText, renderTime } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 
 export const revokeKeyPage = makeFormPage({
+  action: "revoke_key",
   read: readActiveKey,
   title: () => "Revoke a key",
   form: ({ keyId, key }, { deps }) => ({

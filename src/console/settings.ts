@@ -10,6 +10,7 @@ import { toAppPath } from "./paths.ts";
 import { readLines } from "./read.ts";
 
 export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
+  action: "set_targets",
   read: readApp,
   title: ({ slug }) => slug,
   form: ({ app }, visit) => ({ fields: renderTargetFields(visit, app), button: "Save" }),
@@ -37,7 +38,6 @@ export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
         renderLife(slug, app.disabledAt !== null),
       ],
     }),
-  isForAnySignIn: true,
 });
 
 const TARGET_KINDS = ["origin", "redirect"] as const;

@@ -6,6 +6,7 @@ import { makeFormPage } from "./form_page.ts";
 import { toAppPath } from "./paths.ts";
 
 export const statePage = makeFormPage({
+  action: "set_app_disabled",
   read: readApp,
   title: ({ slug, app }) => `${app.disabledAt === null ? "Disable" : "Enable"} ${slug}`,
   form: ({ slug, app }) => {
@@ -24,5 +25,4 @@ export const statePage = makeFormPage({
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
   answer: answerAppAct,
-  isForAnySignIn: true,
 });

@@ -10,6 +10,7 @@ import { answerTableAct, readTable } from "./table_parts.ts";
 import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 export const transferTablePage = makeFormPage({
+  action: "transfer_table",
   read: readTable,
   title: ({ table }) => `Transfer ownership of ${table.name}`,
   form: ({ table }, { fields }) =>

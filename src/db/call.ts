@@ -41,6 +41,12 @@ export async function call<Name extends FunctionName>(
   }
 }
 
+/** Whether a function of the Console acts only for a recent sign-in. */
+export function isForRecentSignIn(name: FunctionName): boolean {
+  const { needs }: FunctionShape = FUNCTIONS[name];
+  return needs !== undefined;
+}
+
 type SetName = {
   [Name in FunctionName]: (typeof FUNCTIONS)[Name]["isSet"] extends true ? Name : never;
 }[FunctionName];

@@ -28,6 +28,8 @@ export type FunctionShape = {
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
   /** Whether it returns any number of them. */
   readonly isSet: boolean;
+  /** What it asks of the visitor besides the role. */
+  readonly needs?: "recent sign-in";
 };
 
 type ValueOf<Type> = Type extends "void"

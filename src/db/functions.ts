@@ -322,6 +322,7 @@ export const FUNCTIONS = {
     },
     returns: "jsonb",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_change_email: {
     retry: "unsafe",
@@ -337,6 +338,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_create_app: {
     retry: "unsafe",
@@ -363,6 +365,7 @@ export const FUNCTIONS = {
     },
     returns: { is_done: "bool", is_waiting: "bool" },
     isSet: true,
+    needs: "recent sign-in",
   },
   console_delete_user: {
     retry: "unsafe",
@@ -375,6 +378,7 @@ export const FUNCTIONS = {
     },
     returns: "uuid",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_describe_app: {
     retry: "safe",
@@ -400,6 +404,7 @@ export const FUNCTIONS = {
     },
     returns: "jsonb",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_end_app_sessions: {
     retry: "unsafe",
@@ -412,6 +417,7 @@ export const FUNCTIONS = {
     },
     returns: "int4",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_end_session: {
     retry: "unsafe",
@@ -425,6 +431,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_end_sessions: {
     retry: "unsafe",
@@ -437,6 +444,7 @@ export const FUNCTIONS = {
     },
     returns: "int4",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_find_addresses: {
     retry: "unsafe",
@@ -488,6 +496,7 @@ export const FUNCTIONS = {
     },
     returns: "void",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_home: {
     retry: "safe",
@@ -523,6 +532,7 @@ export const FUNCTIONS = {
     },
     returns: "text",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_issue_key: {
     retry: "unsafe",
@@ -540,6 +550,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_list_app_people: {
     retry: "safe",
@@ -689,6 +700,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_open_rows: {
     retry: "unsafe",
@@ -721,6 +733,7 @@ export const FUNCTIONS = {
     },
     returns: "text?",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_reset_second_factor: {
     retry: "unsafe",
@@ -733,6 +746,7 @@ export const FUNCTIONS = {
     },
     returns: "void",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_revoke_key: {
     retry: "unsafe",
@@ -746,6 +760,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_revoke_role: {
     retry: "unsafe",
@@ -759,6 +774,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_roll_key: {
     retry: "unsafe",
@@ -775,6 +791,7 @@ export const FUNCTIONS = {
     },
     returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" },
     isSet: true,
+    needs: "recent sign-in",
   },
   console_set_app_disabled: {
     retry: "unsafe",
@@ -802,6 +819,7 @@ export const FUNCTIONS = {
     },
     returns: "void",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_set_disabled: {
     retry: "unsafe",
@@ -815,6 +833,7 @@ export const FUNCTIONS = {
     },
     returns: "void",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_set_limit: {
     retry: "unsafe",
@@ -922,6 +941,7 @@ export const FUNCTIONS = {
     },
     returns: "text",
     isSet: false,
+    needs: "recent sign-in",
   },
   console_visitor: {
     retry: "safe",
@@ -940,6 +960,7 @@ export const FUNCTIONS = {
     },
     returns: "bool",
     isSet: false,
+    needs: "recent sign-in",
   },
   count_attempt: {
     retry: "unsafe",

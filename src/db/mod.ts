@@ -1,7 +1,14 @@
 /** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
 
 export { ALL_APPS } from "./all_apps.ts";
-export { type Arguments, call, callRow, type FunctionName, type Result } from "./call.ts";
+export {
+  type Arguments,
+  call,
+  callRow,
+  type FunctionName,
+  isForRecentSignIn,
+  type Result,
+} from "./call.ts";
 export type { FunctionShape } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
 export { findAwayNode } from "./citus/away_node.ts";

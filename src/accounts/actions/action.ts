@@ -10,6 +10,7 @@ import {
   call,
   type Database,
   type FunctionName,
+  isForRecentSignIn,
   type Result,
 } from "../../db/mod.ts";
 import { OPERATOR } from "./audit.ts";
@@ -33,6 +34,15 @@ export type ShownFunction = {
 }[FunctionName];
 /** What it takes besides the cookies. */
 export type ShownArguments<Name extends ShownFunction> = Omit<Arguments<Name>, Presented>;
+
+type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
+/** A function of the Console, without the prefix of its name. */
+export type ConsoleFunction = WithoutPrefix<ShownFunction>;
+
+/** Whether a sign-in of the last ten minutes is needed, as the line above the SQL function says. */
+export function needsRecentSignIn(name: ConsoleFunction): boolean {
+  return isForRecentSignIn(`console_${name}`);
+}
 
 type ConsoleName<Name extends string> = `console_${Name}` & ShownFunction;
 export type ActionName = {

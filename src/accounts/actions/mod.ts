@@ -1,8 +1,16 @@
 /** Calls in the name of an operator, an administrator or a signed-in person, and the audit log of them. @module */
-export type { Actor, ConsoleActor, ConsoleDeps, ShownCookies } from "./action.ts";
+export {
+  type Actor,
+  type ConsoleActor,
+  type ConsoleDeps,
+  type ConsoleFunction,
+  needsRecentSignIn,
+  type ShownCookies,
+} from "./action.ts";
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";
-export { refuseFor } from "./faults.ts";
+export { findFaults, refuseFor } from "./faults.ts";
+export { type Field, type Input, readInput } from "./input.ts";
 export {
   ConsoleRefused,
   NotSignedIn,

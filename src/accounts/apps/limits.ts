@@ -47,8 +47,8 @@ async function readLimits(db: Database): Promise<Map<string, Limit>> {
 /** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
 type SetLimitOptions = {
   slug: string;
-  perMinute: number | undefined;
-  perMinuteOfKey: number | undefined;
+  perMinute?: number | undefined;
+  perMinuteOfKey?: number | undefined;
 };
 
 /**
@@ -60,20 +60,15 @@ export async function setLimit(
   actor: Actor,
   { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
 ): Promise<void> {
-  checkLimits([perMinute, perMinuteOfKey]);
+  for (const limit of [perMinute, perMinuteOfKey]) if (limit !== undefined) checkLimit(limit);
   const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
   await runAction(actor, "set_limit", values);
 }
 
-/** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */
-function checkLimits(limits: readonly (number | undefined)[]): void {
-  const messages = limits
-    .filter((limit) => limit !== undefined)
-    .filter((limit) => !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE))
-    .map(describeWrong);
-  if (messages.length > 0) throw new Problem("invalid_request", { message: messages.join("; ") });
-}
-
-function describeWrong(limit: number): string {
-  return `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`;
+/** @throws {Problem} invalid_request — it is not a whole number from 1 on */
+export function checkLimit(limit: number): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return limit;
+  throw new Problem("invalid_request", {
+    message: `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
+  });
 }

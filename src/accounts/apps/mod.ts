@@ -4,6 +4,7 @@ export { renameApp, setAppDisabled } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
+export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./inputs.ts";
 export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
 export { toProof } from "./key_proof.ts";
 export { KEY_MAX_LENGTH, readKeyText } from "./key_text.ts";

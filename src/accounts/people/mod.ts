@@ -20,6 +20,7 @@ export {
   revokeClaimedRoles,
   revokeRole,
 } from "./grants.ts";
+export { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, NEW_EMAIL } from "./inputs.ts";
 export {
   type Invitation,
   type InvitationOutcome,

@@ -3,12 +3,12 @@ import {
   createApp,
   DEFAULT_PER_MINUTE,
   listApps,
-  MAX_PER_MINUTE,
+  PER_MINUTE,
+  PER_MINUTE_OF_KEY,
   setLimit,
 } from "../../accounts/apps/mod.ts";
-import { readWhole } from "../cli/settings.ts";
 import { listNextSteps } from "./next_steps.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommand, readFlag, toFlag } from "./task.ts";
 
 const createAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -34,8 +34,8 @@ const listAppsTask: AdminTask = async (deps) => {
 
 const setLimitTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
-  const perMinute = readLimit("--per-minute", args.text("per-minute"));
-  const perMinuteOfKey = readLimit("--per-key", args.text("per-key"));
+  const perMinute = readFlag(args, "per-minute", PER_MINUTE);
+  const perMinuteOfKey = readFlag(args, "per-key", PER_MINUTE_OF_KEY);
   await setLimit(deps, { slug, perMinute, perMinuteOfKey });
   const app = perMinute ?? DEFAULT_PER_MINUTE;
   const key = perMinuteOfKey ?? app;
@@ -44,10 +44,6 @@ const setLimitTask: AdminTask = async (deps, args) => {
     lines: [`App ${slug} may send ${app} requests per minute, each of its keys ${key}`],
   };
 };
-
-function readLimit(flag: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : readWhole(flag, text, [1, MAX_PER_MINUTE]);
-}
 
 export const adminAppCommands = [
   makeAdminCommand(
@@ -91,8 +87,8 @@ rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
 and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
       positionals: ["slug"],
       flags: {
-        "per-minute": { value: "number", about: "requests per minute of the whole app" },
-        "per-key": { value: "number", about: "requests per minute of each key" },
+        "per-minute": toFlag(PER_MINUTE),
+        "per-key": toFlag(PER_MINUTE_OF_KEY),
       },
     },
     setLimitTask,

@@ -1,6 +1,7 @@
 /** `rowhouse admin` for invitations: made for an app, listed, sent again, withdrawn. @module */
 import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
+  DISPLAY_NAME,
   type InvitationOutcome,
   invite,
   LINK_LIFE_S,
@@ -13,7 +14,7 @@ import { toDurationText } from "../../std/duration.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, toLink } from "./links.ts";
-import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+import { type AdminTask, makeAdminCommand, readIdentitySecrets, toFlag } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
 const MOST = 10_000;
@@ -121,7 +122,7 @@ export const adminInvitationCommands = [
 MAIL_URL it is mailed, too. An invitation that is open gets the role besides; somebody who can sign in already gets the role alone.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
       positionals: ["email", "app", "role"],
-      flags: { name: { value: "text", about: "the name that apps show" } },
+      flags: { name: toFlag(DISPLAY_NAME) },
     },
     inviteTask,
   ),

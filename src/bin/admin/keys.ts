@@ -1,8 +1,9 @@
 /** `rowhouse admin` for API keys. A key is printed once and not stored. @module */
 import {
-  GRACES,
+  GRACE,
   type Grace,
   issueKey,
+  KEY_NAME,
   type ListedKey,
   listKeys,
   revokeKey,
@@ -15,7 +16,7 @@ import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommand, readFlag, toFlag } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
 
@@ -24,8 +25,7 @@ const issueKeyTask: AdminTask = async (deps, args) => {
   const scopes = readScopes(args.text("scope") ?? DEFAULT_SCOPES);
   const expires = args.text("expires");
   const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
-  const typed = args.text("name");
-  const name = typed === undefined ? "" : readName(typed);
+  const name = readFlag(args, "name", KEY_NAME) ?? "";
   const key = await issueKey(
     { ...deps, keyPrefix: deps.config.API_KEY_PREFIX },
     { slug, name, scopes, expiresAt },
@@ -52,11 +52,11 @@ const revokeKeyTask: AdminTask = async (deps, args) => {
   return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
 };
 
-const DEFAULT_GRACE = "24h";
+const DEFAULT_GRACE: Grace = "24h";
 
 const rollKeyTask: AdminTask = async (deps, args) => {
   const keyId = readKeyId(args.positionals[0] ?? "");
-  const grace = readGrace(args.text("grace") ?? DEFAULT_GRACE);
+  const grace = readFlag(args, "grace", GRACE) ?? DEFAULT_GRACE;
   const keyPrefix = deps.config.API_KEY_PREFIX;
   const rolled = await rollKey({ ...deps, keyPrefix }, keyId, grace);
   return {
@@ -87,13 +87,6 @@ function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKe
   return [keyId, status, scopes.join(","), life, use, toPrintableLine(name)].join("  ").trimEnd();
 }
 
-function readGrace(text: string): Grace {
-  const graces = Object.keys(GRACES) as Grace[];
-  const found = graces.find((grace) => grace === text);
-  if (found !== undefined) return found;
-  throw new UsageError(`Cannot read --grace ${quote(text)}: must be one of ${graces.join(", ")}`);
-}
-
 export const adminKeyCommands = [
   makeAdminCommand(
     {
@@ -103,7 +96,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
       positionals: ["slug"],
       flags: {
-        name: { value: "text", about: "what the key is for" },
+        name: toFlag(KEY_NAME),
         scope: { value: "list", about: `of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
         expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
       },
@@ -126,14 +119,11 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
       about: `The copy has the old key's name and scopes, and the lifetime that the old one was given. The old key works
-until the grace period is over, and never longer than it would have.
+until the grace period is over, ${DEFAULT_GRACE} by default, and never longer than it would have.
 Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
       positionals: ["key_id"],
       flags: {
-        grace: {
-          value: "time",
-          about: `${Object.keys(GRACES).join(", ")}; default ${DEFAULT_GRACE}`,
-        },
+        grace: toFlag(GRACE),
       },
     },
     rollKeyTask,
@@ -156,14 +146,6 @@ function readScopes(text: string): Scope[] {
   const unknown = words.find((word) => !SCOPES.some((scope) => scope === word));
   if (unknown === undefined) return scopes;
   throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(",")}`);
-}
-
-/** What a key is for, on one line. */
-function readName(text: string): string {
-  if (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) && text.trim() !== "") return text;
-  throw new UsageError(
-    "Cannot use this --name: must be 1 to 100 characters on one line, without control characters",
-  );
 }
 
 /** A future moment: a duration from now, a date (its start in UTC), or a time with an offset. */

@@ -7,6 +7,7 @@ import {
   type ConsoleRole,
   changeEmail,
   createUser,
+  DISPLAY_NAME,
   endSessionsOf,
   endSessionsOfApp,
   findNewUserFaults,
@@ -29,7 +30,13 @@ import { revokeByProvider } from "./claimed_roles.ts";
 import { YES } from "./confirm.ts";
 import { describeLink, toLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+import {
+  type AdminDeps,
+  type AdminTask,
+  makeAdminCommand,
+  readIdentitySecrets,
+  toFlag,
+} from "./task.ts";
 
 const ROLES = CONSOLE_ROLES.join(", ");
 
@@ -175,7 +182,7 @@ The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is mai
 Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
       flags: {
-        name: { value: "text", about: "the name that apps show" },
+        name: toFlag(DISPLAY_NAME),
         role: { value: "role", about: `a Console role, admin on every app: ${ROLES}` },
       },
     },

@@ -1,13 +1,16 @@
 /** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
+import { type Field, type Input, readInput } from "../../accounts/actions/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, PROGRESS } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
   type Command,
   EXIT,
   type ExitCode,
+  type Flag,
   JSON_FLAG,
   type Setting,
   type Terminal,
@@ -52,6 +55,27 @@ export function makeAdminCommand(
     flags: { ...row.flags, json: JSON_FLAG },
     run: (setting) => runTask(setting, task),
   };
+}
+
+/** The flag of an input. */
+export function toFlag({ label, hint, placeholder, choices }: Field): Flag {
+  const values = choices === undefined ? hint : `one of ${Object.keys(choices).join(", ")}`;
+  return { value: placeholder, about: [label, values].filter(Boolean).join(": ") };
+}
+
+/** What was typed for an input; `undefined` without the flag. @throws {UsageError} it cannot be read */
+export function readFlag<Value>(
+  args: Arguments,
+  flag: string,
+  input: Input<Value>,
+): Value | undefined {
+  const text = args.text(flag);
+  if (text === undefined) return undefined;
+  try {
+    return readInput(input, `--${flag}`, text);
+  } catch (error) {
+    throw error instanceof Problem ? new UsageError(error.message) : error;
+  }
 }
 
 async function runTask(

@@ -7,6 +7,9 @@ export const FUNCTIONS_FILE = "src/db/functions.ts";
 const NAMES = "bool|bytea|float8|int2|int4|int8|json|jsonb|text|timestamptz|uuid";
 const TYPE = new RegExp(`^(${NAMES})(\\[\\])?$`);
 
+/** As `defineVisitorFunctions()` writes it. */
+const NEEDS_RECENT_SIGN_IN = /rowhouse\.check_console\([^;]*, true\);/;
+
 type Part = { name: string; isPassed: boolean; type: string };
 type Row = {
   name: string;
@@ -15,6 +18,7 @@ type Row = {
   returned: string;
   parts: Part[];
   comment: string;
+  body: string;
 };
 
 // An array's type has the name of its items' behind an underscore.
@@ -24,6 +28,7 @@ const toName = (type: string) =>
 const FUNCTIONS = `
 select jsonb_agg(jsonb_build_object('name', proname, 'isVolatile', provolatile = 'v', 'isSet', proretset,
   'returned', ${toName("prorettype")}, 'comment', coalesce(obj_description(pg_proc.oid, 'pg_proc'), ''),
+  'body', prosrc,
   'parts', (select coalesce(jsonb_agg(jsonb_build_object('name', coalesce(part, ''),
       'isPassed', coalesce(mode, 'i') = 'i', 'type', ${toName("type")}) order by place), '[]')
     from rows from (unnest(coalesce(proallargtypes, proargtypes::oid[])), unnest(proargnames), unnest(proargmodes))
@@ -37,7 +42,7 @@ export async function readFunctions(admin: Database): Promise<Record<string, Fun
 }
 
 /** Nothing, for a function that takes or returns what has no type in code, as triggers do. */
-function toShape({ name, isVolatile, isSet, returned, parts, comment }: Row) {
+function toShape({ name, isVolatile, isSet, returned, parts, comment, body }: Row) {
   const { isIdempotent, nullable } = readComment(name, comment);
   const [passed, columns] = [
     parts.filter((part) => part.isPassed),
@@ -59,6 +64,7 @@ function toShape({ name, isVolatile, isSet, returned, parts, comment }: Row) {
     takes: Object.fromEntries(passed.map((part) => [part.name, part.type])),
     returns,
     isSet,
+    ...(NEEDS_RECENT_SIGN_IN.test(body) && { needs: "recent sign-in" }),
   };
   // The types were compared with those that a shape may have.
   return [[name, shape as FunctionShape] as const];

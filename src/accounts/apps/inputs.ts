@@ -1,0 +1,58 @@
+/** The inputs of actions on apps, their keys and limits. @module */
+
+import { SLUG_WORDS } from "../../std/stored_text.ts";
+import type { Field, Input } from "../actions/input.ts";
+import { GRACES, type Grace } from "./key_life.ts";
+import { checkLimit, DEFAULT_PER_MINUTE } from "./limits.ts";
+
+export const SLUG: Field = {
+  label: "Name",
+  hint: `${SLUG_WORDS}. Addresses and commands use it.`,
+  placeholder: "slug",
+  maxChars: 40,
+  isRequired: true,
+};
+
+const LIMIT = {
+  placeholder: "number",
+  maxChars: 20,
+  rule: "a number of requests in digits",
+  read: (text: string) =>
+    /^[\d,]+$/.test(text) ? checkLimit(Number(text.replaceAll(",", ""))) : undefined,
+};
+export const PER_MINUTE: Input<number> = {
+  ...LIMIT,
+  label: "Requests a minute",
+  hint: `Of all its keys together. Empty: ${DEFAULT_PER_MINUTE.toLocaleString("en")}.`,
+};
+export const PER_MINUTE_OF_KEY: Input<number> = {
+  ...LIMIT,
+  label: "Requests a minute of each key",
+  hint: "So that one program leaves room for the others. Empty: as many as the app.",
+};
+
+export const KEY_NAME: Input<string> = {
+  label: "Name",
+  hint: "What it is for, such as “web server”.",
+  placeholder: "text",
+  maxChars: 100,
+  isRequired: true,
+  rule: "1 to 100 characters on one line, without control characters",
+  read: (text) => (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) ? text : undefined),
+};
+
+const GRACE_CHOICES: Readonly<Record<Grace, string>> = {
+  "0": "immediately",
+  "1h": "in an hour",
+  "24h": "in a day",
+  "7d": "in a week",
+};
+export const GRACE: Input<Grace> = {
+  label: "The old key ends",
+  hint: "Never later than it would have anyway.",
+  placeholder: "time",
+  maxChars: 3,
+  choices: GRACE_CHOICES,
+  rule: `one of ${Object.keys(GRACES).join(", ")}`,
+  read: (text) => (Object.keys(GRACES) as Grace[]).find((grace) => grace === text),
+};
