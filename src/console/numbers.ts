@@ -3,7 +3,7 @@ import type { Numbers, Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { renderBars, renderLine, toFewer } from "./chart.ts";
-import { REQUESTS } from "./paths.ts";
+import { toRequestsPath } from "./requests_filter.ts";
 
 /** How many steps a span has and how long each is, as in `rowhouse.span_of`. */
 const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
@@ -22,18 +22,24 @@ export function renderStats(numbers: Numbers, span: Span): Html {
   const series = toSeries(numbers, span, POINTS);
   return html`<dl class="stats">
 ${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} in all`, chart: renderLine(series.requests) })}
-${renderStat("Errors", toShare(errors, requests), { note: `${toCount(errors)} answers 5xx`, isBad: errors > 0, chart: renderLine(series.errors) })}
-${renderStat("p99", toDuration(latencies, 0.99), { note: `half within ${toDuration(latencies, 0.5)}`, chart: html`<span class="visually-hidden">${LATENCY_WORDS}</span>${renderBars(latencies)}` })}
-${renderStat("Refused", toShare(refusals, requests), { note: `${toCount(refusals)} answers 4xx`, chart: renderLine(series.refusals) })}
+${renderStat("Errors", toShare(errors, requests), { note: `${toCount(errors)} responses 5xx`, isBad: errors > 0, chart: renderLine(series.errors), path: toRequestsPath({ kind: "failed" }) })}
+${renderStat("p99", toDuration(latencies, 0.99), { note: `half within ${toDuration(latencies, 0.5)}`, chart: html`<span class="visually-hidden">${LATENCY_WORDS}</span>${renderBars(latencies)}`, path: toRequestsPath({ kind: "slow" }) })}
+${renderStat("Rejected", toShare(refusals, requests), { note: `${toCount(refusals)} responses 4xx`, chart: renderLine(series.refusals), path: toRequestsPath({ kind: "rejected" }) })}
 </dl>`;
 }
 
 function renderStat(
   name: string,
   value: string,
-  { note, chart, isBad = false }: { note: string; chart: Part; isBad?: boolean },
+  {
+    note,
+    chart,
+    isBad = false,
+    path,
+  }: { note: string; chart: Part; isBad?: boolean; path?: string },
 ): Html {
-  return html`<div class="stat${isBad && " stat-bad"}"><dt>${name}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd><dd class="stat-chart">${chart}</dd></div>`;
+  const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
+  return html`<div class="stat${isBad && " stat-bad"}"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd><dd class="stat-chart">${chart}</dd></div>`;
 }
 
 /** An app's last hour and day, side by side; nothing where it had no request in either. */
@@ -47,10 +53,11 @@ export function renderAppNumbers(
   const series = toSeries(hour, "hour", POINTS);
   return html`<section aria-label="The last hour"><dl class="stats">
 ${renderStat("Requests / s", toRate(hour.requests, "hour"), { note: ofDay(toRate(day.requests, "day")), chart: renderLine(series.requests) })}
-${renderStat("Errors", toCount(hour.errors), { note: ofDay(toCount(day.errors)), isBad, chart: renderLine(series.errors) })}
-${renderStat("p99", toDuration(hour.latencies, 0.99), { note: ofDay(toDuration(day.latencies, 0.99)), chart: renderBars(hour.latencies) })}
+${renderStat("Errors", toCount(hour.errors), { note: ofDay(toCount(day.errors)), isBad, chart: renderLine(series.errors), path: toRequestsPath({ app: slug, kind: "failed" }) })}
+${renderStat("p99", toDuration(hour.latencies, 0.99), { note: ofDay(toDuration(day.latencies, 0.99)), chart: renderBars(hour.latencies), path: toRequestsPath({ app: slug, kind: "slow" }) })}
+${renderStat("Rejected", toShare(hour.refusals, hour.requests), { note: ofDay(toShare(day.refusals, day.requests)), chart: renderLine(series.refusals), path: toRequestsPath({ app: slug, kind: "rejected" }) })}
 </dl>
-<p class="quiet">Of the last hour. <a href="${REQUESTS}?${new URLSearchParams({ app: slug }).toString()}">Failed and slow requests</a></p></section>`;
+<p class="quiet">In the last hour.</p></section>`;
 }
 
 /** The cells of a list: a small chart, requests a second, errors, the slowest. */

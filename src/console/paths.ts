@@ -48,3 +48,7 @@ export function toPushesPath(slug: string): string {
 export function toPushPath(slug: string, seq: number): string {
   return `${toPushesPath(slug)}/${seq}`;
 }
+
+export function toRequestPath(id: string): string {
+  return `${REQUESTS}/${encodeURIComponent(id)}`;
+}

@@ -1,68 +1,70 @@
-/** Failed and slow requests: the latest ones by app, and the one that somebody has the reference of. @module */
+/** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
 import { type KeptRequest, listConsoleRequests } from "../accounts/console/mod.ts";
-import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import {
   renderEmpty,
+  renderLink,
   renderPill,
   renderTable,
   renderText,
-  renderTextField,
   renderTime,
 } from "./parts.ts";
-import { REQUESTS, toAppPath } from "./paths.ts";
+import { toAppPath, toRequestPath } from "./paths.ts";
+import {
+  isReference,
+  readRequestsQuery,
+  renderRequestsFilter,
+  type TypedRequests,
+  toRequestFilter,
+  toRequestsPath,
+} from "./requests_filter.ts";
 
 const PAGE_ROWS = 100;
-const REFERENCE = /^[0-9a-f]{12}$/;
 const KEPT =
-  "Kept for a day are those that were answered 500 and above or took longer than a second, at most 100 a minute of each process, soon after the minute in which they came.";
+  "Failed and slow requests (over 1 s) are kept for a day, at most 100 a minute of each process. Rejected requests are kept for 7 days, at most 1,000 of each app: the newest of each error and key. Each appears about a minute after it was answered.";
 
 export async function answerRequests({ deps, cookies, context }: Visit): Promise<Response> {
-  const query = new Map(readParameters(context.query));
-  const read = (name: string) => (query.get(name) ?? "").replaceAll("\0", "").trim().slice(0, 60);
-  const id = read("id").toLowerCase();
-  const app = read("app");
-  const isId = isUuid(id) || REFERENCE.test(id);
-  // What is no id at all finds nothing, and is said to be none.
+  const typed = readRequestsQuery(context.query);
+  const isFindable = typed.id === "" || isReference(typed.id);
   const { me, requests } = await listConsoleRequests(deps, cookies, {
-    reference: id,
-    app,
-    most: id === "" || isId ? PAGE_ROWS : 0,
+    ...toRequestFilter(typed),
+    most: isFindable ? PAGE_ROWS + 1 : 0,
   });
+  const [first] = requests;
+  if (typed.id !== "" && first !== undefined && requests.length === 1)
+    return answerSeeOther(toRequestPath(first.id));
   return answerConsolePage({
     me,
     entry: "Requests",
-    title: "Failed and slow requests",
+    title: "Requests",
     body: [
-      renderFilter(id, app),
+      renderRequestsFilter(typed),
       requests.length === 0
-        ? renderEmpty(toAbsence({ id, isId, app }))
-        : renderRequests(requests, deps.now()),
+        ? renderEmpty(toAbsence(typed, isFindable))
+        : renderRequests(requests.slice(0, PAGE_ROWS), deps.now()),
+      renderOlder(typed, requests),
       html`<p class="quiet">${KEPT}</p>`,
     ],
   });
 }
 
-function toAbsence({ id, isId, app }: { id: string; isId: boolean; app: string }): Part {
+function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): string {
   if (id === "")
-    return app === ""
-      ? "No request has failed or was slow in the last day."
-      : "None of this app's requests has failed or was slow in the last day.";
-  if (!isId)
-    return "This is no id of a request: it is the x-request-id of its answer, or the reference of 12 characters that a page shows.";
-  return "No request with this id is kept: it was answered below 500 and within a second, as refusals are, or it is more than a day old, or came less than a minute ago.";
+    return Object.values(filter).every((value) => value === "")
+      ? "No request has failed, was slow or was rejected."
+      : "No request that is kept matches.";
+  if (!isFindable)
+    return "This is not the id of a request. Enter the x-request-id of its response, or the reference of 12 characters on the error page.";
+  return "No request with this id is kept. It succeeded within a second, is older than its retention, came less than a minute ago, or was one of many equal requests.";
 }
 
-function renderFilter(id: string, app: string): Html {
-  return html`<form class="filter" method="get" action="${REQUESTS}" role="search" aria-label="Find requests">
-${renderTextField({ name: "id", label: "Id or reference", hint: "of the answer, or on the page", value: id, maxLength: 60 })}
-${renderTextField({ name: "app", label: "App", hint: "its name", value: app, maxLength: 40 })}
-<div class="filter-buttons"><button class="button button-primary" type="submit">Find</button><a class="button button-quiet" href="${REQUESTS}">Clear</a></div>
-</form>`;
+function renderOlder(typed: TypedRequests, requests: readonly KeptRequest[]): Part {
+  const last = requests[PAGE_ROWS - 1];
+  if (requests.length <= PAGE_ROWS || last === undefined) return undefined;
+  return html`<p>${renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>`;
 }
 
 const SLOW_MS = 1000;
@@ -72,22 +74,40 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
     { name: "When" },
     { name: "App" },
     { name: "Request" },
-    { name: "Answer" },
+    { name: "Response" },
+    { name: "Fields" },
+    { name: "Key" },
     { name: "Took", isNumber: true },
-    { name: "Id" },
   ];
   return renderTable(
-    "Failed and slow requests",
+    "Requests",
     columns,
-    requests.map(({ id, app, at, method, route, status, code, ms }): Part[] => [
-      renderTime(at, now),
-      app === null
+    requests.map((request): Part[] => [
+      renderTime(request.at, now),
+      request.app === null
         ? html`<span class="quiet">none</span>`
-        : html`<a href="${toAppPath(app)}">${app}</a>`,
-      html`<code><b>${method}</b> ${renderText(route)}</code>`,
-      html`<span class="answer">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}</span>`,
-      ms > SLOW_MS ? html`<b>${toMs(ms)}</b>` : toMs(ms),
-      html`<code class="request-id">${id}</code>`,
+        : html`<a href="${toAppPath(request.app)}">${request.app}</a>`,
+      html`<a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toShownPath(request))}</code></a>`,
+      renderAnswer(request),
+      request.paths.length === 0 ? "" : renderPaths(request.paths),
+      request.keyId === null ? "" : html`<code>${request.keyId}</code>`,
+      request.ms > SLOW_MS ? html`<b>${toMs(request.ms)}</b>` : toMs(request.ms),
     ]),
   );
+}
+
+export function renderAnswer({ status, code, requests }: KeptRequest): Html {
+  return html`<span class="answer">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal ones of the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+}
+
+/** The route with the table, if the app has declared it. */
+export function toShownPath({ route, table }: Pick<KeptRequest, "route" | "table">): string {
+  return table === null ? route : route.replace(":table", table);
+}
+
+const MOST_PATHS = 3;
+
+function renderPaths(paths: readonly string[]): Html {
+  const more = paths.length - MOST_PATHS;
+  return html`<code>${renderText(paths.slice(0, MOST_PATHS).join(" "))}</code>${more > 0 && html` <span class="quiet">and ${more} more</span>`}`;
 }

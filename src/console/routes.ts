@@ -33,6 +33,7 @@ import {
 import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
 import { answerPush } from "./push.ts";
 import { answerPushes } from "./pushes.ts";
+import { answerRequest } from "./request.ts";
 import { answerRequests } from "./requests.ts";
 import { revokeKeyPage } from "./revoke_key.ts";
 import { rollKeyPage } from "./roll_key.ts";
@@ -84,6 +85,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/sessions/:session`, endSessionAct),
   ...page(`${PERSON}/delete`, deletePersonAct),
   ...page(`${CONSOLE_PATH}/requests`, { show: answerRequests }),
+  ...page(`${CONSOLE_PATH}/requests/:request`, { show: answerRequest }),
   ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
   ...page(`${APP}/tables`, { show: answerAppTables }),
   ...page(`${TABLE}/end`, endUsePage),

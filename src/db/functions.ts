@@ -32,6 +32,12 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  add_rejections: {
+    retry: "unsafe",
+    takes: { added_minute: "timestamptz", rejected: "jsonb" },
+    returns: "void",
+    isSet: false,
+  },
   add_statistics: {
     retry: "safe",
     takes: {
@@ -43,6 +49,7 @@ export const FUNCTIONS = {
       judged_s: "float8",
       faults: "jsonb",
       counted: "jsonb",
+      rejected: "jsonb",
       kept: "jsonb",
     },
     returns: "bool",
@@ -666,6 +673,13 @@ export const FUNCTIONS = {
       shown_from: "text",
       of_reference: "text",
       of_app: "text",
+      of_kind: "text",
+      of_code: "text",
+      of_table: "text",
+      of_key: "text",
+      of_field: "text",
+      from_at: "timestamptz",
+      before_at: "timestamptz",
       most: "int4",
     },
     returns: "jsonb",
@@ -900,6 +914,18 @@ export const FUNCTIONS = {
       shown_from: "text",
       app_slug: "text",
       wanted: "int4",
+    },
+    returns: "jsonb",
+    isSet: false,
+  },
+  console_show_request: {
+    retry: "safe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      wanted: "uuid",
     },
     returns: "jsonb",
     isSet: false,
@@ -1791,6 +1817,12 @@ export const FUNCTIONS = {
     returns: "json",
     isSet: false,
   },
+  read_rejections: {
+    retry: "safe",
+    takes: { rejected: "jsonb" },
+    returns: { app_id: "uuid", table_name: "text", code: "text", requests: "int8" },
+    isSet: true,
+  },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   record_push: {
     retry: "unsafe",
@@ -1813,6 +1845,12 @@ export const FUNCTIONS = {
   refuse_faults: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
   refuse_key: { retry: "unsafe", takes: {}, returns: "text", isSet: false },
   refuse_row: { retry: "unsafe", takes: { row_id: "uuid" }, returns: "text", isSet: false },
+  rejected_app: {
+    retry: "safe",
+    takes: { proven: "uuid", presented_key: "text" },
+    returns: "uuid",
+    isSet: false,
+  },
   remove_own_passkey: {
     retry: "unsafe",
     takes: {
@@ -2075,6 +2113,7 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  trim_rejected: { retry: "unsafe", takes: { apps: "uuid[]" }, returns: "void", isSet: false },
   unlink_provider: {
     retry: "unsafe",
     takes: {

@@ -50,6 +50,15 @@ const MAX_RECORDS = 10_000;
 /** Anything longer is not a key. */
 const BEARER = new RegExp(`^Bearer +([\\w.-]{1,${KEY_MAX_LENGTH}})$`, "i");
 
+/** The id of the key that a request presents, which does not prove the key. */
+export function readPresentedKeyId(request: Request, keyPrefix: string): string | undefined {
+  return readKeyText(readBearer(request) ?? "", keyPrefix)?.keyId;
+}
+
+function readBearer({ headers }: Request): string | undefined {
+  return BEARER.exec(headers.get("authorization") ?? "")?.[1];
+}
+
 type Cached = { record: KeyRecord; readAt: number; version: number; principal: Principal };
 
 /** A check of the `Authorization` header. */
@@ -91,7 +100,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   }
 
   return async (request, readAddress) => {
-    const text = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+    const text = readBearer(request);
     if (text === undefined) return await verifyFrom(readAddress(), { text, digest: "" });
     // Looked up by its digest: no secret stays in memory, and the time of the look-up reveals nothing about one.
     const digest = Bun.CryptoHasher.hash("sha256", text, "base64");

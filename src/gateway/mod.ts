@@ -1,5 +1,5 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
-export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
+export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authenticate.ts";
 export { makeReadAddress, trustsEverybody } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";

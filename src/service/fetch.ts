@@ -24,6 +24,9 @@ import { answerFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
 import type { RouteTables } from "./routes.ts";
 
+/** A request that was answered with an error. */
+export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;
+
 /** Who calls, how often, and from which origins. */
 export type CallerDeps = FacingDeps & {
   authenticate: Authenticate;
@@ -42,8 +45,8 @@ export type FetchDeps = {
   /** Counts requests that have no answer yet. */
   traffic: { inFlight: number };
   log: Log;
-  /** Called once for every answer. */
-  onAnswer: (answer: AnswerRecord) => void;
+  /** Called once for every answer, with the request if it was rejected. */
+  onAnswer: (answer: AnswerRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
 };
@@ -73,7 +76,7 @@ export function makeFetch<Deps extends FetchDeps>(
       const { context, state, match } = routed;
       const operation = match?.route?.operation;
       addAnswerHeaders(deps.callers, { response, context, operation, state });
-      deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }));
+      deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }), state.rejected);
       return response;
     } finally {
       deps.traffic.inFlight--;
@@ -89,6 +92,7 @@ type RequestState = {
   quota: Quota | undefined;
   code: string | undefined;
   cause: string | undefined;
+  rejected: RejectedRequest | undefined;
 };
 
 type RoutedRequest<Deps> = {
@@ -126,6 +130,7 @@ function toRouted<Deps>(
       quota: undefined,
       code: undefined,
       cause: undefined,
+      rejected: undefined,
     },
   };
 }
@@ -157,6 +162,7 @@ async function answer<Deps extends FetchDeps>(
     const problem = toProblem(deps, error, requestId);
     state.code = problem.code;
     state.cause = toCause(problem.cause);
+    state.rejected = { request, params: context.params, details: problem.details };
     return REFUSE[state.errorFormat](problem, { requestId, method: request.method });
   }
 }

@@ -8,17 +8,19 @@
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
-import type { Peer } from "../gateway/mod.ts";
+import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
 import { makeCheckBodies } from "../push/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
+import type { RejectedRequest } from "./fetch.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { type MailingDeps, startMailing } from "./mailing.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
+import type { Rejection } from "./rejections.ts";
 import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
 import { startStatistics } from "./statistics.ts";
 import { startSweeps } from "./sweeps.ts";
@@ -136,10 +138,11 @@ export function openService(options: ServiceOptions): Service {
   });
   const statistics = startStatistics({
     ...{ db, log: options.log, role, judge: guard.judge, now },
+    findTable: (appId, name) => findTable?.(appId, name),
     makeId: () => crypto.randomUUID(),
   });
   const idempotencyRoom = makeIdempotencyRoom(options.idempotencyBytes ?? IDEMPOTENCY_BYTES);
-  const { fetch, watch, checkReady } = ROLE_BUILDERS[role]({
+  const { fetch, watch, checkReady, findTable } = ROLE_BUILDERS[role]({
     options,
     idempotencyRoom,
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
@@ -159,11 +162,11 @@ export function openService(options: ServiceOptions): Service {
       guard,
       traffic,
       log: options.log,
-      onAnswer: (answer: AnswerRecord) => {
+      onAnswer: (answer, rejected) => {
         options.log(isRefusedByUs(answer) ? "warn" : "info", "request", answer);
         metrics.note(answer);
         outage.note(answer);
-        statistics.note(answer);
+        statistics.note(answer, rejected && toRejection(options, answer, rejected));
       },
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
       now,
@@ -194,6 +197,15 @@ export function openService(options: ServiceOptions): Service {
       await Promise.all([db.close(), admin.close(), consoleDb?.close(), ownIdentityDb?.close()]);
     },
   };
+}
+
+function toRejection(
+  { keyPrefix }: ServiceOptions,
+  { appId }: AnswerRecord,
+  { request, params, details }: RejectedRequest,
+): Rejection {
+  const presentedKey = appId === undefined ? readPresentedKeyId(request, keyPrefix) : undefined;
+  return { table: params["table"], presentedKey, details };
 }
 
 /** The Console's own connections, in a process that serves its pages. */

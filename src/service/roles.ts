@@ -55,6 +55,7 @@ import { systemRandomBytes } from "../std/random_text.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";
+import type { FindTable } from "./rejections.ts";
 import {
   ALL_TABLES,
   DATA_TABLES,
@@ -118,6 +119,8 @@ export type BuiltRole = {
   watch: VersionWatch;
   /** Whether everything that this role needs is ready. */
   checkReady: CheckReady;
+  /** What an app has declared, in a process that serves rows. */
+  findTable?: FindTable;
 };
 
 export const ROLE_BUILDERS: Readonly<Record<Role, (parts: Parts) => BuiltRole>> = {
@@ -139,7 +142,7 @@ function buildAll(parts: Parts): BuiltRole {
   const identityDeps = { ...makeIdentityDeps(parts, callers.origins), callApi };
   const deps = { ...callers.deps, ...makeDataDeps(parts, catalog), identityDeps };
   const fetch: BuiltRole["fetch"] = makeFetch(deps, ALL_TABLES);
-  return { fetch, watch, checkReady: parts.checkReady };
+  return { fetch, watch, checkReady: parts.checkReady, findTable: catalog.find };
 }
 
 function buildGateway(parts: Parts): BuiltRole {
@@ -162,7 +165,8 @@ function buildData(parts: Parts): BuiltRole {
   });
   const catalog = makeCatalog({ db: parts.db, look: watch.read });
   const deps = { ...makeSignedDeps(parts, "data"), ...makeDataDeps(parts, catalog) };
-  return { fetch: makeFetch(deps, DATA_TABLES), watch, checkReady: parts.checkReady };
+  const fetch = makeFetch(deps, DATA_TABLES);
+  return { fetch, watch, checkReady: parts.checkReady, findTable: catalog.find };
 }
 
 /** It follows origins too, because they decide from where people may sign out. */

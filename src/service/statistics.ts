@@ -1,6 +1,6 @@
 /**
- * What the Console shows of requests: each process counts its answers by app, keeps the failed and slow ones, and adds both
- * to the database once a minute, in one call. A minute that could not be added waits, and is added once. Never holds a
+ * What the Console shows of requests: each process counts its answers by app, keeps failed, slow and rejected ones, and adds
+ * both to the database once a minute, in one call. A minute that could not be added waits, and is added once. Never holds a
  * value, a target or a header of a request.
  *
  * @module
@@ -11,10 +11,19 @@ import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
 import type { Judgement } from "./isolation_guard.ts";
+import {
+  addRejection,
+  type FindTable,
+  type Kept,
+  makeRejections,
+  type Rejection,
+  type Rejections,
+  toKept,
+} from "./rejections.ts";
 
 export type Statistics = {
   /** Counts an answer. */
-  readonly note: (answer: AnswerRecord) => void;
+  readonly note: (answer: AnswerRecord, rejection: Rejection | undefined) => void;
   /** Adds what is left and says that this process has ended; gives up soon where the database is away. */
   readonly end: () => Promise<void>;
 };
@@ -25,6 +34,8 @@ export type StatisticsDeps = {
   role: Role;
   /** What the guard says of isolation. */
   judge: () => Judgement | undefined;
+  /** What an app has declared; a process without a catalog knows no table. */
+  findTable: FindTable;
   makeId: () => string;
   now: () => number;
 };
@@ -41,27 +52,22 @@ const MAX_KEPT = 100;
 const MAX_APPS = 10_000;
 /** How many minutes wait while the database is away; older ones are lost. */
 const MAX_WAITING = 60;
-const METHOD_CHARS = 20;
 
 type Counts = { requests: number; errors: number; refusals: number; latencies: number[] };
-type Kept = {
-  id: string;
-  app: string | undefined;
-  at_ms: number;
-  method: string;
-  route: string;
-  status: number;
-  code: string | undefined;
-  ms: number;
+type Minute = {
+  number: number;
+  all: Counts;
+  byApp: Map<string, Counts>;
+  rejections: Rejections;
+  kept: Kept[];
 };
-type Minute = { number: number; all: Counts; byApp: Map<string, Counts>; kept: Kept[] };
 type Waiting = { minute: Minute; hasEnded: boolean };
 
 /** Counts from now on, and adds every minute. */
 export function startStatistics(deps: StatisticsDeps): Statistics {
-  const { now, role, log } = deps;
+  const { now, role, log, findTable } = deps;
   const identity = { id: deps.makeId(), role, startedMs: now() };
-  // A gateway's answers are counted by the service behind it; of its own refusals nobody else knows.
+  // The service behind a gateway counts what it answers. Only the gateway knows what it rejected itself.
   const counts = servesRows(role) || servesPeople(role);
   let open = makeMinute(toMinute(now()));
   // An empty minute first: a process is known before it has answered anything.
@@ -85,11 +91,12 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   }, TICK_MS);
   timer.unref();
   return {
-    note: (answer) => {
+    note: (answer, rejection) => {
       if (answer.route === "/live" || answer.route === "/ready") return;
-      if (counts) count(open, answer);
-      if (counts ? isKept(answer) : answer.status >= 500 && answer.code !== undefined)
-        keep(open, answer, now());
+      if (!counts && (answer.code === undefined || answer.status < 400)) return;
+      if (counts || answer.status < 500) count(open, answer);
+      if (isKept(answer))
+        keep(open, toKept(answer, rejection ?? UNKNOWN, { findTable, now: now() }));
     },
     end: async () => {
       clearInterval(timer);
@@ -105,7 +112,8 @@ function toMinute(ms: number): number {
 }
 
 function makeMinute(number: number): Minute {
-  return { number, all: makeCounts(), byApp: new Map(), kept: [] };
+  const rejections = makeRejections();
+  return { number, all: makeCounts(), byApp: new Map(), rejections, kept: [] };
 }
 
 function makeCounts(): Counts {
@@ -133,14 +141,14 @@ function addTo(counts: Counts, status: number, bucket: number): void {
 }
 
 function isKept({ status, ms }: AnswerRecord): boolean {
-  return status >= 500 || ms > SLOW_MS;
+  return status >= 400 || ms > SLOW_MS;
 }
 
-function keep({ kept }: Minute, answer: AnswerRecord, now: number): void {
-  if (kept.length >= MAX_KEPT) return;
-  const { requestId: id, appId: app, method, route, status, code, ms } = answer;
-  const shortMethod = method.slice(0, METHOD_CHARS);
-  kept.push({ id, app, at_ms: now, method: shortMethod, route, status, code, ms: Math.round(ms) });
+const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details: undefined };
+
+function keep({ rejections, kept }: Minute, request: Kept): void {
+  if (request.status >= 400 && request.status < 500) addRejection(rejections, request);
+  else if (kept.length < MAX_KEPT) kept.push(request);
 }
 
 /** The minute that an outage keeps from being added stays; one that the database refuses is lost, and said to be. */
@@ -171,7 +179,8 @@ async function add(
     judged_s: judgement && judgement.ageMs / 1000,
     faults: judgement?.faults ?? [],
     counted,
-    kept: minute.kept,
+    rejected: [...minute.rejections.counts.values()],
+    kept: [...minute.kept, ...minute.rejections.samples],
   });
 }
 

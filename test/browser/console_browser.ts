@@ -140,7 +140,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     await site.service.service.admin.message(`
       insert into rowhouse.statistics select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900 * n, n % 2, n, array_fill(n, array[12])
         from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span, generate_series(1, 8) as n on conflict do nothing;
-      insert into rowhouse.kept_requests select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
+      insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms) select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
       insert into rowhouse.processes (id, role, started_at, minute, isolation_faults)
         values (gen_random_uuid(), 'data', now(), now(), array['table ' || repeat('x', 260)]);
       insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, left(text, 200), gen_random_uuid(), 'wiki',

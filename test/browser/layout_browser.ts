@@ -32,7 +32,7 @@ beforeAll(async () => {
       from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span,
         generate_series(1, 8) as n
       on conflict do nothing;
-    insert into rowhouse.kept_requests
+    insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
       select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
     insert into rowhouse.audit (actor, action, user_id, app, details, client)
       values ('${person.id}', 'set_targets', '${person.id}', '${SLUG}',

@@ -44,6 +44,7 @@ let invited: Person;
 let chief: Jar;
 let sessionId: string;
 let rowId: string;
+const requestId = crypto.randomUUID();
 /** What each form sends besides its token. */
 const forms = new Map<string, Record<string, string>>();
 beforeAll(async () => {
@@ -56,6 +57,8 @@ beforeAll(async () => {
   await signInAs(service, person);
   sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
   invited = await invite(service);
+  await write(`insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
+    values ('${requestId}', '${app.id}', now(), 'GET', '/', 422, 'validation_failed', 1)`);
   chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
   for (const path of POSTS) {
     const { text } = await visit(service, chief, toPath(path));
@@ -77,6 +80,7 @@ function toPath(template: string): string {
     table: "secrets",
     seq: "1",
     row: rowId,
+    request: requestId,
   };
   return template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
 }

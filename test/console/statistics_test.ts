@@ -119,10 +119,15 @@ test("a failed request is found by its id and by its end, and listed by app; of 
   );
   const id = failed.headers.get("x-request-id") ?? "";
   ahead += 60_000;
-  await untilShown(`/console/requests?id=${id}`, `>${id}<`);
-  for (const query of [`id=${id.slice(-12)}`, `id=${id.toUpperCase()}`, `app=${app.slug}`, ""]) {
-    const page = await show(`/console/requests?${query}`);
-    for (const word of [id, "PATCH", "/v1/data/db/:table/:id", String(failed.status), app.slug])
+  await untilShown(`/console/requests/${id}`, `>${id}<`);
+  for (const reference of [id.slice(-12), id.toUpperCase(), ` ${id} `]) {
+    const query = new URLSearchParams({ id: reference });
+    const { status, headers } = await visit(service, jar, `/console/requests?${query}`);
+    expect([status, headers.get("location")]).toEqual([303, `/console/requests/${id}`]);
+  }
+  for (const path of ["", `?app=${app.slug}`, `?kind=failed&table=todos`, `/${id}`]) {
+    const page = await show(`/console/requests${path}`);
+    for (const word of [id, "PATCH", "/v1/data/db/todos/:id", String(failed.status), app.slug])
       expect(page).toContain(word);
     expect(page).not.toContain(row);
   }
@@ -135,23 +140,23 @@ test("a failed request is found by its id and by its end, and listed by app; of 
     "No request with this id is kept",
   );
   expect(await show(`/console/requests?id=${wanted["no id"]}`)).toContain(
-    "This is no id of a request",
+    "This is not the id of a request",
   );
   expect(await show(`/console/requests?id=${wanted.elsewhere}`)).toContain(
     "No request with this id is kept",
   );
-  expect(await show("/console/requests?app=none")).toContain("None of this app");
+  expect(await show("/console/requests?app=none")).toContain("No request that is kept matches");
 });
 
 test("what a process adds of a distant future is of the next hour, and hides nothing from the pages for longer", async () => {
   const id = crypto.randomUUID();
   const kept = JSON.stringify([{ id, at_ms: 9e15, method: "GET", route: "/", status: 500, ms: 1 }]);
   await service.service.db.query(
-    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', $1::text::jsonb)`,
+    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', '[]', $1::text::jsonb)`,
     [kept],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  expect(await show(`/console/requests?id=${id}`)).toContain(id);
+  expect(await show(`/console/requests/${id}`)).toContain(id);
   const [row] = await service.service.admin.query<{ is_near: boolean }>(
     `select max(at) < now() + interval '2 hours' as is_near from (
       select at from rowhouse.kept_requests union all select minute from rowhouse.processes) as added`,

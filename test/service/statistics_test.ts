@@ -163,7 +163,7 @@ test("a process that stops adds its last minute and says that it has ended; it w
   expect(await count("ended_at is not null")).toBe(1);
 });
 
-test("minutes go after a day, hours after a week, failed requests after a day", async () => {
+test("minutes go after a day, hours after 15 days, failed requests after a day", async () => {
   // The service's own first sweep would take rows at the same time, or hold them for a moment.
   const { processes } = service;
   await eventually(
@@ -173,9 +173,9 @@ test("minutes go after a day, hours after a week, failed requests after a day", 
   );
   await service.service.admin.message(`
     insert into rowhouse.statistics select gen_random_uuid(), span, now() - make_interval(hours => hours), 1, 0, 0,
-      array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 167, 169]) as hours;
-    insert into rowhouse.kept_requests select gen_random_uuid(), null, now() - make_interval(hours => hours),
-      'GET', '/', 500, null, 1 from unnest(array[23, 25]) as hours; select 1`);
+      array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 359, 361]) as hours;
+    insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+      select gen_random_uuid(), now() - make_interval(hours => hours), 'GET', '/', 500, 1 from unnest(array[23, 25]) as hours; select 1`);
   const sweep = () =>
     service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
       retry: "safe",
@@ -189,7 +189,7 @@ test("minutes go after a day, hours after a week, failed requests after a day", 
   expect(left.map(({ span, hours }) => `${span} ${hours}`)).toEqual([
     "hour 23",
     "hour 25",
-    "hour 167",
+    "hour 359",
     "minute 23",
   ]);
   expect(
@@ -197,7 +197,7 @@ test("minutes go after a day, hours after a week, failed requests after a day", 
   ).toHaveLength(1);
 });
 
-test("a gateway counts nothing, and keeps what it refused itself: nobody behind it knows", async () => {
+test("a gateway counts and keeps what it rejected itself, and nothing that the service behind it counts", async () => {
   const split = await openTestService({
     shape: "split",
     upstreams: { data: "http://127.0.0.1:1" },
@@ -206,14 +206,21 @@ test("a gateway counts nothing, and keeps what it refused itself: nobody behind 
   const holder = await split.makeApp();
   const failed = await split.call(holder, LIST);
   expect(failed.status).toBe(503);
-  await split.call(holder, "/v1/data/none");
+  const rejected = await split.call(holder, "/v1/data/none");
   nextMinute();
   const find = <Row>(text: string) =>
     split.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
   await eventually(async () => (await find("select from rowhouse.kept_requests")).length > 0);
-  expect(await find("select id, app_id, code from rowhouse.kept_requests")).toEqual([
-    { id: failed.headers.get("x-request-id"), app_id: holder.id, code: "unavailable" },
-  ]);
-  expect(await find("select from rowhouse.statistics")).toEqual([]);
+  expect(await find("select id, app_id, code from rowhouse.kept_requests order by status")).toEqual(
+    [
+      { id: rejected.headers.get("x-request-id"), app_id: holder.id, code: "unknown_route" },
+      { id: failed.headers.get("x-request-id"), app_id: holder.id, code: "unavailable" },
+    ],
+  );
+  expect(
+    await find(
+      "select distinct requests::int4, errors::int4, refusals::int4 from rowhouse.statistics",
+    ),
+  ).toEqual([{ requests: 1, errors: 0, refusals: 1 }]);
   await split.close();
 });

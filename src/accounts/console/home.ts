@@ -42,25 +42,3 @@ export async function readConsoleHome(
   const values = { shown_span: span, most };
   return (await callConsole(deps, cookies, "console_home", values)) as ConsoleHome;
 }
-
-export type KeptRequest = {
-  id: string;
-  app: string | null;
-  at: string;
-  method: string;
-  route: string;
-  status: number;
-  code: string | null;
-  ms: number;
-};
-
-/** The latest failed and slow requests; what is empty does not filter. A reference is an id, or the end of one. */
-export async function listConsoleRequests(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { reference, app, most }: { reference: string; app: string; most: number },
-): Promise<Shown<{ requests: KeptRequest[] }>> {
-  const values = { of_reference: reference, of_app: app, most };
-  const shown = await callConsole(deps, cookies, "console_list_requests", values);
-  return shown as Shown<{ requests: KeptRequest[] }>;
-}

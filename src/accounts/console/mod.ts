@@ -13,12 +13,7 @@ export {
   listConsoleAudit,
   type ShownAudit,
 } from "./audit.ts";
-export {
-  type ConsoleHome,
-  type KeptRequest,
-  listConsoleRequests,
-  readConsoleHome,
-} from "./home.ts";
+export { type ConsoleHome, readConsoleHome } from "./home.ts";
 export { type Numbers, SPANS, type Span } from "./numbers.ts";
 export {
   type AnyPerson,
@@ -31,6 +26,15 @@ export {
   showConsolePerson,
 } from "./people.ts";
 export { type ConsolePush, listConsolePushes, type ShownPush, showConsolePush } from "./pushes.ts";
+export {
+  type KeptRequest,
+  listConsoleRequests,
+  REQUEST_KINDS,
+  type RequestFilter,
+  type RequestKind,
+  type ShownRequest,
+  showConsoleRequest,
+} from "./requests.ts";
 export { openRows, type RowsKey, type ShownRows, showConsoleRows } from "./rows.ts";
 export {
   type ConsoleAppTable,

@@ -172,6 +172,8 @@ begin
     from rowhouse.row_jobs, unnest(counts) as gone (row_count)
     where app_id = app and kind = 'delete_app';
   delete from rowhouse.statistics where app_id = app;
+  delete from rowhouse.rejections where app_id = app;
+  delete from rowhouse.rejection_kinds where app_id = app;
   delete from rowhouse.kept_requests where app_id = app;
   delete from rowhouse.apps where id = app;
   insert into rowhouse.audit (actor, action, app, details)

@@ -137,25 +137,3 @@ begin
 end
 $$;
 comment on function rowhouse.console_home is 'idempotent';
-
--- Failed and slow requests, newest first: the one of an id or of the end of one, or the latest
--- ones, of an app if one is named.
--- proves: admin
-create function rowhouse.console_list_requests(of_reference text, of_app text, most integer)
-  returns jsonb as $$
-declare
-  app uuid := (select id from rowhouse.apps where slug = of_app);
-begin
-  perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'requests', (select coalesce(jsonb_agg(to_jsonb(kept) order by kept.at desc, kept.id), '[]')
-      from (
-      select kept_requests.id, slug as app, at, method, route, status, code, ms
-      from rowhouse.kept_requests left join rowhouse.apps on apps.id = app_id
-      where (of_reference = '' or right(kept_requests.id::text, 12) = right(of_reference, 12))
-        and (length(of_reference) < 36 or kept_requests.id::text = of_reference)
-        and (of_app = '' or app_id = app)
-      order by at desc limit most) as kept));
-end
-$$;
-comment on function rowhouse.console_list_requests is 'idempotent';

@@ -17,6 +17,7 @@ import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
 import CONSOLE_HOME from "./console_home.sql" with { type: "text" };
 import CONSOLE_PEOPLE from "./console_people.sql" with { type: "text" };
 import CONSOLE_READS from "./console_reads.sql" with { type: "text" };
+import CONSOLE_REQUESTS from "./console_requests.sql" with { type: "text" };
 import CONSOLE_ROWS from "./console_rows.sql" with { type: "text" };
 import CONSOLE_TABLES from "./console_tables.sql" with { type: "text" };
 import FACTOR_USE from "./factor_use.sql" with { type: "text" };
@@ -96,6 +97,7 @@ const BASELINE = [
   APP_DELETION,
   CONSOLE_READS,
   CONSOLE_HOME,
+  CONSOLE_REQUESTS,
   CONSOLE_AUDIT,
   CONSOLE_PEOPLE,
   CONSOLE_ROWS,

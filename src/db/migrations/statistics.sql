@@ -1,10 +1,10 @@
--- How many requests apps get and how fast they are answered, for the Console: each process adds its
--- counts once a minute, in one call, with what it keeps of failed and slow requests and what its
--- guard last judged. Holds no row, no value and no target of a request. Serving logins add, and
--- read nothing; only the Console reads.
+-- How many requests apps get, how fast they are answered and why they are rejected, for the
+-- Console: each process adds its counts once a minute, in one call, with samples of failed, slow
+-- and rejected requests and the last result of its guard. Holds no row, no value and no target of a
+-- request. Serving logins add, and read nothing; only the Console reads.
 
--- Minutes are kept for a day, hours for a week. An app of zeros is all requests together, those of
--- no app too.
+-- Minutes are kept for a day, hours for 15 days: a week and the week before. An app of zeros is all
+-- requests together, those of no app too.
 create table rowhouse.statistics (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),
@@ -30,7 +30,34 @@ create table rowhouse.processes (
   isolation_faults text[] not null default '{}'
 );
 
--- Failed and slow requests, by the id that the caller was given.
+-- How many requests were answered 400 to 499, by table and code, for as long as the numbers above.
+-- An app of zeros is requests of no app, an empty table is none. What exceeds the kinds of an app
+-- has the code "other".
+create table rowhouse.rejections (
+  app_id uuid not null,
+  span text not null check (span in ('minute', 'hour')),
+  at timestamptz not null,
+  table_name text not null check (length(table_name) <= 63),
+  code text not null check (length(code) <= 60),
+  requests bigint not null check (requests >= 0),
+  primary key (app_id, span, at, table_name, code)
+);
+create index rejections__span__at__idx on rowhouse.rejections (span, at);
+
+-- The tables and codes that are counted for each app: at most 200. One that is not used for as long
+-- as numbers are kept makes room for another.
+create table rowhouse.rejection_kinds (
+  app_id uuid not null,
+  table_name text not null,
+  code text not null,
+  used_at timestamptz not null,
+  primary key (app_id, table_name, code)
+);
+create index rejection_kinds__used_at__idx on rowhouse.rejection_kinds (used_at);
+
+-- Failed, slow and rejected requests, by the id that the caller was given. Failed and slow ones are
+-- kept for a day, rejected ones for a week, at most 1,000 of each app. A path has only declared
+-- columns, and positions in a batch.
 create table rowhouse.kept_requests (
   id uuid primary key,
   app_id uuid,
@@ -39,19 +66,100 @@ create table rowhouse.kept_requests (
   route text not null check (length(route) <= 200),
   status integer not null,
   code text check (length(code) <= 60),
-  ms integer not null
+  ms integer not null,
+  -- The key that was presented. Without a valid secret, this does not prove who sent the request.
+  key_id text check (length(key_id) <= 16),
+  table_name text check (length(table_name) <= 63),
+  paths text[] not null default '{}' check (cardinality(paths) <= 20),
+  -- This request, and equal ones of the same minute that were not kept.
+  requests integer not null default 1 check (requests > 0)
 );
 create index kept_requests__app_id__at__idx on rowhouse.kept_requests (app_id, at);
 -- By the reference that a page shows: the end of the id.
 create index kept_requests__reference__idx on rowhouse.kept_requests (right(id::text, 12));
 create index kept_requests__at__idx on rowhouse.kept_requests (at);
+-- For the sweep, and for the list of what failed.
+create index kept_requests__failed__at__idx on rowhouse.kept_requests (at)
+  where status >= 500 or status < 400;
+
+-- The app of a rejected request: that of the proven key, or the one whose key was presented. Null
+-- is an app that was deleted since then.
+create function rowhouse.rejected_app(proven uuid, presented_key text) returns uuid
+  language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when proven is not null then (select id from rowhouse.apps where id = proven)
+    else coalesce((select app_id from rowhouse.api_keys where key_id = presented_key),
+      '00000000-0000-0000-0000-000000000000') end
+$$;
+
+-- The counts that a process sent, by app, table and code.
+create function rowhouse.read_rejections(rejected jsonb)
+  returns table (app_id uuid, table_name text, code text, requests bigint)
+  language sql stable set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.rejected_app(app, key), coalesce("table", ''), left(one.code, 60),
+    sum(greatest(one.requests, 0))::bigint
+  from jsonb_to_recordset(rejected) as one (app uuid, key text, "table" text, code text,
+    requests bigint)
+  where rowhouse.rejected_app(app, key) is not null and one.code is not null
+    and length("table") <= 63 is not false
+  group by 1, 2, 3
+$$;
+
+create function rowhouse.add_rejections(added_minute timestamptz, rejected jsonb) returns void
+  language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  -- Two processes could otherwise exceed the limit together.
+  lock table rowhouse.rejection_kinds in share row exclusive mode;
+  insert into rowhouse.rejection_kinds (app_id, table_name, code, used_at)
+  select app_id, table_name, code, added_minute from (
+    select sent.*, row_number() over (partition by app_id
+      order by requests desc, table_name, code)
+      + (select count(*) from rowhouse.rejection_kinds where app_id = sent.app_id) as place
+    from rowhouse.read_rejections(rejected) as sent
+    where code <> 'other' and not exists (select from rowhouse.rejection_kinds as kinds
+      where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
+        and kinds.code = sent.code)) as added
+  where place <= 200;
+  update rowhouse.rejection_kinds as kinds set used_at = added_minute
+  from rowhouse.read_rejections(rejected) as sent
+  where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
+    and kinds.code = sent.code and used_at < added_minute - interval '1 hour';
+  insert into rowhouse.rejections as known (app_id, span, at, table_name, code, requests)
+  select sent.app_id, span, case span when 'minute' then added_minute
+    else date_bin('1 hour', added_minute, 'epoch') end,
+    coalesce(kinds.table_name, ''), coalesce(kinds.code, 'other'), sum(requests)
+  from rowhouse.read_rejections(rejected) as sent
+  left join rowhouse.rejection_kinds as kinds using (app_id, table_name, code)
+  cross join unnest(array['hour', 'minute']) as span
+  group by 1, 2, 3, 4, 5
+  order by 1, 2, 3, 4, 5
+  on conflict (app_id, span, at, table_name, code)
+    do update set requests = known.requests + excluded.requests;
+end
+$$;
+
+-- Keeps at most 1,000 rejected requests of each of these apps: the newest of each code and key, so
+-- that a key with many faults does not evict those of the others.
+create function rowhouse.trim_rejected(apps uuid[]) returns void
+  language sql volatile set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.kept_requests where id in (
+    select id from (
+      select id, row_number() over (partition by app_id order by place, at desc, id) as app_place
+      from (
+        select id, app_id, at, row_number() over (partition by app_id, code, key_id
+          order by at desc, id) as place
+        from rowhouse.kept_requests
+        where (app_id = any (apps) or app_id is null and array_position(apps, null) is not null)
+          and status between 400 and 499) as placed) as ranked
+    where app_place > 1000)
+$$;
 
 -- Adds one minute of a process. A minute that it has added is not added again, however often it is
 -- sent: minutes come in order. The rows are taken in order, so that processes that add at the same
 -- time wait for each other and never in a circle.
 create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
-  judged_s double precision, faults jsonb, counted jsonb, kept jsonb
+  judged_s double precision, faults jsonb, counted jsonb, rejected jsonb, kept jsonb
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -92,13 +200,29 @@ begin
     known.latencies[8] + excluded.latencies[8], known.latencies[9] + excluded.latencies[9],
     known.latencies[10] + excluded.latencies[10], known.latencies[11] + excluded.latencies[11],
     known.latencies[12] + excluded.latencies[12]];
-  insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
-  select id, app, least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms
-  from jsonb_to_recordset(kept) as one (
-    id uuid, app uuid, at_ms double precision, method text, route text, status integer,
-      code text, ms integer)
-  limit 100
+  if jsonb_array_length(rejected) > 0 then
+    perform rowhouse.add_rejections(added_minute, rejected);
+  end if;
+  insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, key_id,
+    table_name, paths, requests)
+  select id, nullif(app, '00000000-0000-0000-0000-000000000000'),
+    least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms, key_id, "table",
+    paths, greatest(requests, 1)
+  from (
+    select one.*, rowhouse.rejected_app(one.app, one.key) as shown_app,
+      (select key_id from rowhouse.api_keys where key_id = one.key),
+      array(select left(path, 80) from jsonb_array_elements_text(one.fields) as path limit 20)
+        as paths
+    from jsonb_to_recordset(kept) as one (
+      id uuid, app uuid, at_ms double precision, method text, route text, status integer,
+        code text, ms integer, key text, "table" text, fields jsonb, requests integer)
+    limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
+      requests, app, key_id, paths)
+  where app is not null
   on conflict do nothing;
+  perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.kept_requests
+    where id in (select (one ->> 'id')::uuid from jsonb_array_elements(kept) as one)
+      and status between 400 and 499));
   return true;
 end
 $$;
@@ -114,16 +238,33 @@ declare
   swept_span text;
   kept interval;
 begin
-  for swept_span, kept in values ('minute', interval '1 day'), ('hour', interval '7 days') loop
+  for swept_span, kept in values ('minute', interval '1 day'), ('hour', interval '15 days') loop
     delete from rowhouse.statistics where (app_id, span, at) in (
       select app_id, span, at from rowhouse.statistics where span = swept_span and at < now() - kept
       order by at limit most for update skip locked);
     get diagnostics swept_here = row_count;
     swept := greatest(swept, swept_here);
+    delete from rowhouse.rejections where (app_id, span, at, table_name, code) in (
+      select app_id, span, at, table_name, code from rowhouse.rejections
+      where span = swept_span and at < now() - kept
+      order by at limit most for update skip locked);
+    get diagnostics swept_here = row_count;
+    swept := greatest(swept, swept_here);
   end loop;
   delete from rowhouse.kept_requests where id in (
-    select id from rowhouse.kept_requests where at < now() - interval '1 day'
+    select id from rowhouse.kept_requests
+    where (status >= 500 or status < 400) and at < now() - interval '1 day'
+    order by at limit most for update skip locked);
+  get diagnostics swept_here = row_count;
+  swept := greatest(swept, swept_here);
+  delete from rowhouse.kept_requests where id in (
+    select id from rowhouse.kept_requests where at < now() - interval '7 days'
       order by at limit most for update skip locked);
+  get diagnostics swept_here = row_count;
+  swept := greatest(swept, swept_here);
+  delete from rowhouse.rejection_kinds where (app_id, table_name, code) in (
+    select app_id, table_name, code from rowhouse.rejection_kinds
+    where used_at < now() - interval '15 days' limit most for update skip locked);
   get diagnostics swept_here = row_count;
   delete from rowhouse.processes where id in (
     select id from rowhouse.processes where seen_at < now() - interval '7 days' limit most
@@ -133,5 +274,5 @@ end
 $$;
 comment on function rowhouse.sweep_statistics is 'idempotent';
 grant execute on function rowhouse.sweep_statistics(integer), rowhouse.add_statistics(
-  uuid, text, timestamptz, timestamptz, boolean, double precision, jsonb, jsonb, jsonb)
+  uuid, text, timestamptz, timestamptz, boolean, double precision, jsonb, jsonb, jsonb, jsonb)
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;

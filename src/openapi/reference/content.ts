@@ -59,14 +59,11 @@ function renderTables(tables: readonly string[]): Html {
 <ul class="table-list">${tables.map((name) => html`<li><a href="${toTablePath(name)}"><bdi>${name}</bdi></a></li>`)}</ul>`;
 }
 
-/** Every code that one of the endpoints may answer, once. */
-export function renderCodes(groups: Groups): Html {
-  const endpoints = [...groups.values()].flat();
-  const codes = new Set(endpoints.flatMap(({ refusals }) => refusals.flatMap((one) => one.codes)));
-  const known = Object.entries(PROBLEMS).filter(([code]) => codes.has(code));
+/** Every code: the Console's pages link to those of any request. */
+export function renderCodes(): Html {
   return html`<h2 id="errors">Errors</h2>
 <p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are at fault. Identity endpoints answer the code alone.</p>
-<dl class="codes">${known.map(
+<dl class="codes">${Object.entries(PROBLEMS).map(
     ([
       code,
       { status, when },

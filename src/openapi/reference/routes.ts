@@ -72,7 +72,7 @@ function makeShared({
 }: Documents): Readonly<Record<"keyless" | "keyed", Shared>> {
   const all = groupEndpoints(makeDocument(routes, { tables: undefined, previews }));
   const others = groupEndpoints(makeDocument(routes, { tables: [], previews }));
-  const codes = renderCodes(all);
+  const codes = renderCodes();
   const toShared = (groups: Groups) => ({
     groups,
     endpoints: html`${renderGroups(groups)}\n${codes}`,

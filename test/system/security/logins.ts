@@ -643,7 +643,7 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
 }
 
 async function addsStatistics(world: World, login: Login): Promise<void> {
-  const made = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]'";
+  const made = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]', '[]'";
   await world.allows(login, [
     `select rowhouse.add_statistics(${made})`,
     "select rowhouse.sweep_statistics(1)",
@@ -651,6 +651,8 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
   await world.refuses(login, [
     "select * from rowhouse.statistics",
     "select * from rowhouse.kept_requests",
+    "select * from rowhouse.rejections",
+    "select * from rowhouse.rejection_kinds",
     "select * from rowhouse.processes",
   ]);
 }

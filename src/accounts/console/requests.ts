@@ -1,0 +1,86 @@
+/** What the Console shows of failed, slow and rejected requests. @module */
+import { Problem } from "../../problem.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import type { Shown } from "./apps.ts";
+
+export type KeptRequest = {
+  id: string;
+  app: string | null;
+  at: string;
+  method: string;
+  route: string;
+  status: number;
+  code: string | null;
+  ms: number;
+  /** The key that was presented. */
+  keyId: string | null;
+  table: string | null;
+  /** JSON pointers to the fields at fault. */
+  paths: string[];
+  /** How many requests it represents: itself, and equal ones that were not kept. */
+  requests: number;
+};
+
+export const REQUEST_KINDS = ["rejected", "failed", "slow"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** What is empty or `undefined` does not filter. */
+export type RequestFilter = {
+  /** An id, or the last 12 characters of one. */
+  reference: string;
+  app: string;
+  kind: RequestKind | "";
+  code: string;
+  table: string;
+  key: string;
+  /** A column. */
+  field: string;
+  from: Date | undefined;
+  before: Date | undefined;
+};
+
+/** The latest requests that match, at most `most`. */
+export async function listConsoleRequests(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { most, ...filter }: RequestFilter & { most: number },
+): Promise<Shown<{ requests: KeptRequest[] }>> {
+  const shown = await callConsole(deps, cookies, "console_list_requests", {
+    of_reference: filter.reference,
+    of_app: filter.app,
+    of_kind: filter.kind,
+    of_code: filter.code,
+    of_table: filter.table,
+    of_key: filter.key,
+    of_field: filter.field,
+    from_at: filter.from,
+    before_at: filter.before,
+    most,
+  });
+  return shown as Shown<{ requests: KeptRequest[] }>;
+}
+
+export type ShownRequest = KeptRequest & {
+  /** Null where there is no such key any more. */
+  key: {
+    name: string;
+    app: string;
+    scopes: string[];
+    expiresAt: string | null;
+    revokedAt: string | null;
+  } | null;
+  /** The last push of the app before the request. */
+  lastPush: { seq: number; at: string } | null;
+};
+
+/** @throws {Problem} not_found — the request is not kept */
+export async function showConsoleRequest(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  id: string,
+): Promise<Shown<{ request: ShownRequest }>> {
+  const page = await callConsole(deps, cookies, "console_show_request", { wanted: id });
+  const { me, request } = page as Shown<{ request: ShownRequest | null }>;
+  if (request !== null) return { me, request };
+  throw new Problem("not_found", { message: "No request with this id is kept" });
+}

@@ -1,0 +1,134 @@
+/** One failed, slow or rejected request: why, by which key, at which fields, and how to send it again. @module */
+import { type ShownRequest, showConsoleRequest } from "../accounts/console/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { toMs } from "./numbers.ts";
+import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
+import { REQUESTS, toAppPath, toPushPath } from "./paths.ts";
+import { renderAnswer, toShownPath } from "./requests.ts";
+import { toRequestsPath } from "./requests_filter.ts";
+import { toApiUrl } from "./snippets.ts";
+
+export async function answerRequest(visit: Visit): Promise<Response> {
+  const { deps, cookies, context } = visit;
+  const { request: id = "" } = context.params;
+  if (!isUuid(id)) throw new Problem("not_found", { message: "This is not the id of a request" });
+  const { me, request } = await showConsoleRequest(deps, cookies, id);
+  const url = toApiUrl(visit);
+  return answerConsolePage({
+    me,
+    entry: "Requests",
+    title: `${request.method} ${toShownPath(request)}`,
+    crumbs: [{ name: "Requests", path: REQUESTS }],
+    body: [
+      renderFigures(request, deps.now()),
+      html`<section class="sheet why"><h2>Why</h2>${renderCause(request, url)}</section>`,
+      renderKey(request, deps.now()),
+      renderBefore(request, deps.now()),
+      html`<h2>The same request</h2>`,
+      renderSnippet({ id: "curl", name: "curl", text: toCurl(request, url) }),
+      html`<p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>`,
+    ],
+  });
+}
+
+function renderFigures(request: ShownRequest, now: number): Html {
+  const { id, app, at, ms, table } = request;
+  const figures: [string, Part][] = [
+    ["Response", renderAnswer(request)],
+    ["When", renderTime(at, now)],
+    ["Took", toMs(ms)],
+    ["App", app === null ? "none" : html`<a href="${toAppPath(app)}">${app}</a>`],
+    ["Table", table !== null && renderText(table)],
+    ["Id", html`<code id="request-id">${id}</code> ${renderCopyButton("request-id", "the id")}`],
+  ];
+  return html`<dl class="figures">${figures.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function isCode(code: string | null): code is ProblemCode {
+  return code !== null && Object.hasOwn(PROBLEMS, code);
+}
+
+/** The meaning of its code, and the fields that the response named. */
+function renderCause({ code, status, ms, paths }: ShownRequest, url: string): Part {
+  if (!isCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
+  return [
+    html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
+    paths.length > 0 &&
+      html`<p>${paths.length === 1 ? "Field" : "Fields"} at fault:</p><ul class="plain">${paths.map((path) => html`<li>${renderPath(path)}</li>`)}</ul>`,
+    html`<p><a href="${url}/docs#code-${code}">Documentation of ${code}</a></p>`,
+  ];
+}
+
+function toPlainCause(status: number, ms: number): string {
+  if (status < 400) return `The request succeeded, and took ${toMs(ms)}.`;
+  return `The server responded with status ${status} and no error code.`;
+}
+
+/** Text with `code` in backticks. */
+function renderMarked(text: string): Part {
+  return text
+    .split("`")
+    .map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
+/** A pointer with a position names the row of a batch, from 0. */
+function renderPath(path: string): Html {
+  const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
+  const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
+  return html`<code>${renderText(column)}</code>${row}`;
+}
+
+function renderKey({ keyId, key, app }: ShownRequest, now: number): Part {
+  if (keyId === null) return undefined;
+  const name = key === null || key.name === "" ? "" : ` (${key.name.slice(0, 60)})`;
+  return html`<section class="sheet why"><h2>Key</h2><p><code>${keyId}</code>${name}${key !== null && [" of ", html`<a href="${toAppPath(key.app)}">${key.app}</a>`]}: ${renderKeyState(key, now)}</p>
+<p>${renderLink("Requests of this key", toRequestsPath({ key: keyId, app: app ?? "" }))}</p></section>`;
+}
+
+function renderKeyState(key: ShownRequest["key"], now: number): Part {
+  if (key === null) return "the key no longer exists.";
+  const { revokedAt, expiresAt, scopes } = key;
+  if (revokedAt !== null) return ["revoked ", renderTime(revokedAt, now), "."];
+  if (expiresAt !== null && new Date(expiresAt).getTime() <= now)
+    return ["expired ", renderTime(expiresAt, now), "."];
+  return `valid, with ${scopes.length === 0 ? "no scopes" : `the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(", ")}`}.`;
+}
+
+/** What changed before it, and other requests with the same result. */
+function renderBefore({ app, code, table, lastPush }: ShownRequest, now: number): Html {
+  return html`<section class="sheet why"><h2>Around this time</h2>
+${lastPush !== null && app !== null && html`<p>The last push before it is <a href="${toPushPath(app, lastPush.seq)}">${String(lastPush.seq).padStart(4, "0")}</a>, ${renderTime(lastPush.at, now)}.</p>`}
+<p>${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
+}
+
+/** Ready to paste, with placeholders for whatever is not stored. */
+function toCurl({ method, route, table, paths }: ShownRequest, url: string): string {
+  const path = route
+    .replace(":table", table ?? "{table}")
+    .replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
+  const hasBody = ["POST", "PATCH", "PUT"].includes(method);
+  const lines = [
+    `curl -sS${method === "GET" ? "" : ` -X ${toShownMethod(method)}`} '${url}${path === "none" ? "/{path}" : path}'`,
+    route.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+    hasBody ? "-H 'Content-Type: application/json'" : "",
+    hasBody ? `-d '${toBody(paths)}'` : "",
+  ];
+  return lines.filter((line) => line !== "").join(" \\\n  ");
+}
+
+/** Anyone may send a method that a shell would run. */
+function toShownMethod(method: string): string {
+  return /^[A-Z]+$/.test(method) ? method : "{METHOD}";
+}
+
+/** The columns at fault; of a batch, of one row. */
+function toBody(paths: readonly string[]): string {
+  const columns = new Set(paths.map((path) => path.replace(/^\/(\d+\/)?/, "")));
+  const fields = [...columns].map((column) => `${JSON.stringify(column)}: "{${column}}"`);
+  const row = `{${fields.length === 0 ? "…" : [...fields, "…"].join(", ")}}`;
+  return paths.some((path) => /^\/\d+\//.test(path)) ? `[${row}]` : row;
+}

@@ -1,0 +1,81 @@
+/** What the list of requests is asked for, and the form that asks. @module */
+import { REQUEST_KINDS, type RequestFilter, type RequestKind } from "../accounts/console/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { renderSelect, renderTextField } from "./parts.ts";
+import { REQUESTS } from "./paths.ts";
+
+const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
+type Name = (typeof NAMES)[number];
+/** As it was typed, for the form and for links. */
+export type TypedRequests = Record<Name, string>;
+
+const MAX_CHARS = 80;
+const REFERENCE = /^[0-9a-f]{12}$/;
+
+export function readRequestsQuery(query: string): TypedRequests {
+  const given = new Map(readParameters(query));
+  const read = (name: Name) =>
+    (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, MAX_CHARS);
+  const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as TypedRequests;
+  return { ...typed, id: typed.id.toLowerCase() };
+}
+
+/** Whether the text can be an id or the reference that a page shows. */
+export function isReference(text: string): boolean {
+  return isUuid(text) || REFERENCE.test(text);
+}
+
+export function toRequestFilter(typed: TypedRequests): RequestFilter {
+  const { id: reference, app, code, table, key, field, from, to } = typed;
+  const kind: RequestKind | "" = REQUEST_KINDS.find((known) => known === typed.kind) ?? "";
+  const filter = { reference, app, kind, code, table, key, field };
+  return { ...filter, from: readMoment(from), before: readMoment(to) };
+}
+
+/** A moment as links have it; anything else does not filter. */
+export function readMoment(text: string): Date | undefined {
+  if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|\+00:00)$/.test(text))
+    return undefined;
+  const moment = new Date(text);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
+}
+
+/** The list with a filter; what is empty is left out. */
+export function toRequestsPath(typed: Partial<TypedRequests>): string {
+  const query = new URLSearchParams(Object.entries(typed).filter(([, value]) => value !== ""));
+  return query.size === 0 ? REQUESTS : `${REQUESTS}?${query}`;
+}
+
+const KIND_CHOICES: readonly { value: RequestKind | ""; label: string }[] = [
+  { value: "", label: "all" },
+  { value: "rejected", label: "rejected (4xx)" },
+  { value: "failed", label: "failed (5xx)" },
+  { value: "slow", label: "slow (over 1 s)" },
+];
+
+export function renderRequestsFilter(typed: TypedRequests): Html {
+  const { id, app, kind, code, table, key, from, to } = typed;
+  return html`<form class="filter" method="get" action="${REQUESTS}" role="search" aria-label="Find requests">
+${renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
+${renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
+${renderSelect({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
+${renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
+${renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
+${renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}
+${(["field", "from", "to"] as const).map((name) => typed[name] !== "" && html`<input type="hidden" name="${name}" value="${typed[name]}">`)}
+<div class="filter-buttons"><button class="button button-primary" type="submit">Find</button><a class="button button-quiet" href="${REQUESTS}">Clear</a></div>
+</form>
+${(typed.field !== "" || from !== "" || to !== "") && html`<p class="quiet">${renderHidden(typed)}</p>`}`;
+}
+
+function renderHidden({ field, from, to }: TypedRequests): string {
+  const toText = (text: string) => text.slice(0, 16).replace("T", " ");
+  const parts = [
+    field !== "" && `with an error in ${field}`,
+    from !== "" && `from ${toText(from)} UTC`,
+    to !== "" && `before ${toText(to)} UTC`,
+  ];
+  return `Only requests ${parts.filter((part) => part !== false).join(", ")}.`;
+}

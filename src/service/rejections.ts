@@ -1,0 +1,165 @@
+/**
+ * The requests of a minute that were answered 400 to 499: exact counts by app, table and code, and samples that name the
+ * key and the fields. Never holds a value, a body, or a name that the app has not declared. Bounded: a client may send as
+ * many different errors as it likes.
+ *
+ * @module
+ */
+import type { TableDefinition } from "../dsl/mod.ts";
+import type { AnswerRecord } from "../observe.ts";
+import type { Detail } from "../problem.ts";
+
+/** What is known of a rejected request besides its answer. */
+export type Rejection = {
+  /** Of the path, as sent. */
+  table: string | undefined;
+  /** Of the key that was presented and did not prove an app. */
+  presentedKey: string | undefined;
+  details: readonly Detail[] | undefined;
+};
+
+export type FindTable = (
+  appId: string,
+  name: string,
+) => { readonly definition: TableDefinition } | undefined;
+
+export type RejectionCount = {
+  app: string | undefined;
+  key: string | undefined;
+  table: string | undefined;
+  code: string;
+  requests: number;
+};
+
+/** A request that is kept. */
+export type Kept = {
+  id: string;
+  app: string | undefined;
+  at_ms: number;
+  method: string;
+  route: string;
+  status: number;
+  code: string | undefined;
+  ms: number;
+  key: string | undefined;
+  table: string | undefined;
+  /** JSON pointers: declared columns, and positions in a batch. */
+  fields: readonly string[];
+  /** How many requests it represents: itself, and equal ones that are not kept. */
+  requests: number;
+};
+
+type Kind = { first: Kept; kept: number };
+
+export type Rejections = {
+  counts: Map<string, RejectionCount>;
+  /** How many counts each app has. */
+  countsOf: Map<string, number>;
+  kinds: Map<string, Kind>;
+  /** How many samples each app has, and each key with a code. */
+  samplesOf: Map<string, number>;
+  samples: Kept[];
+};
+
+/** Of an app; further tables and codes are counted as {@linkcode OTHER}. */
+const MAX_COUNTS_OF_APP = 200;
+const MAX_COUNTS = 5000;
+export const OTHER = "other";
+const MAX_SAMPLES = 1000;
+const MAX_SAMPLES_OF_APP = 100;
+/** With one code, so that other codes and keys of the app have room. */
+const MAX_SAMPLES_OF_KEY = 50;
+const MAX_SAMPLES_OF_KIND = 5;
+const MAX_PATHS = 20;
+const METHOD_CHARS = 20;
+
+export function makeRejections(): Rejections {
+  return {
+    ...{ counts: new Map(), countsOf: new Map() },
+    ...{ kinds: new Map(), samplesOf: new Map(), samples: [] },
+  };
+}
+
+/** A request as it is kept; the fields are those that the app has declared. */
+export function toKept(
+  answer: AnswerRecord,
+  { table, presentedKey, details }: Rejection,
+  { findTable, now }: { findTable: FindTable; now: number },
+): Kept {
+  const { requestId: id, appId: app, keyId, method, route, status, code, ms } = answer;
+  const found = app === undefined || table === undefined ? undefined : findTable(app, table);
+  return {
+    ...{ id, app, at_ms: now, method: method.slice(0, METHOD_CHARS), route, status, code },
+    ms: Math.round(ms),
+    key: keyId ?? presentedKey,
+    table: found && table,
+    fields: found === undefined ? [] : toDeclared(found.definition, details),
+    requests: 1,
+  };
+}
+
+const PATH = /^(?:\/\d{1,3})?\/([^/]+)$/;
+
+function toDeclared(
+  { columns }: TableDefinition,
+  details: readonly Detail[] = [],
+): readonly string[] {
+  return details.slice(0, MAX_PATHS).flatMap(({ path }) => {
+    const [, name] = PATH.exec(path) ?? [];
+    return columns.some((column) => column.name === name) ? [path] : [];
+  });
+}
+
+/** Counts a rejected request, and keeps it if there is room. */
+export function addRejection(rejections: Rejections, kept: Kept): void {
+  count(rejections, kept);
+  sample(rejections, kept);
+}
+
+function count({ counts, countsOf }: Rejections, { app, key, table, status, code }: Kept): void {
+  // The database finds the app of a key that proved none.
+  const of = app ?? `key ${key ?? ""}`;
+  const shown = { app, key: app === undefined ? key : undefined, code: code ?? String(status) };
+  const name = `${of} ${table ?? ""} ${shown.code}`;
+  const known = counts.get(name);
+  if (known !== undefined) {
+    known.requests++;
+    return;
+  }
+  const ofApp = countsOf.get(app ?? "") ?? 0;
+  if (ofApp < MAX_COUNTS_OF_APP && counts.size < MAX_COUNTS) {
+    countsOf.set(app ?? "", ofApp + 1);
+    counts.set(name, { ...shown, table, requests: 1 });
+    return;
+  }
+  const rest = counts.get(`${app} ${OTHER}`);
+  if (rest === undefined)
+    counts.set(`${app} ${OTHER}`, {
+      app,
+      key: undefined,
+      table: undefined,
+      code: OTHER,
+      requests: 1,
+    });
+  else rest.requests++;
+}
+
+function sample({ kinds, samplesOf, samples }: Rejections, kept: Kept): void {
+  const { app = "", key, code, table, fields } = kept;
+  const ofKey = `${app} ${key} ${code}`;
+  const name = `${ofKey} ${table} ${fields.join(" ")}`;
+  const kind = kinds.get(name);
+  const [appSamples, keySamples] = [samplesOf.get(app) ?? 0, samplesOf.get(ofKey) ?? 0];
+  const isFull =
+    samples.length >= MAX_SAMPLES ||
+    appSamples >= MAX_SAMPLES_OF_APP ||
+    keySamples >= MAX_SAMPLES_OF_KEY;
+  if (isFull || (kind !== undefined && kind.kept >= MAX_SAMPLES_OF_KIND)) {
+    if (kind !== undefined) kind.first.requests++;
+    return;
+  }
+  samplesOf.set(app, appSamples + 1).set(ofKey, keySamples + 1);
+  samples.push(kept);
+  if (kind === undefined) kinds.set(name, { first: kept, kept: 1 });
+  else kind.kept++;
+}

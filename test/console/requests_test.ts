@@ -1,0 +1,150 @@
+/** Why a request failed: the list of requests with its filters, and the page of one. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { revokeKey } from "../../src/accounts/apps/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { PROBLEMS } from "../../src/problem.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const LIST = "/v1/data/db/orders";
+const SCHEMA = defineSchema({
+  orders: { title: t.string().required(), currency: t.enum(["EUR", "USD"]) },
+});
+
+let service: TestService;
+let jar: Jar;
+let app: TestApp;
+let other: TestApp;
+let ahead = 0;
+beforeAll(async () => {
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { now: () => Date.now() + ahead },
+  });
+  app = await service.makeApp(SCHEMA);
+  other = await service.makeApp(SCHEMA);
+  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+});
+afterAll(() => service.close());
+
+const show = async (path: string) => (await visit(service, jar, path)).text;
+const toId = (answer: Answer) => answer.headers.get("x-request-id") ?? "";
+const keyOf = (one: TestApp) => one.key.slice(3, 19);
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+
+async function untilKept(answer: Answer): Promise<string> {
+  ahead += 60_000;
+  const path = `/console/requests/${toId(answer)}`;
+  await eventually(async () => (await visit(service, jar, path)).status === 200);
+  return await show(path);
+}
+
+test("the page of a rejected request has the cause, the fields, the docs and a command without values", async () => {
+  const answer = await service.call(app, LIST, {
+    method: "POST",
+    json: [{ title: "fine" }, { title: "secret-1", currency: "secret-2" }],
+  });
+  const page = await untilKept(answer);
+  for (const text of [
+    "POST /v1/data/db/orders",
+    "Values do not fit their columns; <code>details</code> names every one.",
+    "<bdi>currency</bdi></code> of row 2 of the batch",
+    "/docs#code-validation_failed",
+    `-H &quot;Authorization: Bearer $ROWHOUSE_API_KEY&quot;`,
+    `[{&quot;currency&quot;: &quot;{currency}&quot;, …}]`,
+    `href="/console/apps/${app.slug}/pushes/1"`,
+    keyOf(app),
+    "valid, with",
+  ])
+    expect(page).toContain(text);
+  expect(page).not.toContain("secret");
+  await revokeKey(testDeps(service.service), keyOf(app));
+  expect(await show(`/console/requests/${toId(answer)}`)).toMatch(/revoked <time/);
+});
+
+test("the list is filtered by result, code, table, key, field and time", async () => {
+  const { key } = other;
+  const answers = {
+    field: await service.call(other, LIST, {
+      method: "POST",
+      json: { title: "x", currency: "none" },
+    }),
+    table: await service.call(other, "/v1/data/db/hidden_table"),
+    id: await service.call(other, `${LIST}/none`),
+  };
+  await untilKept(answers.id);
+  const now = Date.now();
+  const later = new Date(now + 7_200_000).toISOString();
+  for (const { query, shown } of [
+    { query: `app=${other.slug}`, shown: ["field", "table", "id"] },
+    {
+      query: `app=${other.slug}&kind=rejected&from=2020-01-01T00:00Z`,
+      shown: ["field", "table", "id"],
+    },
+    { query: `app=${other.slug}&kind=failed`, shown: [] },
+    { query: `app=${other.slug}&kind=slow`, shown: [] },
+    { query: `app=${other.slug}&code=unknown_table`, shown: ["table"] },
+    { query: `app=${other.slug}&table=orders`, shown: ["field", "id"] },
+    { query: `key=${keyOf(other)}&field=currency`, shown: ["field"] },
+    { query: `key=${key}`, shown: [] },
+    { query: `app=${other.slug}&from=${later}`, shown: [] },
+    { query: `app=${other.slug}&to=2020-01-01T00:00Z`, shown: [] },
+    // What cannot be read does not filter.
+    { query: `app=${other.slug}&kind=none&from=yesterday&to=%00`, shown: ["field", "table", "id"] },
+  ]) {
+    const page = await show(`/console/requests?${query}`);
+    const found = Object.entries(answers).filter(([, answer]) => page.includes(toId(answer)));
+    expect([query, found.map(([name]) => name)]).toEqual([query, shown]);
+    expect(page).not.toContain("hidden_table");
+  }
+});
+
+test("a page is not found for an id that is not kept, and for text that is no id", async () => {
+  for (const id of [crypto.randomUUID(), "none", "%00", `${crypto.randomUUID()}x`])
+    expect([id, (await visit(service, jar, `/console/requests/${id}`)).status]).toEqual([id, 404]);
+});
+
+test("a method that a shell would run is not in the command", async () => {
+  const id = crypto.randomUUID();
+  await write(`insert into rowhouse.kept_requests (id, at, method, route, status, code, ms)
+    values ('${id}', now(), '\`id\`$(id)', '/v1/data/db/:table/:id', 405, 'method_not_allowed', 1)`);
+  const page = await show(`/console/requests/${id}`);
+  expect(page).toContain("curl -sS -X {METHOD} ");
+  expect(page).toContain("/v1/data/db/{table}/{id}");
+});
+
+test("more than a page of requests can be read: Older continues where the page ends", async () => {
+  await write(`insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, requests)
+    select gen_random_uuid(), '${app.id}', now() - n * interval '1 minute', 'GET', '/paged', 404, 'not_found', 1, n
+    from generate_series(1, 150) as n`);
+  const first = await show(`/console/requests?app=${app.slug}&code=not_found`);
+  expect(first.match(/\/paged/g)).toHaveLength(100);
+  const [, older = ""] = /href="([^"]+)">Older</.exec(first) ?? [];
+  const second = await show(older.replaceAll("&amp;", "&"));
+  expect(second.match(/\/paged/g)).toHaveLength(50);
+  expect(second).toContain("× 150");
+  expect(second).not.toContain(">Older<");
+});
+
+test("the documentation has a place for every error code that a request can get", async () => {
+  const docs = (await service.call(undefined, "/docs", { headers: { accept: "text/html" } })).text;
+  const missing = Object.keys(PROBLEMS).filter((code) => !docs.includes(`id="code-${code}"`));
+  expect(missing).toEqual([]);
+});
+
+test("each tile of Home and of an app opens the requests that it counts", async () => {
+  const home = await show("/console");
+  for (const kind of ["failed", "rejected", "slow"]) {
+    expect(home).toContain(`href="/console/requests?kind=${kind}"`);
+    expect(await show(`/console/apps/${other.slug}`)).toContain(
+      `href="/console/requests?app=${other.slug}&amp;kind=${kind}"`,
+    );
+  }
+});

@@ -1,0 +1,205 @@
+/** What is counted and kept of rejected requests: exact, without values, and bounded whatever a client sends. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { revokeKey } from "../../src/accounts/apps/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { AnswerRecord } from "../../src/observe.ts";
+import { addRejection, makeRejections, toKept } from "../../src/service/rejections.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LIST = "/v1/data/db/orders";
+const SCHEMA = defineSchema({
+  orders: { title: t.string().required(), currency: t.enum(["EUR", "USD"]), amount: t.number() },
+});
+
+let service: TestService;
+let app: TestApp;
+let ahead: number;
+beforeEach(async () => {
+  ahead = 0;
+  service = await openTestService({ service: { now: () => Date.now() + ahead } });
+  app = await service.makeApp(SCHEMA);
+});
+afterEach(() => service.close());
+
+async function read<Row>(text: string): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+const post = (json: unknown) => service.call(app, LIST, { method: "POST", json });
+
+/** By table and code, of minutes and hours. */
+const readCounts = (appId = app.id) =>
+  read<{ span: string; table: string; code: string; requests: number }>(
+    `select span, table_name as "table", code, sum(requests)::int4 as requests
+    from rowhouse.rejections where app_id = '${appId}' group by 1, 2, 3 order by 1, 2, 3`,
+  );
+
+const readSamples = () =>
+  read<{ id: string; key: string; table: string; code: string; paths: string[]; requests: number }>(
+    `select id, key_id as key, table_name as "table", code, to_json(paths) as paths, requests
+    from rowhouse.kept_requests where app_id = '${app.id}' and status between 400 and 499
+    order by at, id`,
+  );
+
+async function untilCounted(requests: number): Promise<void> {
+  ahead += 60_000;
+  let found: unknown;
+  await eventually(
+    async () => {
+      const counts = await readCounts();
+      found = counts;
+      const ofHours = counts.filter(({ span }) => span === "hour");
+      return ofHours.reduce((sum, count) => sum + count.requests, 0) >= requests;
+    },
+    { describe: () => JSON.stringify(found), patienceMs: 8000 },
+  );
+}
+
+test("rejected requests are counted by table and code, and kept with key and fields, never values", async () => {
+  const wrong = { title: "secret-title", currency: "secret-currency" };
+  const first = await post(wrong);
+  await post(wrong);
+  await post([{ title: "fine" }, { currency: "secret-currency", secret_column: 1 }]);
+  await service.call(app, "/v1/data/db/secret_table");
+  await service.call(app, `${LIST}/not-an-id-secret`);
+  await untilCounted(5);
+  const counts = [
+    { table: "", code: "unknown_table", requests: 1 },
+    { table: "orders", code: "invalid_id", requests: 1 },
+    { table: "orders", code: "validation_failed", requests: 3 },
+  ];
+  expect(await readCounts()).toEqual(
+    ["hour", "minute"].flatMap((span) => counts.map((count) => ({ span, ...count }))),
+  );
+  const samples = await readSamples();
+  const key = app.key.slice(3, 19);
+  expect(samples.map(({ id: _, ...sample }) => sample)).toEqual([
+    { key, table: "orders", code: "validation_failed", paths: ["/currency"], requests: 1 },
+    { key, table: "orders", code: "validation_failed", paths: ["/currency"], requests: 1 },
+    {
+      ...{ key, table: "orders", code: "validation_failed" },
+      paths: ["/1/currency", "/1/title"],
+      requests: 1,
+    },
+    { key, table: null, code: "unknown_table", paths: [], requests: 1 },
+    { key, table: "orders", code: "invalid_id", paths: [], requests: 1 },
+  ] as never);
+  expect(samples[0]?.id).toBe(first.headers.get("x-request-id") ?? "");
+  const [stored] = await read<{ text: string }>(
+    `select string_agg(kept::text, ' ') as text from rowhouse.kept_requests as kept`,
+  );
+  expect(stored?.text).not.toContain("secret");
+});
+
+test("a request with a revoked key counts for the key's app; an unknown key for no app", async () => {
+  await service.call(app, LIST);
+  await revokeKey(testDeps(service.service), app.key.slice(3, 19));
+  await eventually(async () => (await service.call(app, LIST)).status === 401);
+  const stranger = `${app.key.slice(0, 3)}${"x".repeat(16)}${app.key.slice(19)}`;
+  await service.call(undefined, LIST, { headers: { authorization: `Bearer ${stranger}` } });
+  await untilCounted(1);
+  expect((await readCounts())[0]).toMatchObject({ span: "hour", code: "unauthenticated" });
+  expect((await readSamples())[0]).toMatchObject({ key: app.key.slice(3, 19), paths: [] });
+  expect(await read("select key_id from rowhouse.kept_requests where app_id is null")).toEqual([
+    { key_id: null },
+  ]);
+});
+
+type SentCount = { app: string; table?: string; code: string; requests: number };
+
+const add = (rejected: readonly SentCount[], kept: readonly unknown[] = []) =>
+  service.service.db.query(
+    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
+      $1::text::jsonb, $2::text::jsonb)`,
+    [JSON.stringify(rejected), JSON.stringify(kept)],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+
+test("an app has at most 200 counted tables and codes, however many processes add others; the sum stays exact", async () => {
+  const made = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, place) => ({
+      ...{ app: app.id, code: "validation_failed", requests: 1 },
+      table: `t${from + place}`,
+    }));
+  await Promise.all([add(made(0, 150)), add(made(100, 260))]);
+  await add(made(255, 300));
+  const [found] = await read<Record<string, number>>(
+    `select count(distinct (table_name, code)) filter (where code <> 'other')::int4 as kinds,
+      sum(requests)::int4 as requests from rowhouse.rejections where span = 'hour'`,
+  );
+  expect(found).toEqual({ kinds: 200, requests: 150 + 160 + 45 });
+  // An app that was deleted since then has none.
+  await add([{ app: crypto.randomUUID(), code: "not_found", requests: 1 }]);
+  expect(await read("select distinct app_id from rowhouse.rejections")).toHaveLength(1);
+});
+
+test("an app keeps 1,000 rejected requests; a key with many errors does not evict those of another code", async () => {
+  const kept = (code: string, count: number) =>
+    Array.from({ length: count }, () => ({
+      ...{ id: crypto.randomUUID(), app: app.id, at_ms: Date.now(), method: "POST" },
+      ...{ route: "/", status: 422, code, ms: 1, key: app.key.slice(3, 19), requests: 1 },
+    }));
+  await add([], kept("forbidden", 10));
+  for (let minute = 0; minute < 3; minute++) await add([], kept("validation_failed", 1000));
+  const counts = await read(
+    "select code, count(*)::int4 as rows from rowhouse.kept_requests group by 1 order by 1",
+  );
+  expect(counts).toEqual([
+    { code: "forbidden", rows: 10 },
+    { code: "validation_failed", rows: 990 },
+  ]);
+});
+
+test("100,000 different errors of a minute take little memory, and are all counted", () => {
+  const rejections = makeRejections();
+  const columns = Array.from({ length: 100 }, (_, place) => ({ name: `c${place}` }));
+  const findTable = () => ({ definition: { columns } as never });
+  for (let place = 0; place < 100_000; place++) {
+    const answer = {
+      ...{
+        requestId: crypto.randomUUID(),
+        method: "x".repeat(9999),
+        route: "/",
+        status: 422,
+        ms: 1,
+      },
+      ...{ code: `code_${place % 700}`, appId: `app ${place % 60}`, keyId: `key ${place % 77}` },
+    } as AnswerRecord;
+    const path = `/${place % 1000}/c${place % 100}`;
+    const details = Array.from({ length: 1000 }, () => ({ path, message: "" }));
+    const rejection = { table: `t${place % 900}`, presentedKey: undefined, details };
+    addRejection(rejections, toKept(answer, rejection, { findTable, now: 0 }));
+  }
+  const counts = [...rejections.counts.values()];
+  expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(100_000);
+  // Those of 60 apps that are no longer distinguished come on top.
+  expect(counts.length).toBeLessThanOrEqual(5000 + 60);
+  expect(rejections.samples.length).toBe(1000);
+  expect(JSON.stringify([counts, rejections.samples]).length).toBeLessThan(2_000_000);
+  expect(rejections.kinds.size).toBeLessThanOrEqual(1000);
+});
+
+test("rejected requests are kept for a week, their counts by minute for a day and by hour for 15 days", async () => {
+  const ages = (...hours: number[]) => `unnest(array[${hours}]) as hours`;
+  await service.service.admin.message(`
+    insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+      select gen_random_uuid(), now() - make_interval(hours => hours), 'GET', '/', 422, 1 from ${ages(167, 169)};
+    insert into rowhouse.rejections select '${app.id}', span, now() - make_interval(hours => hours), '', 'not_found', hours
+      from unnest(array['minute', 'hour']) as span, ${ages(23, 25, 359, 361)};
+    insert into rowhouse.rejection_kinds select '${app.id}', '', hours::text, now() - make_interval(hours => hours)
+      from ${ages(359, 361)}; select 1`);
+  for (let steps = 0; steps < 4; steps++)
+    await service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    });
+  expect(await readCounts()).toEqual([
+    { span: "hour", table: "", code: "not_found", requests: 23 + 25 + 359 },
+    { span: "minute", table: "", code: "not_found", requests: 23 },
+  ]);
+  expect(await read("select from rowhouse.kept_requests where status = 422")).toHaveLength(1);
+  expect(await read("select code from rowhouse.rejection_kinds")).toEqual([{ code: "359" }]);
+});
