@@ -5,15 +5,28 @@
  * @module
  */
 
-export const SCOPES = ["data:read", "data:write", "schema:push"] as const;
+export const SCOPES = ["data:read", "data:write", "schema:read", "schema:push"] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** The scopes of a key for everything that an app does: `schema:push` includes `schema:read`. */
+export const APP_SCOPES = [
+  "data:read",
+  "data:write",
+  "schema:push",
+] as const satisfies readonly Scope[];
 
 /** One bit for each: this is how the database stores what a key may do. */
 export const SCOPE_BITS = {
   "data:read": 1,
   "data:write": 2,
   "schema:push": 4,
+  "schema:read": 8,
 } as const satisfies Record<Scope, number>;
+
+/** Whether a key with these scopes can do what one scope allows: a key that can push a schema can read it too. */
+export function allows(scopes: readonly Scope[], wanted: Scope): boolean {
+  return scopes.includes(wanted) || (wanted === "schema:read" && scopes.includes("schema:push"));
+}
 
 declare const checked: unique symbol;
 

@@ -38,7 +38,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...fromModule(async () => (await import("./db/mod.ts")).dbCommands, {
     "db push": "creates or updates the tables of this folder's schema and writes their types",
     "db plan": "shows what db push would do, and writes nothing",
-    "db check": "like db plan, but exits with 3 if changes are pending",
+    "db check": "like db plan, but fails if changes are pending or migrations are missing",
     "db pull":
       "writes the migrations that are missing from this folder, as the project pushed them",
     "db status": "lists what is recorded for the app, and how many steps of the schema are pending",

@@ -251,7 +251,7 @@ export const SETTINGS = {
   ROWHOUSE_API_KEY: {
     form: v.optional(v.string()),
     about:
-      "The API key that `rowhouse db` uses, with the scope schema:push. Each place of rowhouse.json has its own: ROWHOUSE_API_KEY_STAGING is that of staging.",
+      "The API key that `rowhouse db` uses, with the scope schema:push, or schema:read for what changes nothing. Each place of rowhouse.json has its own: ROWHOUSE_API_KEY_STAGING is that of staging.",
   },
 } as const satisfies Record<string, Setting>;
 

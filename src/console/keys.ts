@@ -13,6 +13,7 @@ import { toAppPath, toKeyPath } from "./paths.ts";
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
   "data:write": "write",
+  "schema:read": "read schema",
   "schema:push": "push",
 };
 

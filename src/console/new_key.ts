@@ -4,7 +4,7 @@ import { refuseFor } from "../accounts/actions/mod.ts";
 import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
-import { SCOPES, type Scope } from "../principal.ts";
+import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
@@ -24,6 +24,7 @@ const LIVES = [
 const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "data:read": "read rows",
   "data:write": "create, change and delete rows",
+  "schema:read": "read the schema: for checks before a deployment",
   "schema:push": "push tables: for deployments",
 };
 
@@ -63,7 +64,7 @@ type Fields = Visit["fields"];
 
 /** An app without a table needs a key that creates its tables. */
 function toFirstScopes(tables: readonly unknown[]): readonly Scope[] {
-  return tables.length === 0 ? SCOPES : ["data:read", "data:write"];
+  return tables.length === 0 ? APP_SCOPES : ["data:read", "data:write"];
 }
 
 function readScopes(fields: Fields): Scope[] {

@@ -26,7 +26,7 @@ export function makeSnippets(options: {
   return [
     { name: ".env", text: `ROWHOUSE_URL=${url}\nROWHOUSE_API_KEY=${key}` },
     { name: "curl", text: `curl -sS '${url}${path}' -H 'Authorization: Bearer ${key}'` },
-    ...(scopes.some((scope) => scope !== "schema:push") ? [toProgram({ url, table })] : []),
+    ...(scopes.some((scope) => scope.startsWith("data:")) ? [toProgram({ url, table })] : []),
   ];
 }
 

@@ -134,7 +134,13 @@ export const FUNCTIONS = {
   },
   begin_push: {
     retry: "safe",
-    takes: { app: "uuid", shown: "bytea", per_hour: "int4", is_applying: "bool" },
+    takes: {
+      app: "uuid",
+      shown: "bytea",
+      per_hour: "int4",
+      is_applying: "bool",
+      is_dry_run: "bool",
+    },
     returns: { app_slug: "text?", wait_s: "int4?" },
     isSet: false,
   },
@@ -279,6 +285,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   check_push_key: {
+    retry: "unsafe",
+    takes: { app: "uuid", shown: "bytea" },
+    returns: "uuid",
+    isSet: false,
+  },
+  check_schema_key: {
     retry: "unsafe",
     takes: { app: "uuid", shown: "bytea" },
     returns: "uuid",

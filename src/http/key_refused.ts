@@ -1,4 +1,5 @@
-/** The same answer to every invalid key, whether the gateway or the database refuses it. @module */
+/** The responses to a key that is invalid, whether the gateway or the database rejects it, or lacks a scope. @module */
+import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 
 /** A 401 with its `WWW-Authenticate`. */
@@ -7,5 +8,13 @@ export function keyRefused(cause?: unknown): Problem {
     message: "Send a valid API key as Authorization: Bearer <API_KEY>",
     headers: { "www-authenticate": "Bearer" },
     cause,
+  });
+}
+
+/** A 403 that names the scope that the key lacks. */
+export function scopeMissing(scope: Scope): Problem {
+  const name = scope === "schema:read" ? `${scope}, which schema:push includes` : scope;
+  return new Problem("forbidden", {
+    message: `This key lacks the scope ${name}: use one that has it, because a key keeps the scopes that it was issued with`,
   });
 }

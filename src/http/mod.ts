@@ -19,7 +19,7 @@ export {
   readEncoding,
 } from "./encoding.ts";
 export { readForm } from "./form_body.ts";
-export { keyRefused } from "./key_refused.ts";
+export { keyRefused, scopeMissing } from "./key_refused.ts";
 export {
   ANSWER_HEADERS,
   type Deprecation,
@@ -53,6 +53,7 @@ export {
 } from "./respond.ts";
 export {
   type KeyRequestContext,
+  type KeyRoute,
   type Match,
   type Method,
   makeRouter,

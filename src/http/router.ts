@@ -45,6 +45,8 @@ type Endpoint = {
 export type KeyRoute<Deps> = Endpoint & {
   readonly access: "key";
   readonly scope: Scope;
+  /** A key with this scope gets in too: the handler checks what the request asks for. */
+  readonly lesserScope?: Scope;
   readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
 };
 /** An endpoint open to all, or one for a session, whose cookie the room reads. */

@@ -14,6 +14,7 @@ export const GUIDES = [
     title: "Pushing a schema",
     about: "changing a schema, environments, tables that apps share",
   },
+  { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
   {
     page: "identity",
     title: "Identity",

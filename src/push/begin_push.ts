@@ -1,8 +1,8 @@
 /** Who pushes by key, and how often: checked and counted in the database, before the push is looked at. @module */
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
-import { keyRefused } from "../http/mod.ts";
+import { keyRefused, scopeMissing } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
-import type { Principal } from "../principal.ts";
+import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { PushLimits } from "./limits.ts";
 import { toLoginRefusal } from "./login_refused.ts";
@@ -11,20 +11,27 @@ export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits 
 
 /**
  * The app that pushes; counts the push. `isApplying`: this request applies one of the project's migrations; together with
- * those that follow, it counts once.
+ * those that follow, it counts once. `dryRun`: it changes nothing, for which a key that can read the schema suffices.
  *
- * @throws {Problem} unauthenticated; rate_limited
+ * @throws {Problem} unauthenticated; forbidden; rate_limited
  */
 export async function beginPush(
   { admin, log, pushLimits: { pushesPerHour } }: BeginPushDeps,
-  { appId: id, keyId, proof }: Principal,
-  options: { isApplying: boolean },
+  { appId: id, keyId, proof, scopes }: Principal,
+  { isApplying = false, dryRun }: { isApplying?: boolean; dryRun: boolean },
 ): Promise<{ id: string; slug: string; keyId: string }> {
+  if (!dryRun && !allows(scopes, "schema:push")) throw scopeMissing("schema:push");
   // If the connection breaks it may be counted twice, which does no harm.
   const counted = call(
     admin,
     "begin_push",
-    { app: id, shown: proof, per_hour: pushesPerHour, is_applying: options.isApplying },
+    {
+      app: id,
+      shown: proof,
+      per_hour: pushesPerHour,
+      is_applying: isApplying,
+      is_dry_run: dryRun,
+    },
     { queue: id },
   );
   const row = await answerKey({ log }, counted);

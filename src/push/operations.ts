@@ -55,7 +55,8 @@ const DEFINITION: JsonSchema = {
 };
 const DRY_RUN: JsonSchema = {
   type: "boolean",
-  description: "`true`: only say what would be done, and change nothing.",
+  description:
+    "`true`: only return what would be done, and change nothing. The scope `schema:read` suffices for this.",
 };
 const STEPS = listOf(
   TEXT,

@@ -5,6 +5,7 @@ export {
   type JournalComparison,
   type JournalEntry,
   type JournalFile,
+  journalFileName,
   type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";

@@ -22,6 +22,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
     path: MIGRATIONS_PATH,
     access: "key",
     scope: "schema:push",
+    lesserScope: "schema:read",
     operation: OPERATIONS.replay,
     handle: handleReplay,
   },
@@ -37,7 +38,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
   const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
   if (body["dryRun"] !== true) return await handleMigration(deps, context, body);
   return await deps.planning.admit(context.principal.appId, async () => {
-    const app = await beginPush(deps, context.principal, { isApplying: false });
+    const app = await beginPush(deps, context.principal, { dryRun: true });
     return await deps.planning.inTurn(() => handleDryRun(deps, app, body));
   });
 }
@@ -50,7 +51,7 @@ async function handleMigration(
   { principal }: KeyRequestContext,
   body: Body,
 ): Promise<Response> {
-  const app = await beginPush(deps, principal, { isApplying: true });
+  const app = await beginPush(deps, principal, { isApplying: true, dryRun: false });
   const { next, definition } = await readReplayBody(body, app.id);
   if (next === undefined) throw new Error("A body that is no dry run has no migration");
   return await answerPush(deps, await replay(deps, next, toRequest(deps, app, definition)));

@@ -44,6 +44,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     path: SCHEMA_PATH,
     access: "key",
     scope: "schema:push",
+    lesserScope: "schema:read",
     operation: OPERATIONS.push,
     handle: handlePush,
   },
@@ -51,7 +52,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     method: "GET",
     path: SCHEMA_PATH,
     access: "key",
-    scope: "schema:push",
+    scope: "schema:read",
     operation: OPERATIONS.status,
     handle: handleStatus,
   },
@@ -59,7 +60,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     method: "GET",
     path: `${MIGRATIONS_PATH}/:seq`,
     access: "key",
-    scope: "schema:push",
+    scope: "schema:read",
     operation: OPERATIONS.migration,
     handle: handleMigration,
   },
@@ -72,7 +73,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const text = await readText(context.request, MAX_BYTES);
   await takeTurn(context.principal.appId);
   const request = readPushBody(checkObject(parseJson(text)));
-  const app = await beginPush(deps, context.principal, { isApplying: false });
+  const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   return await answerPush(deps, await push(deps, { app, ...request, options }));
 }

@@ -14,12 +14,12 @@ export type Status = {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Whose record is read: an app's, for an operator or for a proven key that may push. */
+/** Whose record is read: an app's, for an operator or for a proven key that can read its schema. */
 export type Reader = { appId: string; proof?: Uint8Array };
 
 /** One row with the app as `app`, whatever is recorded. Fails if the key is not proven, before it reveals anything. */
 function readerSql({ proof }: Reader, place: `$${number}`): string {
-  const app = proof === undefined ? "$1::uuid" : `rowhouse.check_push_key($1, ${place})`;
+  const app = proof === undefined ? "$1::uuid" : `rowhouse.check_schema_key($1, ${place})`;
   return `(select ${app} as app) as reader`;
 }
 

@@ -6,17 +6,19 @@
  */
 import type { Authenticate, Peer, Quota, Receive, Received, TakeQuota } from "../gateway/mod.ts";
 import {
+  type KeyRoute,
   type Match,
   makeRouter,
   type RequestContext,
   type Route,
   type Router,
+  scopeMissing,
   sizeOf,
   splitTarget,
   type VirtualHost,
 } from "../http/mod.ts";
 import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "../observe.ts";
-import type { Principal } from "../principal.ts";
+import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { addAnswerHeaders, answerPreflight, type FacingDeps } from "./answer_headers.ts";
 import { type ErrorFormat, REFUSE, toErrorFormat } from "./error_format.ts";
@@ -183,12 +185,13 @@ async function enter<Deps extends FetchDeps>(
   state.principal = principal;
   deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.takeQuota(principal);
-  if (route.access === "key" && !principal.scopes.includes(route.scope))
-    throw new Problem("forbidden", {
-      message: `This key lacks the scope ${route.scope}: use one that has it, because a key keeps the scopes that it was issued with`,
-    });
+  if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
   // Not a copy: that would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
+}
+
+function isInScope<Deps>({ scope, lesserScope }: KeyRoute<Deps>, { scopes }: Principal): boolean {
+  return allows(scopes, scope) || (lesserScope !== undefined && allows(scopes, lesserScope));
 }
 
 /** Whether a key was sent; behind a gateway, whether it was good. */

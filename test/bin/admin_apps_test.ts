@@ -1,7 +1,7 @@
 /** `rowhouse admin` for apps, keys and limits: what it prints, what it does, and what the audit log says of it. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { SCOPES } from "../../src/principal.ts";
+import { APP_SCOPES } from "../../src/principal.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -65,7 +65,7 @@ test("the command that create-app suggests issues a key that may push, read and 
   expect(push.status).not.toBe(401);
   expect(push.status).not.toBe(403);
   const listed = await admin.json("list-keys", "proposed");
-  expect(listed["keys"]).toMatchObject([{ scopes: [...SCOPES] }]);
+  expect(listed["keys"]).toMatchObject([{ scopes: [...APP_SCOPES] }]);
 });
 
 test("set-origins adds, removes and replaces what an app has registered, and the pages follow", async () => {

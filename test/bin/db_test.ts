@@ -260,7 +260,7 @@ describe("a refused push says why", () => {
     const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
     expect([code, err]).toEqual([
       1,
-      "This key lacks the scope schema:push: use one that has it, because a key keeps the scopes that it was issued with\n",
+      "This key lacks the scope schema:read, which schema:push includes: use one that has it, because a key keeps the scopes that it was issued with\n",
     ]);
   });
   test("a key that cannot be sent is named as malformed", async () => {

@@ -1,6 +1,6 @@
 /** What to do after a command, until an app can be used: its origins, the first administrator, its first key. @module */
 import { readSetup } from "../../accounts/apps/mod.ts";
-import { SCOPES } from "../../principal.ts";
+import { APP_SCOPES } from "../../principal.ts";
 import type { AdminDeps } from "./task.ts";
 
 /** A line for each step that is left; none of it has to be done. Without an app, that of the newest one without a key. */
@@ -22,7 +22,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasKeys
       ? []
       : [
-          `Next, issue a key that may also push its schema: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
+          `Next, issue a key that may also push its schema: rowhouse admin issue-key ${app.slug} --scope ${APP_SCOPES.join(",")}`,
         ]),
   ];
 }

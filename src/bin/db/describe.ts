@@ -15,7 +15,7 @@ const CHECKED = /\(rows are checked\)$/;
 
 /** What a push did, with the project's migrations that it applied first, and the files that it wrote. */
 export function describePush(
-  { result, types, files }: Omit<Pushed, "definition">,
+  { result, types, files }: Omit<Pushed, "definition" | "missing">,
   paint: Paint = (_, text) => text,
 ): string[] {
   const { migration, status, replays = [] } = result;

@@ -8,7 +8,8 @@ import type { Target } from "./http.ts";
 import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";
 import type { Destination, ServiceDestination } from "./service.ts";
 
-const PUSH_SCOPE = "schema:push";
+/** What a key needs, in words. */
+const SCHEMA_SCOPE = "schema:push, or schema:read to plan, check and pull";
 
 type Where = Pick<Setting, "args" | "env" | "folder" | "terminal">;
 
@@ -35,7 +36,11 @@ export function findDestination(where: Where, config: Config): Destination {
 }
 
 /** The same without a database. `scope` is that of the key. */
-export function findService(where: Where, config: Config, scope = PUSH_SCOPE): ServiceDestination {
+export function findService(
+  where: Where,
+  config: Config,
+  scope = SCHEMA_SCOPE,
+): ServiceDestination {
   const { args, folder } = where;
   const places = readPlaces(folder);
   const name = args.text("to");
@@ -52,7 +57,7 @@ export function findService(where: Where, config: Config, scope = PUSH_SCOPE): S
 export function toPlace(
   where: Omit<Where, "args">,
   place: Place,
-  scope = PUSH_SCOPE,
+  scope = SCHEMA_SCOPE,
 ): ServiceDestination {
   const { name, url } = place;
   const keyVariable = toKeyVariable(name);
@@ -88,7 +93,7 @@ function findTarget({ args, folder }: Where, config: Config, scope: string): Tar
     throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
-    `No service is known: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === PUSH_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
+    `No service is known: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
   );
 }
 

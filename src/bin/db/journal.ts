@@ -6,6 +6,7 @@ import {
   compareJournal,
   type JournalComparison,
   type JournalFile,
+  journalFileName,
   type Migration,
   type MigrationRecord,
   readJournal,
@@ -96,6 +97,14 @@ export async function fetchMigrations(
   const migrations: Migration[] = [];
   for (const { seq } of wanted) migrations.push(await service.migration(seq));
   return migrations;
+}
+
+/** The paths of these migrations' files, as seen from the project. */
+export function listJournalFiles(
+  { folder, journal }: { folder: string; journal: string },
+  migrations: readonly MigrationRecord[],
+): string[] {
+  return migrations.map((one) => relative(folder, join(journal, journalFileName(one))));
 }
 
 /** Writes what the folder lacks; the paths of the files, as seen from the project. */

@@ -6,6 +6,7 @@ import {
   type ExitCode,
   type Flags,
   JSON_FLAG,
+  RefusedError,
   type Setting,
 } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
@@ -25,8 +26,7 @@ import {
   writeJournalFiles,
 } from "./journal.ts";
 import { ALL_PLACES, PLACES_FILE } from "./places.ts";
-import { pushProject } from "./push.ts";
-import type { Pushed as PushAnswer } from "./schema_service.ts";
+import { type Pushed, pushProject } from "./push.ts";
 import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
 
@@ -55,8 +55,8 @@ const SCHEMA_FLAGS: Flags = {
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY (scope schema:push), never from a flag; that of a place from a variable of
-its own, such as ROWHOUSE_API_KEY_STAGING. ${PLACES_FILE} names the places; it is for version control and holds no key:
+const ABOUT = `The key is read from ROWHOUSE_API_KEY, never from a flag; that of a place from a variable of its own, such as
+ROWHOUSE_API_KEY_STAGING. A push needs the scope schema:push, everything else only schema:read. ${PLACES_FILE} names the places; it is for version control and holds no key:
   { "places": { "staging": "https://api.staging.example.org",
                 "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
@@ -96,13 +96,11 @@ ${RESULT}`,
     name: "db check",
     example: "rowhouse db check\nrowhouse db check --to production",
     about: `${ABOUT}
+Exits with 3 if changes are pending, and with 1 if the file of a migration is missing or was edited.
 ${RESULT}`,
     positionals: [],
     flags: SCHEMA_FLAGS,
-    run: (setting) =>
-      runPush(setting, { dryRun: true }, ({ status }) =>
-        status === "planned" ? EXIT.pending : EXIT.done,
-      ),
+    run: (setting) => runPush(setting, { dryRun: true }, toCheckResult),
   },
   {
     name: "db pull",
@@ -141,7 +139,7 @@ Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with 
 async function runPush(
   setting: Setting,
   { dryRun }: { dryRun: boolean },
-  toExitCode: (result: PushAnswer) => ExitCode,
+  toExitCode: (pushed: Pushed) => ExitCode,
 ): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const waitS = readWait(args);
@@ -167,6 +165,7 @@ async function runPush(
     waitS,
     confirm,
   }).finally(stop);
+  const code = toExitCode(pushed);
   if (args.has("json")) {
     const { status, migration, steps, notes, replays = [] } = pushed.result;
     const { types = null, files } = pushed;
@@ -174,7 +173,22 @@ async function runPush(
   } else {
     for (const line of describePush(pushed, paint)) terminal.say(line);
   }
-  return toExitCode(pushed.result);
+  return code;
+}
+
+/**
+ * Of a check: exits with {@linkcode EXIT.pending} if changes are pending.
+ *
+ * @throws {RefusedError} a migration that the service has applied is not in the folder, so not in version control
+ */
+function toCheckResult({ result, missing }: Pushed): ExitCode {
+  if (missing.length === 0) return result.status === "planned" ? EXIT.pending : EXIT.done;
+  const message = "The service has applied this migration, but its file is missing";
+  throw new RefusedError(
+    `Migrations are missing: ${missing.join(", ")}. Run rowhouse db pull, and commit them`,
+    EXIT.refused,
+    { code: "missing_migration", details: missing.map((file) => ({ path: `/${file}`, message })) },
+  );
 }
 
 function readWait(args: Arguments): number {

@@ -9,6 +9,7 @@ import {
   checkJournalFiles,
   fetchMigrations,
   findJournalFolder,
+  listJournalFiles,
   removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
@@ -41,6 +42,8 @@ export type Pushed = {
   types: string | undefined;
   /** The journal's files that were written. */
   files: string[];
+  /** The journal's files that are missing; a dry run writes none. */
+  missing: string[];
 };
 
 /**
@@ -63,8 +66,12 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const { migrations } = await service.status();
     const { entries, missing, ahead, stale } = await checkJournalFiles(place, migrations);
     const history = { service, definition, entries, ahead, config, terminal };
-    if (dryRun)
-      return { result: await planHistory(history), definition, types: undefined, files: [] };
+    if (dryRun) {
+      const result = await planHistory(history);
+      // The files of another database of `dev` are about to be replaced: none of them is missing.
+      const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
+      return { result, definition, types: undefined, files: [], missing: lacked };
+    }
     if (task.confirm !== undefined) await task.confirm(await planHistory(history));
     const result = await pushHistory(history);
     await removeJournalFiles(journal, stale);
@@ -72,7 +79,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const restored = await fetchMigrations(service, missing);
     const files = await writeJournalFiles({ ...project, journal }, [...restored, ...made]);
     const types = writeTypes({ ...project, file, tables: toNames(definition) });
-    return { result, definition, types, files };
+    return { result, definition, types, files, missing: [] };
   });
 }
 

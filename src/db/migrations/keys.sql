@@ -22,7 +22,8 @@ create table rowhouse.api_keys (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   name text not null,
   digest bytea not null check (length(digest) = 32),
-  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
+  scopes text[] not null check (scopes <@
+    array['data:read', 'data:write', 'schema:read', 'schema:push']),
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -35,7 +36,7 @@ create trigger raise_version after insert or update of scopes, expires_at, revok
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push.
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -113,7 +114,8 @@ create function rowhouse.scope_bits(scopes text[]) returns smallint language sql
 set search_path = pg_catalog, pg_temp as $$
   select (case when 'data:read' = any(scopes) then 1 else 0 end
     + case when 'data:write' = any(scopes) then 2 else 0 end
-    + case when 'schema:push' = any(scopes) then 4 else 0 end)::smallint
+    + case when 'schema:push' = any(scopes) then 4 else 0 end
+    + case when 'schema:read' = any(scopes) then 8 else 0 end)::smallint
 $$;
 
 -- The app, for who proves a live key of it that may do one of these things.
@@ -136,13 +138,22 @@ create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array['schema:push']))
 $$;
-grant execute on function rowhouse.check_push_key(uuid, bytea) to rowhouse_tables;
+
+-- What reading an app's schema, its migrations and plans asks for: a key that can read or push it.
+create function rowhouse.check_schema_key(app uuid, shown bytea) returns uuid
+  language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, shown,
+    rowhouse.scope_bits(array['schema:read', 'schema:push']))
+$$;
+grant execute on function rowhouse.check_push_key(uuid, bytea),
+  rowhouse.check_schema_key(uuid, bytea) to rowhouse_tables;
 
 -- What the description of an app's tables asks for: a key of the app, whatever it may do.
 create function rowhouse.check_key(app uuid, shown bytea) returns uuid language sql security definer
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, shown,
-    rowhouse.scope_bits(array['data:read', 'data:write', 'schema:push']))
+    rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
 $$;
 grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
 

@@ -98,17 +98,22 @@ returns double precision language sql stable set search_path = pg_catalog, pg_te
     + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
 $$;
 
--- Before a push of an app's key is looked at: checks the key, and counts the push or says how long
--- to wait. The allowance flows back evenly. A request that does not apply one of the project's
--- migrations ends a push of several.
+-- Before a push of an app's key is looked at: checks the key, which for a dry run need only read
+-- the schema, and counts the push or says how long to wait. The allowance flows back evenly. A
+-- request that does not apply one of the project's migrations ends a push of several.
 create function rowhouse.begin_push(
-  app uuid, shown bytea, per_hour integer, is_applying boolean, out app_slug text,
-    out wait_s integer)
+  app uuid, shown bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
+    out app_slug text, out wait_s integer)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz := clock_timestamp();
 begin
-  select slug into app_slug from rowhouse.apps where id = rowhouse.check_push_key(app, shown);
+  if is_dry_run then
+    perform rowhouse.check_schema_key(app, shown);
+  else
+    perform rowhouse.check_push_key(app, shown);
+  end if;
+  select slug into app_slug from rowhouse.apps where id = app;
   update rowhouse.push_allowances set uncounted = case when is_applying
     then uncounted - 1 else 0 end
   where app_id = app and uncounted > 0;
@@ -129,7 +134,8 @@ begin
 end
 $$;
 comment on function rowhouse.begin_push is 'idempotent; null app_slug, wait_s';
-grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean) to rowhouse_tables;
+grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean, boolean)
+  to rowhouse_tables;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another
 -- state of its tables (stamps: the highest version recorded of each, 0 for a table that is not
