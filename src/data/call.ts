@@ -13,14 +13,15 @@ import {
 import { type ReadLength, readSqlState, ViolationError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
 import { NO_SUCH_FUNCTION, toCallError } from "./call_error.ts";
 import type { DataDeps } from "./deps.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
 type TableCall = EndpointCall & {
   readonly table: RecordedTable;
-  /** The call for a table with more columns; default: the same arguments. */
-  readonly renew?: (table: RecordedTable) => EndpointCall;
+  /** The call for a table with other columns; default: the same arguments. */
+  readonly renew?: (table: RecordedTable) => EndpointCall | Promise<EndpointCall>;
 };
 
 /** What the table's function returns for this app, as UTF-8. */
@@ -45,10 +46,12 @@ export async function callFunction(
       length: lengthOf(call),
     });
   } catch (error) {
-    if (readSqlState(error) === NO_SUCH_FUNCTION) {
+    if (CHANGED.has(readSqlState(error) ?? "")) {
       const newer = await findNewer(deps, appId, table);
-      if (newer !== undefined)
-        return await callFunction(deps, context, { ...call, ...call.renew?.(newer), table: newer });
+      if (newer !== undefined) {
+        const renewed = await call.renew?.(newer);
+        return await callFunction(deps, context, { ...call, ...renewed, table: newer });
+      }
     }
     if (!(error instanceof ViolationError)) throw toCallError(error, deps, call);
     const { violation } = error;
@@ -84,8 +87,23 @@ function makeHas(text: string, start: number): (bytes: Uint8Array<ArrayBuffer>) 
 }
 
 /**
- * The table, if the app is now served other columns: then the functions that are gone are not the ones to call, and the
- * body that was read is still right, because an app only gains columns.
+ * What a call fails with if the app is now served other columns: its function, or a table, column or type that the function
+ * names, does not exist or has changed. XX000: it was dropped while the call began. Nothing was written.
+ */
+const CHANGED: ReadonlySet<string> = new Set([
+  NO_SUCH_FUNCTION,
+  "42P01",
+  "42703",
+  "42704",
+  "42804",
+  "0A000",
+  "XX000",
+]);
+
+/**
+ * The table, if the app is now served other columns.
+ *
+ * @throws {Problem} unknown_table — the app no longer has the table
  */
 async function findNewer(
   { catalog }: DataDeps,
@@ -94,7 +112,8 @@ async function findNewer(
 ): Promise<RecordedTable | undefined> {
   await catalog.refresh();
   const current = catalog.find(appId, name);
-  return current?.definition === definition ? undefined : current;
+  if (current === undefined) throw new Problem("unknown_table");
+  return current.definition === definition ? undefined : current;
 }
 
 /** No row has it: ids are made by the service. */

@@ -100,20 +100,27 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const { text, value } = await readBody(context.request);
   if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });
   const sent = checkObject(value);
-  const { table, read } = await readValues(deps, context, {
-    table: found,
-    read: (definition) => readRow(definition, sent, { whole: true }),
-  });
+  const readFor = (table: RecordedTable) =>
+    readValues(deps, context, {
+      table,
+      read: (definition) => readRow(definition, sent, { whole: true }),
+    });
+  const { table, read } = await readFor(found);
   const path = `/v1/data/db/${table.name}`;
   const id = deps.makeId();
+  const values = {
+    id,
+    body: read.text,
+    bytes: deps.maxResponseBytes,
+    claim: claimFor(deps, context, { key, path, body: text }),
+  };
   const made = await callFunction(deps, context, {
     table,
     endpoint: "create",
-    values: {
-      id,
-      body: read.text,
-      bytes: deps.maxResponseBytes,
-      claim: claimFor(deps, context, { key, path, body: text }),
+    values,
+    renew: async (newer) => {
+      const { text: body } = (await readFor(newer)).read;
+      return { endpoint: "create", values: { ...values, body } };
     },
   });
   const replay = takeReplay(deps, context, { key, found: made });
@@ -137,10 +144,9 @@ async function createMany(
   { found, key, text, value }: SentBatch,
 ): Promise<Response> {
   const rows = checkBatch(value);
-  const { table, read } = await readValues(deps, context, {
-    table: found,
-    read: (definition) => readBatch(definition, rows),
-  });
+  const readFor = (table: RecordedTable) =>
+    readValues(deps, context, { table, read: (definition) => readBatch(definition, rows) });
+  const { table, read } = await readFor(found);
   const bytes = deps.maxResponseBytes;
   if (read.leastBytes > bytes) {
     await checkProof(deps, context, table);
@@ -151,7 +157,15 @@ async function createMany(
   const path = `/v1/data/db/${table.name}`;
   const claim = claimFor(deps, context, { key, path, body: text });
   const values = { ids, bodies: read.text, bytes, claim };
-  const made = await callFunction(deps, context, { table, endpoint: "create_many", values });
+  const made = await callFunction(deps, context, {
+    table,
+    endpoint: "create_many",
+    values,
+    renew: async (newer) => {
+      const { text: bodies } = (await readFor(newer)).read;
+      return { endpoint: "create_many", values: { ...values, bodies } };
+    },
+  });
   const replay = takeReplay(deps, context, { key, found: made, rows: read.count });
   return replay === undefined ? answerBatch(made) : answerBatch(replay.body, replayHeaders(replay));
 }
@@ -163,20 +177,27 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const key = readIdempotencyKey(context.request);
   const { text, value } = await readBody(context.request);
   const sent = checkObject(value);
-  const { table, read } = await readValues(deps, context, {
-    table: found,
-    read: (definition) => readRow(definition, sent, { whole: false }),
-  });
+  const readFor = (table: RecordedTable) =>
+    readValues(deps, context, {
+      table,
+      read: (definition) => readRow(definition, sent, { whole: false }),
+    });
+  const { table, read } = await readFor(found);
   const path = `/v1/data/db/${table.name}/${id}`;
+  const values = {
+    id,
+    body: read.text,
+    bytes: deps.maxResponseBytes,
+    match: listTags(wanted) ?? null,
+    claim: claimFor(deps, context, { key, path, body: text }),
+  };
   const updated = await callFunction(deps, context, {
     table,
     endpoint: "update",
-    values: {
-      id,
-      body: read.text,
-      bytes: deps.maxResponseBytes,
-      match: listTags(wanted) ?? null,
-      claim: claimFor(deps, context, { key, path, body: text }),
+    values,
+    renew: async (newer) => {
+      const { text: body } = (await readFor(newer)).read;
+      return { endpoint: "update", values: { ...values, body } };
     },
   });
   const replay = takeReplay(deps, context, { key, found: updated });

@@ -102,7 +102,9 @@ export async function findQueriedPage(
   const options = { appId, missing, visits: deps.maxVisits, isCounted: query.isCounted };
   let index: string | undefined;
   const plan = (current: RecordedTable) => {
-    const { index: needed, ...planned } = planQuery(query, current, options);
+    // Another set of columns may lack one that the query names.
+    const read = current === table ? query : readListQuery(context.query, current.definition);
+    const { index: needed, ...planned } = planQuery(read, current, options);
     // Of the plan that is sent: a newer table may have another index.
     index = needed;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };

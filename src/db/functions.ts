@@ -1836,6 +1836,12 @@ export const FUNCTIONS = {
     isSet: true,
   },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
+  record_change: {
+    retry: "unsafe",
+    takes: { app: "uuid", wanted_table: "text" },
+    returns: "void",
+    isSet: false,
+  },
   record_push: {
     retry: "unsafe",
     takes: {

@@ -11,6 +11,12 @@ type App = { id: string; slug: string };
 export function advanceState(state: PushState, app: App, { steps }: Plan): PushState {
   const tables = new Map(state.tables.map((table) => [table.name, table]));
   for (const step of steps) {
+    if (step.kind === "rename") {
+      const before = tables.get(step.before.name);
+      if (before === undefined) throw new Error("A change of no table");
+      tables.delete(before.name);
+      tables.set(step.table.name, { ...before, name: step.table.name });
+    }
     if (step.kind === "record_table") {
       const before = tables.get(step.table.name) ?? makeTable(app, step.table);
       tables.set(step.table.name, { ...before, definition: step.table });

@@ -8,6 +8,7 @@ import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
+import { toTableNames } from "./change.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
@@ -25,6 +26,8 @@ export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = PrepareRequest & {
   /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[];
+  /** The checksum of the migration that the request follows, if it follows from one. */
+  after?: string;
   options: {
     dryRun: boolean;
     /** From how many pages on a build is deferred; tables in tests are small. */
@@ -107,10 +110,13 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
 }
 
 async function readAndPrepare(deps: PushDeps, request: PushRequest) {
-  const { app, definition, options } = request;
-  const state = await readState(deps.admin, app.id, toNames(definition), {
+  const { app, definition, change, options } = request;
+  const names = [...toNames(definition), ...toTableNames(change)];
+  const state = await readState(deps.admin, app.id, names, {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
+  if (request.after !== undefined && state.migrations.at(-1)?.checksum !== request.after)
+    throw busy();
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
   await takeTurn(app.id);
   return { ...preparePush(state, request), state };

@@ -1,7 +1,9 @@
 /** The body of a push as it arrives: definition, journal and options, each checked completely. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import type { Change } from "./change.ts";
 import { type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
+import { readChange } from "./read_change.ts";
 
 export type PushBody = {
   definition: Definition;
@@ -30,6 +32,33 @@ export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody 
   if ("faults" in read || "details" in journal || details.length > 0) throw invalid(details);
   return {
     definition: read.definition,
+    ...(journal.entries === undefined ? {} : { journal: journal.entries }),
+    options: { dryRun },
+  };
+}
+
+export type ChangeBody = Omit<PushBody, "definition"> & { change: Change };
+
+/**
+ * The body of an explicit change.
+ *
+ * @throws {Problem} invalid_schema — everything that is wrong with it
+ */
+export function readChangeBody(body: Readonly<Record<string, unknown>>): ChangeBody {
+  const read = readChange(body["change"]);
+  const journal = readEntries(body["journal"]);
+  const { dryRun, details: flagFaults } = readDryRun(body);
+  const details = [
+    ...("details" in read
+      ? read.details.map(({ path, message }) => ({ path: `/change${path}`, message }))
+      : []),
+    ...("details" in journal ? journal.details : []),
+    ...flagFaults,
+    ...findUnknownKeys(body, ["change", "journal", "dryRun"]),
+  ];
+  if ("details" in read || "details" in journal || details.length > 0) throw invalid(details);
+  return {
+    change: read.change,
     ...(journal.entries === undefined ? {} : { journal: journal.entries }),
     options: { dryRun },
   };

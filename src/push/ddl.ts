@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { type Constraint, deriveName, enumTypeName, type FunctionSite } from "../catalog/mod.ts";
+import {
+  type Constraint,
+  deriveName,
+  enumTypeName,
+  type FunctionSite,
+  indexesOf,
+  keysOf,
+  referencesOf,
+} from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { distributeStep } from "./distributed.ts";
@@ -42,8 +50,14 @@ const RENDERERS: Renderers = {
   create_functions: () => [],
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
+  rename: renderRename,
+  drop_column: ({ table, column }) => [
+    `alter table data.${quoteName(table)} drop column ${quoteName(column.name)}`,
+    ...(column.kind === "enum" ? [`drop type ${sqlType({ name: table }, column)}`] : []),
+  ],
   record_table: () => [],
   register: () => [],
+  record_change: () => [],
 };
 
 /** A plan with the statements that a migration records, without semicolons. */
@@ -135,6 +149,48 @@ function renderReference({ table, column, validate }: AddReference): string[] {
     ...both.map((name) => `alter table ${name} no force row level security`),
     `alter table ${source} validate constraint ${constraint}`,
     ...both.map((name) => `alter table ${name} force row level security`),
+  ];
+}
+
+type Rename = Extract<Step, { kind: "rename" }>;
+
+/** Indexes, constraints and types are named after their table and columns, and are renamed with them. */
+function renderRename({ table, before, column }: Rename): string[] {
+  const rename = (name: string) => (name === column?.from ? column.to : name);
+  const found = `data.${quoteName(before.name)}`;
+  const renamed = `data.${quoteName(table.name)}`;
+  const derived = [...keysOf(before), ...indexesOf(before), ...referencesOf(before)].map((one) => ({
+    ...one,
+    to: deriveName(table.name, one.columns.map(rename), one.kind),
+  }));
+  const types = before.columns
+    .filter(({ kind }) => kind === "enum")
+    .map(({ name }) => ({
+      from: enumTypeName(before.name, name),
+      to: enumTypeName(table.name, rename(name)),
+    }));
+  return [
+    ...(before.name === table.name
+      ? []
+      : [
+          `alter table ${found} rename to ${quoteName(table.name)}`,
+          `alter table ${renamed} rename constraint ${quoteName(`${before.name}__pkey`)} to ${quoteName(`${table.name}__pkey`)}`,
+        ]),
+    ...(column === undefined
+      ? []
+      : [
+          `alter table ${renamed} rename column ${quoteName(column.from)} to ${quoteName(column.to)}`,
+        ]),
+    ...derived
+      .filter(({ name, to }) => name !== to)
+      .map(({ kind, name, to }) =>
+        kind === "fkey"
+          ? `alter table ${renamed} rename constraint ${quoteName(name)} to ${quoteName(to)}`
+          : `alter index data.${quoteName(name)} rename to ${quoteName(to)}`,
+      ),
+    ...types
+      .filter(({ from, to }) => from !== to)
+      .map(({ from, to }) => `alter type data.${quoteName(from)} rename to ${quoteName(to)}`),
   ];
 }
 

@@ -1,7 +1,6 @@
 /**
  * A push as one message, which is one transaction: first the locks between pushes and the check that nothing has changed
- * since the plan, then the steps, with the locks of existing tables before the first that needs one, then the record. The
- * last statement returns a row. Pure.
+ * since the plan, then the steps, with the locks of existing tables before the first that needs one, then the record. Pure.
  *
  * @module
  */
@@ -38,7 +37,7 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
     ),
-    renderRecord(pusher, prepared),
+    ...renderRecord(pusher, prepared),
   ].join(";\n");
 }
 
@@ -71,6 +70,7 @@ function refuseOtherPreviews({ previews }: PushState): string {
 }
 
 function toTables(step: Step): string[] {
+  if (step.kind === "rename") return [step.before.name, step.table.name];
   if (typeof step.table === "string") return [step.table];
   return [step.table.name, ...step.table.columns.flatMap((column) => column.table ?? [])];
 }
@@ -82,6 +82,8 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "add_key",
   "add_index",
   "add_reference",
+  "rename",
+  "drop_column",
 ]);
 
 /**
@@ -110,23 +112,34 @@ function renderLockTables({ steps }: Plan): string[] {
 
 /** The tables that a step alters; validation now lifts row security of the target too. */
 function toChanged(step: Step): string[] {
+  if (step.kind === "rename") return [step.before.name];
+  if (step.kind === "drop_column")
+    return [step.table, ...(step.column.table === undefined ? [] : [step.column.table])];
   const name = typeof step.table === "string" ? step.table : step.table.name;
   if (step.kind !== "add_reference" || step.validate !== "now") return [name];
   return [name, ...(step.column.table === undefined ? [] : [step.column.table])];
 }
 
-/** What the push records: its last statement, and the only one that writes to the record. */
+/** What the push records: its last statements, and the only ones that write to the record. */
 function renderRecord(
   { id, keyId = null }: { id: string; keyId?: string | null },
   { plan, migration, isReplay = false }: Prepared,
-): string {
+): string[] {
   const parts = [
     { ...migration, isReplay, keyId },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
-  return `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`;
+  const changes = plan.steps.flatMap((step) =>
+    step.kind === "record_change"
+      ? [`select rowhouse.record_change(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
+      : [],
+  );
+  return [
+    `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
+    ...changes,
+  ];
 }
 
 /** What the app is served of a table from now on, as it is recorded. */

@@ -1,5 +1,6 @@
 /** From a plan to its description and to the migration that records it. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
+import type { Change } from "./change.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import { type Migration, NO_PARENT, normalise, writeMigrationText } from "./migration_text.ts";
 import type { ReplayedMigration } from "./replayed_migration.ts";
@@ -26,7 +27,13 @@ const DESCRIPTIONS: {
     `validate reference (${reference.columns.join(", ")}) of ${table}, after the push`,
   create_functions: () => undefined,
   drop_functions: () => undefined,
+  rename: ({ table, before, column }) =>
+    column === undefined
+      ? `rename table ${before.name} to ${table.name}`
+      : `rename column ${table.name}.${column.from} to ${column.to}`,
+  drop_column: ({ table, column }) => `drop column ${table}.${column.name}`,
   record_table: () => undefined,
+  record_change: () => undefined,
   register: ({ table }) => `register ${table.name}`,
 };
 
@@ -65,13 +72,23 @@ type Previous = { seq: number; checksum: string } | undefined;
 /** A new migration of the project; `previous` is its last one. */
 export function makeMigration(
   rendered: RenderedPlan,
-  { definition, previous }: { definition: Definition; previous: Previous },
+  {
+    definition,
+    change,
+    previous,
+  }: { definition: Definition; change: Change | undefined; previous: Previous },
 ): Migration {
   const { plan } = rendered;
   const parent = previous?.checksum ?? NO_PARENT;
   const head = { seq: (previous?.seq ?? 0) + 1, name: nameMigration(plan), parent };
   const sql = renderSql(rendered);
-  const written = writeMigrationText({ ...head, steps: describePlan(plan), definition, sql });
+  const written = writeMigrationText({
+    ...head,
+    steps: describePlan(plan),
+    definition,
+    change,
+    sql,
+  });
   return { ...head, ...written, sql };
 }
 

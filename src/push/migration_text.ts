@@ -5,11 +5,14 @@
  *
  * @module
  */
+
 import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { jsonDepth } from "../std/json_depth.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
+import type { Change } from "./change.ts";
+import { readChange } from "./read_change.ts";
 
 /** What identifies a migration. */
 export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
@@ -26,6 +29,8 @@ export type MigrationParts = {
   /** Everything before the last line: what the checksum is of. */
   body: string;
   definition: string;
+  /** An explicit change, as JSON; absent from a migration that a diff led to. */
+  change?: string;
 };
 
 /** The parent of an app's first migration. */
@@ -36,6 +41,7 @@ export const MAX_MIGRATION_BYTES = 2_097_152;
 const HEADER = /^-- rowhouse migration (\d{4})_([a-z0-9_]{1,40})\n/;
 const WARNING = "-- written by rowhouse db push; do not edit: services refuse it";
 const DEFINITION = "-- definition ";
+const CHANGE = "-- change ";
 const CHECKSUM = "-- checksum ";
 const CHECKSUM_LINE = /^-- checksum (sha256:[0-9a-f]{64})\n$/;
 /** The table's list, the table, its columns and so on enclose a default. */
@@ -49,6 +55,7 @@ export function writeMigrationText(parts: {
   /** What it does, a line for each step. */
   steps: readonly string[];
   definition: Definition;
+  change?: Change | undefined;
   sql: string;
 }): { checksum: string; text: string } {
   const header = [
@@ -56,6 +63,7 @@ export function writeMigrationText(parts: {
     ...parts.steps.map((step) => `--   ${step}`),
     WARNING,
     DEFINITION + canonicalJson(parts.definition),
+    ...(parts.change === undefined ? [] : [CHANGE + canonicalJson(parts.change)]),
   ];
   const body = normalise(`${header.join("\n")}\n${parts.sql}`);
   const checksum = checksumOf(parts.parent, body);
@@ -73,7 +81,23 @@ export function splitMigrationText(text: string): MigrationParts | undefined {
   const seq = Number(digits);
   if (checksum === undefined || name === undefined || start === -1 || seq === 0) return undefined;
   const from = start + 1 + DEFINITION.length;
-  return { seq, name, checksum, body, definition: body.slice(from, body.indexOf("\n", from)) };
+  const to = body.indexOf("\n", from);
+  const parts = { seq, name, checksum, body, definition: body.slice(from, to) };
+  if (!body.startsWith(CHANGE, to + 1)) return parts;
+  return { ...parts, change: body.slice(to + 1 + CHANGE.length, body.indexOf("\n", to + 1)) };
+}
+
+/** The explicit change in a migration, checked like any that is asked for; or what is wrong with it, as messages. */
+export function readMigrationChange({
+  change: json,
+}: MigrationParts): { change?: Change } | { faults: string[] } {
+  if (json === undefined) return {};
+  const read = readChange(tryParseJson(json));
+  if ("details" in read)
+    return { faults: read.details.map(({ path, message }) => `change${path}: ${message}`) };
+  if (canonicalJson(read.change) !== json)
+    return { faults: ["The change is not in its canonical form"] };
+  return read;
 }
 
 /** The definition in a migration, checked like any that is pushed; or what is wrong with it, as messages. */

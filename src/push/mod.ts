@@ -1,6 +1,9 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export { type PushDeps, type PushResult, push } from "./apply.ts";
-export { checkDefinition } from "./body.ts";
+export { applyChange, type ChangeResult } from "./apply_change.ts";
+export { checkDefinition, readChangeBody } from "./body.ts";
+export type { Change } from "./change.ts";
+export { changeRoutes } from "./change_routes.ts";
 export {
   type ConversionPlan,
   convertToCitus,

@@ -80,6 +80,35 @@ const RESULT = toObject({
   steps: STEPS,
   notes: NOTES,
 });
+const CHANGED = toObject({
+  ...RESULT.properties,
+  rows: {
+    ...toObject({
+      rows: { type: "integer", description: "Rows of this app in the table." },
+      values: { type: "integer", description: "Rows of them that the change is about." },
+    }),
+    description: "Rows before the change.",
+  },
+});
+const JOURNAL: JsonSchema = {
+  ...listOf(
+    toObject({ seq: SEQ, checksum: CHECKSUM }),
+    "The migrations that the project has as files. If one of them is not as the service has applied it, the push is refused. Without a journal nothing is compared.",
+  ),
+  maxItems: MAX_MIGRATIONS,
+};
+const CHANGE = {
+  ...toObject(
+    {
+      kind: { type: "string", enum: ["rename_column", "drop_column"], description: "What to do." },
+      table: text("The table."),
+      column: text("Its column."),
+      to: text("The new name."),
+    },
+    ["column", "to"],
+  ),
+  description: "What to change. Only the app that owns the table can change it.",
+};
 const HISTORY = toObject(
   {
     ...RESULT.properties,
@@ -163,19 +192,30 @@ export const OPERATIONS = {
       toObject(
         {
           definition: DEFINITION,
-          journal: {
-            ...listOf(
-              toObject({ seq: SEQ, checksum: CHECKSUM }),
-              "The migrations that the project has as files. If one of them is not as the service has applied it, the push is refused. Without a journal nothing is compared.",
-            ),
-            maxItems: MAX_MIGRATIONS,
-          },
+          journal: JOURNAL,
           dryRun: DRY_RUN,
         },
         ["journal", "dryRun"],
       ),
     ],
     answers: [{ status: 200, when: "What was done, or would be.", bodies: [RESULT] }],
+    problems: PUSHES,
+  },
+  change: {
+    id: "change_schema",
+    group: "schema",
+    summary: "Rename, drop or retype a part of a table, or plan it",
+    bodies: [
+      toObject(
+        {
+          change: CHANGE,
+          journal: JOURNAL,
+          dryRun: DRY_RUN,
+        },
+        ["journal", "dryRun"],
+      ),
+    ],
+    answers: [{ status: 200, when: "What was done, or would be.", bodies: [CHANGED] }],
     problems: PUSHES,
   },
   status: {

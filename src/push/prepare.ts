@@ -1,14 +1,18 @@
 /** What a push would run and record, given a state. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
+import { advanceState } from "./advance_state.ts";
+import type { Change } from "./change.ts";
 import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { adoptMigration, makeMigration } from "./migration.ts";
 import { MAX_MIGRATION_BYTES, type Migration } from "./migration_text.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
+import { planChange } from "./plan_change.ts";
 import { incompatible } from "./refusals.ts";
 import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
+import type { Plan } from "./step.ts";
 
 export type PrepareRequest = {
   /** With the key that pushes; without one, an operator does. */
@@ -16,6 +20,8 @@ export type PrepareRequest = {
   definition: Definition;
   /** The project's migration that the definition is from; absent for a change that the project has no migration of yet. */
   migration?: ReplayedMigration;
+  /** What was asked for by name; absent if the plan follows from the definition. */
+  change?: Change | undefined;
   options: {
     /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
     journalBytes?: number;
@@ -32,21 +38,39 @@ const NOTHING = renderPlan({ steps: [], conflicts: [], notes: [] });
  */
 export function preparePush(
   state: PushState,
-  { app, definition, migration: replayed, options }: PrepareRequest,
+  { app, definition, migration: replayed, change, options }: PrepareRequest,
 ): RenderedPlan & { migration: Migration | null } {
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = planPush(app.id, definition, state, toPlanOptions(replayed));
+  const plan = planRequest(state, { app, definition, change, replayed });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
   if (replayed === undefined && plan.steps.length === 0) return { ...rendered, migration: null };
   const migration =
     replayed === undefined
-      ? makeMigration(rendered, { definition, previous })
+      ? makeMigration(rendered, { definition, change, previous })
       : adoptMigration(rendered, { replayed, previous });
   checkRoom(migration, { ...options, state });
   return { ...rendered, migration };
+}
+
+type Planned = Pick<PrepareRequest, "app" | "definition" | "change"> & {
+  replayed: ReplayedMigration | undefined;
+};
+
+/** Where another app owns the table of a replayed change, the definition decides how it is used. */
+function planRequest(state: PushState, { app, definition, change, replayed }: Planned): Plan {
+  const options = toPlanOptions(replayed);
+  if (change === undefined) return planPush(app.id, definition, state, options);
+  const plan = planChange(app.id, change, state, { isReplay: replayed !== undefined });
+  if (replayed === undefined) return plan;
+  const rest = planPush(app.id, definition, advanceState(state, app, plan), options);
+  return {
+    steps: [...plan.steps, ...rest.steps],
+    conflicts: rest.conflicts,
+    notes: [...plan.notes, ...rest.notes],
+  };
 }
 
 function toPlanOptions(replayed: ReplayedMigration | undefined): PlanOptions {

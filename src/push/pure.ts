@@ -1,4 +1,6 @@
 /** The pure part of this room: what settings and a command without a database need. @module */
+export type { RowCounts } from "./apply_change.ts";
+export { type Change, showChange, showDropped } from "./change.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,

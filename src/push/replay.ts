@@ -9,6 +9,7 @@ import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
+import { type Change, toTableNames } from "./change.ts";
 import { describePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
@@ -20,6 +21,7 @@ import { takeTurn } from "./take_turn.ts";
 /** A migration file whose definition was checked. */
 export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
   definition: Definition;
+  change?: Change;
 };
 export type ReplayRequest = {
   app: { id: string; slug: string };
@@ -60,7 +62,10 @@ export async function planReplay(
   migrations: readonly CheckedMigration[],
   { app, definition, options }: ReplayRequest,
 ): Promise<HistoryPlan> {
-  const names = new Set([definition, ...migrations.map((one) => one.definition)].flatMap(toNames));
+  const names = new Set([
+    ...[definition, ...migrations.map((one) => one.definition)].flatMap(toNames),
+    ...migrations.flatMap(({ change }) => toTableNames(change)),
+  ]);
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
   for (const one of migrations) {
@@ -88,12 +93,13 @@ function prepareNamed(
 }
 
 /** Tables of other apps are judged by what the project declares now: what it declared before may never have fitted them. */
-function toRequest(migration: CheckedMigration, now: Definition) {
+function toRequest({ change, ...migration }: CheckedMigration, now: Definition) {
   const definition = canonicalJson(migration.definition);
   const isFollowed = definition !== canonicalJson(now);
   return {
     definition: migration.definition,
     migration: { ...migration, definition, isFollowed },
+    change,
   };
 }
 

@@ -6,6 +6,7 @@ import { journalFileName } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
 import {
   MAX_MIGRATION_BYTES,
+  readMigrationChange,
   readMigrationDefinition,
   splitMigrationText,
 } from "./migration_text.ts";
@@ -84,7 +85,11 @@ function readMigration(text: string): CheckedMigration | { faults: string[] } {
   if (parts === undefined)
     return { faults: ["Cannot read this text as a migration: push has not written it so"] };
   const read = readMigrationDefinition(parts);
-  if ("definition" in read) return { ...parts, text, definition: read.definition };
+  const { change: _, ...rest } = parts;
+  const changed = readMigrationChange(parts);
+  if ("definition" in read && !("faults" in changed))
+    return { ...rest, text, definition: read.definition, ...changed };
   const file = journalFileName(parts);
-  return { faults: read.faults.map((fault) => `Cannot read ${file}: ${fault}`) };
+  const faults = [read, changed].flatMap((one) => ("faults" in one ? one.faults : []));
+  return { faults: faults.map((fault) => `Cannot read ${file}: ${fault}`) };
 }

@@ -4,7 +4,7 @@ import { describeDivergence } from "./divergence.ts";
 import { checksumOf, type MigrationParts, NO_PARENT, showMigration } from "./migration_text.ts";
 import type { AppliedMigration } from "./state.ts";
 
-export type ReplayedMigration = MigrationParts & {
+export type ReplayedMigration = Omit<MigrationParts, "change"> & {
   text: string;
   /** Whether a later definition of the project says how tables of other apps are used. */
   isFollowed: boolean;

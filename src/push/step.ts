@@ -38,9 +38,19 @@ export type Step =
       /** The sets that apps no longer use, which are forgotten too. */
       gone: readonly { appId: string; hash: string }[];
     }
+  /** A table or a column of it under another name, with everything that is named after it. */
+  | {
+      kind: "rename";
+      table: RecordedDefinition;
+      before: RecordedDefinition;
+      column?: { from: string; to: string };
+    }
+  | { kind: "drop_column"; table: string; column: NamedColumn }
   | { kind: "record_table"; table: RecordedDefinition }
   /** Everything that the app declares or has declared of the table. */
-  | { kind: "register"; table: TableDefinition };
+  | { kind: "register"; table: TableDefinition }
+  /** Forgets what the record still has of the table as it was before an explicit change. */
+  | { kind: "record_change"; table: string };
 
 /** What a push would do, why it cannot, and what a person should know about it. */
 export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };

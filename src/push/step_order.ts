@@ -8,6 +8,8 @@ import type { Step } from "./step.ts";
 
 /** References come after everything that they refer to: tables of one push may refer to each other. */
 const ORDER: readonly Step["kind"][] = [
+  "rename",
+  "drop_column",
   "add_enum_value",
   "create_table",
   "add_column",
@@ -22,6 +24,7 @@ const ORDER: readonly Step["kind"][] = [
   "drop_functions",
   "record_table",
   "register",
+  "record_change",
 ];
 
 /** The steps as they run. */

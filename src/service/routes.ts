@@ -11,6 +11,7 @@ import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import {
+  changeRoutes,
   MAX_BYTES,
   MAX_REPLAY_BYTES,
   type PushRouteDeps,
@@ -27,6 +28,7 @@ export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
+  ...changeRoutes,
   ...replayRoutes,
   ...openapiRoutes,
   ...healthRoutes,
@@ -47,7 +49,7 @@ export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES)
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
+  api: [...dataRoutes, ...pushRoutes, ...changeRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
   pages: [],
 });
 
@@ -60,7 +62,7 @@ export type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
 
 export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
   api: [
-    ...[...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
+    ...[...dataRoutes, ...pushRoutes, ...changeRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
     ...toAll(authRoutes),
   ],
   pages: toAll(pages),
@@ -88,6 +90,7 @@ export function toForwardedTables({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
+      ...toForwarded(changeRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
       ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(docs, { ...api, forward: data }),

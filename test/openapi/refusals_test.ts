@@ -166,6 +166,10 @@ const asks: Readonly<Record<string, () => Cases>> = {
       not_found: { path: "/v1/data/schema/migrations/99" },
     };
   },
+  "POST /v1/data/schema/changes": () => {
+    const ask = { path: "/v1/data/schema/changes", method: "POST", json: {} };
+    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
+  },
   "POST /v1/data/schema/migrations": () => {
     const ask = { path: "/v1/data/schema/migrations", method: "POST", json: {} };
     return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };

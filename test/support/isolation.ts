@@ -67,6 +67,15 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     method: "POST",
     json: { definition: { version: 1, tables: [] }, journal: [], dryRun: true },
   }),
+  "POST /v1/data/schema/changes": () => ({
+    path: "/v1/data/schema/changes",
+    method: "POST",
+    json: {
+      // Another app's declaration of a column does block a change of it.
+      change: { kind: "rename_column", table: "todos", column: "heading", to: "title" },
+      dryRun: true,
+    },
+  }),
   "POST /v1/data/schema/migrations": () => ({
     path: "/v1/data/schema/migrations",
     method: "POST",

@@ -5,11 +5,13 @@ import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import {
+  applyChange,
   checkDefinition,
   type Migration,
   type PushDeps,
   planReplay,
   push,
+  readChangeBody,
   readDrift,
   readMigration,
   readReplayBody,
@@ -20,6 +22,8 @@ import {
 } from "../../push/mod.ts";
 import { checkIsolation, checkMigrated, withDatabase, withPushDatabase } from "../cli/database.ts";
 import type {
+  Changed,
+  ChangeRequest,
   DirectDestination,
   Pushed,
   PushRequest,
@@ -48,6 +52,8 @@ export async function withDirectService<Result>(
         withPusher((pushing) => pushStraight({ admin: pushing, log }, app, request)),
       replay: (request, log) =>
         withPusher((pushing) => replayStraight({ admin: pushing, log }, app, request)),
+      change: (request, log) =>
+        withPusher((pushing) => changeStraight({ admin: pushing, log }, app, request)),
       planReplay: (request) => withPusher((pushing) => planStraight(pushing, app, request)),
       status: () => findStatus(admin, { id, slug: destination.app }),
       migration: (seq) => findMigration(admin, id, seq),
@@ -78,6 +84,17 @@ async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest):
   const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: {} });
   await deferred;
   return pushed;
+}
+
+async function changeStraight(
+  deps: PushDeps,
+  app: App,
+  { change, journal, dryRun }: ChangeRequest,
+): Promise<Changed> {
+  const request = { app, ...readChangeBody({ change, journal, dryRun }) };
+  const { deferred, ...changed } = await applyChange(deps, request);
+  await deferred;
+  return changed;
 }
 
 async function planStraight(admin: Database, app: App, request: ReplayRequest): Promise<Pushed> {

@@ -1,23 +1,16 @@
 /** `rowhouse db …`: pushes, plans, checks and shows an app's schema. @module */
-import {
-  type Arguments,
-  type Command,
-  EXIT,
-  type ExitCode,
-  type Flags,
-  JSON_FLAG,
-  RefusedError,
-  type Setting,
-} from "../cli/command.ts";
+import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
-import { readSettings, readWhole } from "../cli/settings.ts";
+import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE } from "../dev/file.ts";
+import { changeCommands } from "./change.ts";
 import { runComparison } from "./comparison.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { findSchemaFile } from "./evaluate.ts";
+import { FILE_FLAGS, PLACE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
@@ -29,31 +22,6 @@ import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { type Pushed, pushProject } from "./push.ts";
 import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
-
-const WAIT_S = 60;
-const MAX_WAIT_S = 3600;
-
-const PLACE_FLAGS: Flags = {
-  url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "place", about: `a place that ${PLACES_FILE} names, such as staging` },
-  app: {
-    value: "slug",
-    about: "as this app, straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL)",
-  },
-  json: JSON_FLAG,
-};
-const FILE_FLAGS = {
-  schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
-  journal: {
-    value: "folder",
-    about: "the migrations' folder; default migrations/ beside the schema",
-  },
-} as const satisfies Flags;
-const SCHEMA_FLAGS: Flags = {
-  ...FILE_FLAGS,
-  ...PLACE_FLAGS,
-  wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
-};
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, never from a flag; that of a place from a variable of its own, such as
 ROWHOUSE_API_KEY_STAGING. A push needs the scope schema:push, everything else only schema:read. ${PLACES_FILE} names the places; it is for version control and holds no key:
@@ -102,6 +70,7 @@ ${RESULT}`,
     flags: SCHEMA_FLAGS,
     run: (setting) => runPush(setting, { dryRun: true }, toCheckResult),
   },
+  ...changeCommands,
   {
     name: "db pull",
     example: "rowhouse db pull",
@@ -189,11 +158,6 @@ function toCheckResult({ result, missing }: Pushed): ExitCode {
     EXIT.refused,
     { code: "missing_migration", details: missing.map((file) => ({ path: `/${file}`, message })) },
   );
-}
-
-function readWait(args: Arguments): number {
-  const text = args.text("wait");
-  return text === undefined ? WAIT_S : readWhole("--wait", text, [0, MAX_WAIT_S]);
 }
 
 async function runPull(setting: Setting): Promise<ExitCode> {

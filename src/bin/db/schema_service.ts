@@ -2,6 +2,8 @@
 import type { Definition } from "../../dsl/mod.ts";
 import type { Log } from "../../observe.ts";
 import type {
+  Change,
+  ChangeResult,
   Difference,
   JournalEntry,
   Migration,
@@ -23,11 +25,15 @@ export type Pushed = Omit<PushResult, "deferred"> & {
   /** The project's migrations that were applied before, or would be. */
   replays?: PlannedMigration[];
 };
+export type ChangeRequest = { change: Change; journal: readonly JournalEntry[]; dryRun: boolean };
+export type Changed = Omit<ChangeResult, "deferred">;
 export type SchemaService = {
   /** `log` is told about failures of deferred steps, if this process runs them. */
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   /** Applies one of the project's migrations. */
   readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
+  /** Makes an explicit change, or says what it would do. */
+  readonly change: (request: ChangeRequest, log: Log) => Promise<Changed>;
   /** What applying the project's migrations and then pushing the definition would do. */
   readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;

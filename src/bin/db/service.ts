@@ -3,7 +3,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Migration, Status } from "../../push/mod.ts";
 import { callService, type Target } from "./http.ts";
 import type { Place } from "./places.ts";
-import type { DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
+import type { Changed, DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
 
 /** Where flags and settings point to. */
 export type Destination = ServiceDestination | DirectDestination;
@@ -38,6 +38,8 @@ function overHttp(target: Target): SchemaService {
     push: async (request) => (await callService(target, { body: request })) as Pushed,
     replay: async (request) =>
       (await callService(target, { path: "/migrations", body: request })) as Pushed,
+    change: async (request) =>
+      (await callService(target, { path: "/changes", body: request })) as Changed,
     planReplay: async (request) => {
       const body = { ...request, dryRun: true };
       return (await callService(target, { path: "/migrations", body })) as Pushed;

@@ -12,6 +12,7 @@ import ADDRESSES from "./addresses.sql" with { type: "text" };
 import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
 import APPS from "./apps.sql" with { type: "text" };
+import CHANGES from "./changes.sql" with { type: "text" };
 import CONSOLE from "./console.sql" with { type: "text" };
 import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
 import CONSOLE_HOME from "./console_home.sql" with { type: "text" };
@@ -92,6 +93,7 @@ const BASELINE = [
   QUERIES,
   ROWS,
   TABLES,
+  CHANGES,
   PUSH_READS,
   APP_LIFE,
   APP_DELETION,

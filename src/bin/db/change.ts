@@ -1,0 +1,142 @@
+/** `rowhouse db rename`, `drop` and so on: changes that a push never makes. Each is shown, and asked about. @module */
+import { type Change, showChange, showDropped } from "../../push/pure.ts";
+import {
+  type Command,
+  EXIT,
+  type ExitCode,
+  RefusedError,
+  type Setting,
+  UsageError,
+} from "../cli/command.ts";
+import { makePaint } from "../cli/paint.ts";
+import { readSettings } from "../cli/settings.ts";
+import { toDocument } from "../cli/terminal.ts";
+import { type ChangeAnswer, changeProject } from "./change_project.ts";
+import { describePush } from "./describe.ts";
+import { findDestination } from "./destination.ts";
+import { readWait, SCHEMA_FLAGS } from "./flags.ts";
+import { readPlaces } from "./places.ts";
+import type { Destination } from "./service.ts";
+
+const FLAGS = {
+  ...SCHEMA_FLAGS,
+  "dry-run": { about: "shows what it would do, and changes nothing" },
+  yes: { about: "go on without being asked; without a terminal this is needed" },
+} as const;
+
+const ABOUT = `Edit the schema's file first: it must already be as it is to be afterwards. The change is a migration: it is written to
+schema/migrations, and rowhouse db push makes it at the other places. Only the app that owns the table can change it, and
+only what no other app declares. Where rowhouse.json names places, name one with --to.
+Prints { status, replays, migration, steps, notes, rows, types, files } with --json.`;
+
+export const changeCommands: readonly Command[] = [
+  {
+    name: "db rename",
+    example:
+      "rowhouse db rename todos.titel title\nrowhouse db rename todos.titel title --to staging",
+    about: `${ABOUT}
+Takes effect immediately: clients must use the new name. To change both in turn, add a column, copy the values, and drop
+the old column.`,
+    positionals: ["table.column", "name"],
+    flags: FLAGS,
+    run: (setting) => runChange(setting, readRename(setting)),
+  },
+  {
+    name: "db drop",
+    example: "rowhouse db drop todos.titel\nrowhouse db drop todos.titel --to production --yes",
+    about: `${ABOUT}
+Deletes the values of the column. On a terminal it asks for the name.`,
+    positionals: ["table.column"],
+    flags: FLAGS,
+    run: (setting) => runChange(setting, readDrop(setting)),
+  },
+];
+
+function readRename({ args: { positionals } }: Setting): Change {
+  const [thing = "", to = ""] = positionals;
+  return { kind: "rename_column", ...readColumn(thing), to };
+}
+
+function readDrop({ args: { positionals } }: Setting): Change {
+  return { kind: "drop_column", ...readColumn(positionals[0] ?? "") };
+}
+
+function readColumn(text: string): { table: string; column: string } {
+  const [table = "", column = "", ...more] = text.split(".");
+  if (table !== "" && column !== "" && more.length === 0) return { table, column };
+  throw new UsageError(
+    `Cannot read "${text}": must be a table and its column, such as todos.title`,
+  );
+}
+
+async function runChange(setting: Setting, change: Change): Promise<ExitCode> {
+  const { args, env, folder, terminal } = setting;
+  const config = readSettings(env);
+  const destination = findNamed(setting, config);
+  const paint = makePaint(env, process.stdout.isTTY === true);
+  const stop = terminal.spin("Planning");
+  const changed = await changeProject(
+    { folder, schema: args.text("schema"), journal: args.text("journal"), env, terminal },
+    {
+      ...{ change, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
+      confirm: async (result) => {
+        stop();
+        const lines = describePush({ result, types: undefined, files: [] }, paint);
+        await confirm(setting, { change, destination, lines });
+      },
+    },
+  ).finally(stop);
+  const { result, types = null, files } = changed;
+  if (args.has("json")) terminal.say(toDocument(toJson(result, { types, files })));
+  else for (const line of describePush(changed, paint)) terminal.say(line);
+  return EXIT.done;
+}
+
+function toJson(result: ChangeAnswer, written: { types: string | null; files: string[] }) {
+  const { status, migration, steps, notes, replays = [], rows = null } = result;
+  return { status, replays, migration, steps, notes, rows, ...written };
+}
+
+/** @throws {UsageError} the project names places, and the command none */
+function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): Destination {
+  const destination = findDestination(setting, config);
+  const isDev =
+    destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
+  const isNamed = ["to", "app", "url"].some((flag) => setting.args.has(flag));
+  const places = readPlaces(setting.folder).map(({ name }) => name);
+  if (isDev || isNamed || places.length === 0) return destination;
+  throw new UsageError(`Name the place with --to: rowhouse.json names ${places.join(", ")}`);
+}
+
+type Asked = { change: Change; destination: Destination; lines: readonly string[] };
+
+/** @throws {RefusedError} the answer is no, or there is no terminal to ask on */
+async function confirm(
+  { args, terminal }: Setting,
+  { change, destination, lines }: Asked,
+): Promise<void> {
+  if (args.has("yes")) return;
+  if (!terminal.canAsk)
+    throw new RefusedError(
+      `Nothing was changed: cannot ask without a terminal; to ${showChange(change)}, add --yes`,
+    );
+  for (const line of lines) terminal.warn(line);
+  const name = showDropped(change);
+  const where = showDestination(destination);
+  if (name === undefined) {
+    const title = showChange(change);
+    const question = `${title.slice(0, 1).toUpperCase()}${title.slice(1)}`;
+    const answer = await terminal.ask(`${question} at ${where}? [y/N]`);
+    if (/^y(es)?$/i.test(answer?.trim() ?? "")) return;
+  } else {
+    const answer = await terminal.ask(`This deletes data at ${where}. Type ${name} to go on:`);
+    if (answer?.trim() === name) return;
+  }
+  throw new RefusedError("Nothing was changed");
+}
+
+function showDestination(destination: Destination): string {
+  if (destination.kind === "database") return `app ${destination.app} of the database`;
+  const { place, target } = destination;
+  return place === undefined ? target.url : `${place.name} (${place.url})`;
+}

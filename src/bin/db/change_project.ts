@@ -1,0 +1,113 @@
+/** An explicit change from a project's folder: check the schema's file, show what would happen, ask, change, write files. @module */
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { Definition } from "../../dsl/mod.ts";
+import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
+import { EXIT, RefusedError } from "../cli/command.ts";
+import { openLog } from "../cli/log.ts";
+import { findEdit } from "./change_schema.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { type History, planHistory, pushHistory } from "./history.ts";
+import {
+  checkJournalFiles,
+  fetchMigrations,
+  findJournalFolder,
+  removeJournalFiles,
+  writeJournalFiles,
+} from "./journal.ts";
+import { makePatient } from "./patience.ts";
+import type { Project, Pushed, PushTask } from "./push.ts";
+import type { Pushed as PushAnswer } from "./schema_service.ts";
+import { withDestination, withService } from "./service.ts";
+import { writeTypes } from "./types.ts";
+
+export type ChangeAnswer = PushAnswer & { rows?: RowCounts };
+export type ChangeTask = Omit<PushTask, "confirm"> & {
+  change: Change;
+  /** Shows what would be done, and asks. */
+  confirm: (plan: ChangeAnswer) => Promise<void>;
+};
+export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer };
+
+/**
+ * Makes a change, or with `dryRun` says what it would do. A project that has the change as a migration, made at another
+ * service, applies that one.
+ *
+ * @throws {RefusedError} the schema's file is to be edited first, or the service lacks earlier migrations
+ */
+export async function changeProject(project: Project, task: ChangeTask): Promise<Changed> {
+  const { folder, terminal } = project;
+  const { change, destination, config, dryRun } = task;
+  const file = findSchemaFile(folder, project.schema);
+  const definition = await evaluateSchema({ ...project, file });
+  checkEdited(change, { definition, file, folder });
+  const journal = findJournalFolder({ folder, journal: project.journal, file }, destination);
+  return await withService(destination, config, async (impatient) => {
+    const service = makePatient(impatient, { ...task, terminal });
+    const { migrations } = await service.status();
+    const { entries, missing, ahead, stale } = await checkJournalFiles(
+      { folder, journal, destination },
+      migrations,
+    );
+    const last = ahead.at(-1);
+    const steps =
+      last === undefined
+        ? changeAlone({ service, change, entries, log: openLog(config, terminal.warn) })
+        : replayChange(task, {
+            ...{ service, entries, ahead, config, terminal },
+            definition: JSON.parse(last.parts.definition) as Definition,
+          });
+    const plan = await steps.plan();
+    if (dryRun) return { result: plan, types: undefined, files: [] };
+    if (plan.status !== "unchanged") await task.confirm(plan);
+    const result = plan.status === "unchanged" ? plan : await steps.run();
+    await removeJournalFiles(journal, stale);
+    const made = result.migration === null ? [] : [result.migration];
+    const restored = await fetchMigrations(service, missing);
+    const files = await writeJournalFiles({ folder, journal }, [...restored, ...made]);
+    const tables = definition.tables.map(({ name }) => name);
+    return { result, types: writeTypes({ folder, file, tables, terminal }), files };
+  });
+}
+
+type Edited = { definition: Definition; file: string; folder: string };
+
+function checkEdited(change: Change, { definition, file, folder }: Edited): void {
+  const location = relative(folder, file);
+  const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
+  if (edit === undefined) return;
+  throw new RefusedError(
+    `Cannot ${showChange(change)} yet: ${edit}, and run this again`,
+    EXIT.refused,
+    { code: "schema_not_edited" },
+  );
+}
+
+type Steps = { plan: () => Promise<ChangeAnswer>; run: () => Promise<ChangeAnswer> };
+
+function changeAlone({
+  service,
+  change,
+  entries: journal,
+  log,
+}: Pick<History, "service" | "entries"> & {
+  change: Change;
+  log: ReturnType<typeof openLog>;
+}): Steps {
+  return {
+    plan: () => service.change({ change, journal, dryRun: true }, log),
+    run: () => service.change({ change, journal, dryRun: false }, log),
+  };
+}
+
+/** The project's migrations up to its last one, if the change is among them. */
+function replayChange({ change, destination }: ChangeTask, history: History): Steps {
+  const asked = canonicalJson(change);
+  if (history.ahead.some(({ parts }) => parts.change === asked))
+    return { plan: () => planHistory(history), run: () => pushHistory(history) };
+  const count = history.ahead.length;
+  throw new RefusedError(
+    `The service lacks ${count} ${count === 1 ? "migration" : "migrations"} of this project: run ${withDestination("rowhouse db push", destination)} first`,
+  );
+}

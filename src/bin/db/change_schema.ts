@@ -1,0 +1,58 @@
+/**
+ * The schema's file beside an explicit change: it must already be as it is to be afterwards, so that the next push has
+ * nothing to do. Says which line to change; never edits the file. Pure.
+ *
+ * @module
+ */
+import type { Definition } from "../../dsl/mod.ts";
+import type { Change } from "../../push/pure.ts";
+
+type Schema = {
+  definition: Definition;
+  /** The file's text, and what it is called. */
+  text: string;
+  location: string;
+};
+
+/** What is still to be edited before a change; `undefined` if nothing is. */
+export function findEdit(change: Change, schema: Schema): string | undefined {
+  return (EDITS[change.kind] as (change: Change, schema: Schema) => string | undefined)(
+    change,
+    schema,
+  );
+}
+
+const EDITS: {
+  [Kind in Change["kind"]]: (
+    change: Extract<Change, { kind: Kind }>,
+    schema: Schema,
+  ) => string | undefined;
+} = {
+  rename_column: (change, schema) => {
+    if (!declares(change, schema)) return undefined;
+    return `${findLine(change, schema)} declares ${change.column}: write ${change.to} there instead`;
+  },
+  drop_column: (change, schema) => {
+    if (!declares(change, schema)) return undefined;
+    return `${findLine(change, schema)} declares ${change.column}: delete it there`;
+  },
+};
+
+type Place = { table: string; column: string };
+
+function declares({ table, column }: Place, { definition }: Schema): boolean {
+  const declared = definition.tables.find(({ name }) => name === table);
+  return declared?.columns.some(({ name }) => name === column) === true;
+}
+
+/** The file with the number of the line that declares a column, if its text shows it. */
+function findLine({ table, column }: Place, { text, location }: Schema): string {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => isKey(line, table));
+  const index = lines.findIndex((line, number) => number >= start && isKey(line, column));
+  return start === -1 || index === -1 ? location : `${location}:${index + 1}`;
+}
+
+function isKey(line: string, name: string): boolean {
+  return new RegExp(`(?<![\\w$.])${name}["']?\\s*:`).test(line);
+}

@@ -1,0 +1,102 @@
+/**
+ * The course of an explicit change: a push of which the plan does not follow from a definition. What the app declares
+ * afterwards is its last migration's definition, changed.
+ *
+ * @module
+ */
+import { APP_SETTING, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
+import { type Change, changeDefinition } from "./change.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
+import {
+  readMigrationChange,
+  readMigrationDefinition,
+  splitMigrationText,
+} from "./migration_text.ts";
+import { refuseChange } from "./plan_change.ts";
+import { readMigration, readStatus } from "./status.ts";
+
+/** Rows of the app in the table, and how many of them have a value that the change is about. */
+export type RowCounts = { rows: number; values: number };
+export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & { change: Change };
+export type ChangeResult = PushResult & { rows: RowCounts };
+
+/**
+ * Makes a change, or says what it would do. Nothing happens if the app's last migration has made it already: the request
+ * is repeated after its response was lost.
+ *
+ * @throws {Problem} as {@linkcode push}; incompatible_schema — why the change is rejected
+ */
+export async function applyChange(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
+  const { app, change } = request;
+  const head = await readHead(deps.admin, app.id);
+  if (head === undefined) throw refuseChange(change, `this app owns no table ${change.table}`);
+  if (canonicalJson(head.change ?? null) === canonicalJson(change))
+    return { ...UNCHANGED, deferred: Promise.resolve() };
+  const definition = changeDefinition(head.definition, change);
+  const dryRun = { ...request.options, dryRun: true };
+  // Rejected before rows are counted, which needs the table.
+  await push(deps, { ...request, definition, after: head.checksum, options: dryRun });
+  const rows = await countRows(deps.admin, app.id, change);
+  const pushed = await push(deps, { ...request, definition, after: head.checksum });
+  return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
+}
+
+const UNCHANGED = {
+  status: "unchanged",
+  migration: null,
+  steps: [],
+  notes: [],
+  rows: { rows: 0, values: 0 },
+} as const satisfies Omit<ChangeResult, "deferred">;
+
+/** The app's last migration. */
+async function readHead(admin: Database, appId: string) {
+  const last = (await readStatus(admin, appId))?.migrations.at(-1);
+  const migration = last && (await readMigration(admin, appId, last.seq));
+  const parts = migration && splitMigrationText(migration.text);
+  if (migration === undefined || parts === undefined) return undefined;
+  const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
+  if ("faults" in read) throw new Error(`Migration ${migration.seq} cannot be read`);
+  return { checksum: migration.checksum, ...read };
+}
+
+/** What rows the change is about, as a condition on a column. */
+const IS_CONCERNED: {
+  [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string;
+} = {
+  rename_column: hasValue,
+  drop_column: hasValue,
+};
+
+function hasValue({ column }: { column: string }): string {
+  return `${quoteName(column)} is not null`;
+}
+
+async function countRows(admin: Database, appId: string, change: Change): Promise<RowCounts> {
+  const condition = (IS_CONCERNED[change.kind] as (change: Change) => string)(change);
+  const [row] = await admin.message<{ rows: string; values: string }>(
+    [
+      ...MESSAGE_SETTINGS,
+      `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true)`,
+      `select count(*)::text as rows, count(*) filter (where ${condition})::text as values from data.${quoteName(change.table)}`,
+    ].join(";\n"),
+    { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId },
+  );
+  return { rows: Number(row?.rows), values: Number(row?.values) };
+}
+
+const ROW_NOTES: {
+  [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>, rows: RowCounts) => string;
+} = {
+  rename_column: ({ table, column }, { rows, values }) =>
+    `ROWS: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; they keep it`,
+  drop_column: ({ table, column }, { rows, values }) =>
+    `LOST: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; it is deleted`,
+};
+
+function describeRows(change: Change, rows: RowCounts): string {
+  const describe = ROW_NOTES[change.kind] as (change: Change, rows: RowCounts) => string;
+  return describe(change, rows);
+}

@@ -1,0 +1,107 @@
+/**
+ * Explicit changes: what a diff never does, asked for by name. A change is plain data that is sent, written to the migration
+ * and applied to definitions. Pure.
+ *
+ * @module
+ */
+import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import { sortLists } from "../std/sort_lists.ts";
+
+export type Change =
+  | {
+      readonly kind: "rename_column";
+      readonly table: string;
+      readonly column: string;
+      readonly to: string;
+    }
+  | { readonly kind: "drop_column"; readonly table: string; readonly column: string };
+
+/** The tables whose state decides whether a change can be made. */
+export function toTableNames(change: Change | undefined): string[] {
+  return change === undefined ? [] : [change.table];
+}
+
+type Texts = { [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string };
+
+const TITLES: Texts = {
+  rename_column: ({ table, column, to }) => `rename ${table}.${column} to ${to}`,
+  drop_column: ({ table, column }) => `drop ${table}.${column}`,
+};
+
+/** A change in a few words, after "cannot" or as a question. */
+export function showChange(change: Change): string {
+  return (TITLES[change.kind] as (change: Change) => string)(change);
+}
+
+/** What a change deletes with its values, as it is typed; `undefined` if it deletes none. */
+export function showDropped(change: Change): string | undefined {
+  return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
+}
+
+type Changers = {
+  [Kind in Change["kind"]]: (
+    table: TableDefinition,
+    change: Extract<Change, { kind: Kind }>,
+  ) => TableDefinition | undefined;
+};
+
+/** What a change makes of a table; `undefined` if the table no longer exists. */
+const CHANGERS: Changers = {
+  rename_column: (table, change) =>
+    table.name === change.table ? renameColumn(table, change) : table,
+  drop_column: (table, change) => (table.name === change.table ? dropColumn(table, change) : table),
+};
+
+/** A table of the changing app after a change; most stay as they are. */
+export function changeTable(table: TableDefinition, change: Change): TableDefinition | undefined {
+  const run = CHANGERS[change.kind] as (
+    table: TableDefinition,
+    change: Change,
+  ) => TableDefinition | undefined;
+  return run(table, change);
+}
+
+/** What an app declares after a change, in the definition's order. */
+export function changeDefinition({ tables, ...rest }: Definition, change: Change): Definition {
+  const changed = tables.flatMap((table) => changeTable(table, change) ?? []);
+  return { ...rest, tables: changed.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** The name that a column of the changed table has afterwards; `undefined` if it is dropped. */
+export function changeColumnName(name: string, change: Change): string | undefined {
+  switch (change.kind) {
+    case "rename_column":
+      return name === change.column ? change.to : name;
+    case "drop_column":
+      return name === change.column ? undefined : name;
+  }
+}
+
+function renameColumn(
+  table: TableDefinition,
+  change: Extract<Change, { kind: "rename_column" }>,
+): TableDefinition {
+  const rename = (name: string) => (name === change.column ? change.to : name);
+  const renameAll = (lists: TableDefinition["indexes"]) =>
+    sortLists(lists.map((list) => list.map(rename)));
+  return {
+    name: table.name,
+    columns: table.columns.map((column) => ({ ...column, name: rename(column.name) })),
+    indexes: renameAll(table.indexes),
+    uniques: renameAll(table.uniques),
+  };
+}
+
+/** Indexes and unique constraints that contain the column are dropped with it. */
+function dropColumn(
+  table: TableDefinition,
+  change: Extract<Change, { kind: "drop_column" }>,
+): TableDefinition {
+  const isLeft = (list: readonly string[]) => !list.includes(change.column);
+  return {
+    name: table.name,
+    columns: table.columns.filter(({ name }) => name !== change.column),
+    indexes: table.indexes.filter(isLeft),
+    uniques: table.uniques.filter(isLeft),
+  };
+}

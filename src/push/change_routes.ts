@@ -1,0 +1,38 @@
+/** The route of explicit changes: `POST /v1/data/schema/changes`. @module */
+import {
+  checkJsonBody,
+  checkObject,
+  type KeyRequestContext,
+  parseJson,
+  type Route,
+  readText,
+  refuseQuery,
+} from "../http/mod.ts";
+import { applyChange } from "./apply_change.ts";
+import { beginPush } from "./begin_push.ts";
+import { readChangeBody } from "./body.ts";
+import { CHANGES_PATH, MAX_BYTES } from "./limits.ts";
+import { OPERATIONS } from "./operations.ts";
+import { answerPush, type PushRouteDeps } from "./routes.ts";
+
+export const changeRoutes: readonly Route<PushRouteDeps>[] = [
+  {
+    method: "POST",
+    path: CHANGES_PATH,
+    access: "key",
+    scope: "schema:push",
+    lesserScope: "schema:read",
+    operation: OPERATIONS.change,
+    handle: handleChange,
+  },
+];
+
+async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  refuseQuery(context.query);
+  checkJsonBody(context.request);
+  const text = await readText(context.request, MAX_BYTES);
+  const request = readChangeBody(checkObject(parseJson(text)));
+  const app = await beginPush(deps, context.principal, request.options);
+  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
+  return await answerPush(deps, await applyChange(deps, { app, ...request, options }));
+}

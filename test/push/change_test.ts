@@ -1,0 +1,316 @@
+/** Explicit changes of tables: what they do to rows and record, who may make them, and what requests in flight get. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { applyChange, readDrift } from "../../src/push/mod.ts";
+import { postMigrations } from "../support/history.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let other: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+  other = await openTestService();
+});
+afterAll(async () => {
+  await service.close();
+  await other.close();
+});
+
+type AnyChange = { kind: string; table: string } & Record<string, unknown>;
+
+const change = (app: TestApp, asked: AnyChange, more: object = {}, at = service) =>
+  at.call(app, "/v1/data/schema/changes", { method: "POST", json: { change: asked, ...more } });
+const create = (app: TestApp, table: string, json: object) =>
+  service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+
+/** What both services record and have of the tables of an app that has applied the same history. */
+const readTable = async (at: TestService, name: string) =>
+  await at.service.admin.query(
+    `select name, definition::text as definition, array(select attname || ' ' || atttypid::regtype
+        from pg_attribute where attrelid = format('data.%I', name)::regclass and attnum > 0
+        and not attisdropped order by attname) as columns
+      from rowhouse.tables where name = $1`,
+    [name],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+
+/** A table with everything that is named after a column. */
+function makeSchema(name: string, titel: string, rest: object = {}) {
+  const columns = {
+    [titel]: t.string().required().unique(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    hours: t.number().index(),
+    parent: t.ref(name),
+    ...rest,
+  };
+  return defineSchema({
+    [name]: (t.model(columns) as ReturnType<typeof t.model>).index(
+      "status" as never,
+      titel as never,
+    ),
+  });
+}
+
+test("a rename keeps the values, takes effect immediately, and is recorded as a migration", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel"));
+  const made = await create(app, name, { titel: "one" });
+  const asked = { kind: "rename_column", table: name, column: "titel", to: "title" };
+
+  const planned = await change(app, asked, { dryRun: true });
+  expect(planned.json).toMatchObject({
+    status: "planned",
+    steps: [`rename column ${name}.titel to title`],
+    rows: { rows: 1, values: 1 },
+  });
+  const changed = await change(app, asked);
+  expect(changed.json).toMatchObject({ status: "applied", rows: { rows: 1, values: 1 } });
+
+  const { headers } = made;
+  const read = await service.call(app, headers.get("location") ?? "");
+  expect(read.json).toMatchObject({ title: "one", status: "open" });
+  expect(read.json).not.toHaveProperty("titel");
+  expect((await create(app, name, { title: "one" })).json).toMatchObject({
+    error: "unique_violation",
+    details: [{ path: "/title" }],
+  });
+  const [, migration] = await readMigrations(service, app);
+  expect(migration?.text).toContain(`"kind":"rename_column"`);
+  expect(migration?.sql).toContain(`rename column "titel" to "title"`);
+  expect((await postSchema(service, app, makeSchema(name, "title"))).json).toMatchObject({
+    status: "unchanged",
+    notes: [],
+  });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a dropped column is gone with its index, type and reference, and can be added again with another type", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "title"));
+  await create(app, name, { title: "one", hours: 5 });
+  for (const column of ["status", "hours", "parent", "title"])
+    expect((await change(app, { kind: "drop_column", table: name, column })).json).toMatchObject({
+      status: "applied",
+    });
+
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  const again = defineSchema({ [name]: { hours: t.decimal(), title: t.json() } });
+  expect((await postSchema(service, app, again)).json).toMatchObject({ status: "applied" });
+  const list = await service.call(app, `/v1/data/db/${name}`);
+  expect(list.json).toMatchObject({ rows: [{ hours: null, title: null }] });
+  expect(Object.keys((list.json as { rows: object[] }).rows[0] ?? {})).toEqual([
+    "id",
+    "app_id",
+    "hours",
+    "title",
+  ]);
+});
+
+test("a repeated request whose change is the last migration changes nothing", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel"));
+  const asked = { kind: "drop_column", table: name, column: "hours" };
+  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  const before = await dumpDatabase(service.service.admin);
+  expect((await change(app, asked)).json).toMatchObject({ status: "unchanged", migration: null });
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+});
+
+test("only the owner of a table changes it: a shared, a foreign and a missing table get the same response", async () => {
+  const [name, foreign, missing] = [freshName(), freshName(), freshName()];
+  const columns = { titel: t.string(), note: t.string() };
+  await service.makeApp(defineSchema({ [name]: columns, [foreign]: columns }));
+  const app = await service.makeApp(defineSchema({ [name]: columns }));
+  const before = await dumpDatabase(service.service.admin);
+  const answers = await Promise.all(
+    [name, foreign, missing].map((table) =>
+      change(app, { kind: "drop_column", table, column: "titel" }),
+    ),
+  );
+  const bodies = answers.map(({ status, json }) => {
+    const { requestId: _, message, ...body } = json as { requestId: string; message: string };
+    return { status, ...body, message: message.replace(/t_[0-9a-f]{12}/g, "TABLE") };
+  });
+  expect(bodies).toEqual(
+    Array(3).fill({
+      status: 409,
+      error: "incompatible_schema",
+      message: "Cannot drop TABLE.titel: this app owns no table TABLE; nothing was written",
+    }),
+  );
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+});
+
+test("what another app declares stays, without saying which app; what it leaves out can be changed", async () => {
+  const name = freshName();
+  const owner = await service.makeApp(
+    defineSchema({ [name]: { titel: t.string(), note: t.string(), rest: t.string() } }),
+  );
+  const sharing = await service.makeApp(defineSchema({ [name]: { titel: t.string() } }));
+  await create(sharing, name, { titel: "theirs" });
+  const list = await service.call(sharing, `/v1/data/db/${name}`);
+  for (const asked of [
+    { kind: "rename_column", table: name, column: "titel", to: "title" },
+    { kind: "drop_column", table: name, column: "titel" },
+  ]) {
+    const refused = await change(owner, asked);
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain(`another app declares ${name}.titel`);
+    expect(refused.text).not.toContain(sharing.slug);
+  }
+  expect(
+    (await change(owner, { kind: "rename_column", table: name, column: "note", to: "text" })).json,
+  ).toMatchObject({ status: "applied", rows: { rows: 0, values: 0 } });
+  expect(
+    (await change(owner, { kind: "drop_column", table: name, column: "rest" })).json,
+  ).toMatchObject({ status: "applied" });
+  expect((await service.call(sharing, `/v1/data/db/${name}`)).text).toBe(list.text);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test.each([
+  {
+    name: "a column that is not there",
+    of: { column: "nope", to: "x" },
+    says: "has no column nope",
+  },
+  {
+    name: "a name that is taken",
+    of: { column: "hours", to: "titel" },
+    says: "already has a column titel",
+  },
+  {
+    name: "a name that differs in case",
+    of: { column: "hours", to: "TITEL" },
+    says: "already has a column titel",
+  },
+  {
+    name: "a reserved name",
+    of: { column: "hours", to: "app_id" },
+    says: "every table already has it",
+  },
+  { name: "a malformed name", of: { column: "hours", to: 'a"b' }, says: "must be 1 to 63 letters" },
+])("a rename rejects $name, and changes nothing", async ({ of, says }) => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel"));
+  const before = await dumpDatabase(service.service.admin);
+  const refused = await change(app, { kind: "rename_column", table: name, ...of });
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining(says)]);
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+});
+
+test("a malformed change is rejected with every issue", async () => {
+  const app = await service.makeApp();
+  const refused = await change(app, { kind: "rename_column", table: "x".repeat(64), to: 5 });
+  expect(refused).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect((refused.json as { details: { path: string }[] }).details.map(({ path }) => path)).toEqual(
+    ["/change/table", "/change/column", "/change/to"],
+  );
+  expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
+});
+
+test("a history with changes gives the same tables in an empty service", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel"));
+  for (const asked of [
+    { kind: "rename_column", table: name, column: "titel", to: "title" },
+    { kind: "drop_column", table: name, column: "parent" },
+    { kind: "rename_column", table: name, column: "status", to: "state" },
+  ])
+    expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  const now = defineSchema({
+    [name]: t
+      .model({
+        title: t.string().required().unique(),
+        state: t.enum(["open", "done"]).required().default("open"),
+        hours: t.number().index(),
+      })
+      .index("state", "title"),
+  });
+  const there = await other.makeApp();
+  for (const { text } of await readMigrations(service, app))
+    expect((await postMigrations({ service: other, app: there }, [text], now)).json).toMatchObject({
+      status: "applied",
+    });
+  expect(await readTable(other, name)).toEqual(await readTable(service, name));
+  expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
+  expect(await readDrift(other.service.admin)).toEqual([]);
+});
+
+test("where another app owns the table, a replayed change leaves it, and the last definition decides", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { titel: t.string() } }));
+  await change(app, { kind: "rename_column", table: name, column: "titel", to: "title" });
+  const now = defineSchema({ [name]: { title: t.string() } });
+  await other.makeApp(now);
+  const there = await other.makeApp();
+  for (const { text } of await readMigrations(service, app))
+    expect((await postMigrations({ service: other, app: there }, [text], now)).json).toMatchObject({
+      status: "applied",
+    });
+  expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
+});
+
+test("a process that has not heard of a change repeats its calls with the new columns", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel", { note: t.string() }));
+  const made = await create(app, name, { titel: "one", note: "n" });
+  const path = made.headers.get("location") ?? "";
+  await service.call(app, `/v1/data/db/${name}`);
+  // Straight to the database: the process that serves is not told.
+  const deps = { admin: service.pushing, log: () => undefined };
+  const apply = (asked: Parameters<typeof applyChange>[1]["change"]) =>
+    applyChange(deps, { app, change: asked, options: { dryRun: false } });
+
+  await apply({ kind: "rename_column", table: name, column: "titel", to: "title" });
+  expect((await service.call(app, path)).json).toMatchObject({ title: "one" });
+  await apply({ kind: "rename_column", table: name, column: "title", to: "titel" });
+  const patched = await service.call(app, path, { method: "PATCH", json: { titel: "two" } });
+  expect([patched.status, patched.json]).toMatchObject([200, { titel: "two" }]);
+  await apply({ kind: "drop_column", table: name, column: "note" });
+  const created = await create(app, name, { titel: "three", note: "dropped" });
+  expect(created.status).toBe(201);
+  expect(created.json).not.toHaveProperty("note");
+  await apply({ kind: "rename_column", table: name, column: "titel", to: "title" });
+  expect((await create(app, name, { titel: "four" })).json).toMatchObject({
+    error: "validation_failed",
+    details: [{ path: "/title" }],
+  });
+  await apply({ kind: "drop_column", table: name, column: "hours" });
+  const list = await service.call(app, `/v1/data/db/${name}`);
+  expect(list.json).toMatchObject({ rows: [{ title: "two" }, { title: "three" }] });
+});
+
+test("requests during changes succeed: none fails with 5xx, and no row is lost", async () => {
+  const name = freshName();
+  const app = await service.makeApp(
+    defineSchema({ [name]: { fixed: t.string().required(), a: t.string() } }),
+  );
+  const statuses: number[] = [];
+  let isOver = false;
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let n = 0; !isOver; n++) {
+      const made = await create(app, name, { fixed: `${writer} ${n}`, a: "x", b: "y" });
+      const location = made.headers.get("location") ?? "";
+      const found = await service.call(app, location);
+      const patched = await service.call(app, location, { method: "PATCH", json: { a: "z" } });
+      statuses.push(made.status, found.status, patched.status);
+    }
+  });
+  const deps = { admin: service.pushing, log: () => undefined };
+  for (let n = 0; n < 6; n++) {
+    const [column, to] = n % 2 === 0 ? ["a", "b"] : ["b", "a"];
+    const asked = { kind: "rename_column", table: name, column, to } as const;
+    if (n % 3 === 0) await change(app, asked);
+    else await applyChange(deps, { app, change: asked, options: { dryRun: false } });
+  }
+  isOver = true;
+  await Promise.all(writers);
+  expect(new Set(statuses)).toEqual(new Set([201, 200]));
+  const { json } = await service.call(app, `/v1/data/db/${name}?limit=1000`);
+  expect((json as { rows: unknown[] }).rows.length).toBe(
+    Math.min(1000, statuses.filter((status) => status === 201).length),
+  );
+});
