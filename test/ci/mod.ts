@@ -37,6 +37,8 @@ const SLOW_ON_OTHER_SERVERS = [
     "system/operating_doc",
   ].map((file) => `test/${file}`),
 ];
+/** They run the programs of Debian's PostgreSQL, version 15 elsewhere. */
+const BACKUPS = ["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`);
 const WORKERS = ["1", "2"];
 /** The tests start their own, whatever this machine has. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
@@ -65,6 +67,10 @@ const RUNS: readonly Run[] = [
     name: "slow tests on PostgreSQL 15",
     start: startPostgres15,
     command: SLOW_ON_OTHER_SERVERS,
+  },
+  {
+    name: "backups on PostgreSQL 18",
+    command: ["bun", "test/ci/postgres_18.ts", "test", "--timeout", "60000", ...BACKUPS],
   },
   { name: "PgBouncer in transaction mode", start: startPooled, command: ON_OTHER_SERVERS },
 ];

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
-/** Where its programs are. */
-export const DEBIAN_BIN = "/usr/lib/postgresql/15/bin";
+/** The environment variable that names the folder of its programs; default: those of version 15. */
+export const POSTGRES_BIN = "POSTGRES_BIN";
+export const DEBIAN_BIN = process.env[POSTGRES_BIN] || "/usr/lib/postgresql/15/bin";
 
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
@@ -53,7 +54,7 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   const flags = ["-D", data, "-p", String(port), ...settings.flatMap((one) => ["-c", one])];
   const server = spawn(join(DEBIAN_BIN, "postgres"), flags, as);
   while (!isReady(port)) {
-    if (server.exitCode !== null) throw new Error("Cannot start PostgreSQL 15");
+    if (server.exitCode !== null) throw new Error(`Cannot start the PostgreSQL of ${DEBIAN_BIN}`);
     await Bun.sleep(20);
   }
   const secret = options.password === undefined ? "" : `:${encodeURIComponent(options.password)}`;

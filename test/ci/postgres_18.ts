@@ -1,0 +1,93 @@
+/**
+ * `bun test/ci/postgres_18.ts test …`: a run of `bun test …` whose tests get Debian's PostgreSQL 18, server and client tools,
+ * in place of version 15. The packages are unpacked with their own C library into a folder that exists for this run only;
+ * nothing is installed.
+ *
+ * @module
+ */
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { POSTGRES_BIN } from "../support/debian_cluster.ts";
+
+/** The first release of Debian that has this version. */
+const RELEASE = "forky";
+const PACKAGE = "postgresql-18";
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-postgres-18-"));
+try {
+  // The account that runs the server must be able to enter the folder.
+  chmodSync(folder, 0o755);
+  const bin = wrapPrograms(unpack(download()));
+  const tests = Bun.spawn([process.execPath, ...process.argv.slice(2)], {
+    env: { ...process.env, [POSTGRES_BIN]: bin },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  process.exitCode = await tests.exited;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Returns the package and everything it depends on, as files; their signatures are verified. */
+function download(): string[] {
+  for (const path of ["state/lists/partial", "cache/archives/partial"])
+    mkdirSync(join(folder, path), { recursive: true });
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const sources = `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${RELEASE} main\n`;
+  const settings = {
+    "Dir::State": join(folder, "state"),
+    // Nothing counts as installed, so every library is among the packages.
+    "Dir::State::status": write("status", ""),
+    "Dir::Cache": join(folder, "cache"),
+    "Dir::Etc::SourceList": write("sources.list", sources),
+    "Dir::Etc::SourceParts": "/dev/null",
+    "Dir::Etc::PreferencesParts": "/dev/null",
+    "APT::Install-Recommends": "false",
+    "APT::Sandbox::User": "",
+    "Debug::NoLocking": "true",
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} "${value}";\n`);
+  const APT_CONFIG = write("apt.conf", lines.join(""));
+  const apt = (...words: string[]) => run(["apt-get", "-q", ...words], { APT_CONFIG });
+  apt("update");
+  apt("install", "--yes", "--download-only", PACKAGE);
+  const archives = join(folder, "cache/archives");
+  return [...new Bun.Glob("*.deb").scanSync({ cwd: archives, absolute: true })];
+}
+
+/** Returns the folder that has the packages' files. */
+function unpack(packages: readonly string[]): string {
+  const root = join(folder, "root");
+  for (const path of packages) run(["dpkg-deb", "--extract", path, root]);
+  return root;
+}
+
+/**
+ * Puts a script in place of each program, which runs the program with the loader and the libraries of its own release. Returns
+ * the folder of the scripts. The programs find each other and their data by the path of the script.
+ */
+function wrapPrograms(root: string): string {
+  const [loader] = new Bun.Glob("usr/lib/*/ld-linux*.so.*").scanSync({ cwd: root });
+  if (loader === undefined) throw new Error(`The packages of ${RELEASE} have no loader`);
+  const path = join(root, loader);
+  const bin = join(root, "usr/lib/postgresql/18/bin");
+  for (const name of new Bun.Glob("*").scanSync({ cwd: bin })) {
+    const program = join(bin, `.${name}`);
+    renameSync(join(bin, name), program);
+    const words = [path, "--library-path", join(path, ".."), "--argv0"];
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${words.join(" ")} "$0" ${program} "$@"\n`, {
+      mode: 0o755,
+    });
+  }
+  return bin;
+}
+
+/** @throws {Error} the command failed; with its output */
+function run(command: string[], env: Readonly<Record<string, string>> = {}): void {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { env: { ...process.env, ...env } });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stdout}${stderr}`);
+}
