@@ -101,7 +101,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.addressUnconfirmed]: reject(
     "invalid_request",
     ({ values }) =>
-      `Cannot give ${values["mail"]} a Console role: this service has not set the address with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again`,
+      `Cannot change the address or give a Console role: this service has not set ${values["mail"]} with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
   ),
   [SIGNALS.pushBusy]: PUSH_BUSY,
   [SIGNALS.unknownTable]: reject(

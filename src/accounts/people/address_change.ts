@@ -3,7 +3,7 @@ import { type Actor, runAction } from "../actions/action.ts";
 import { findFaults, refuseFor } from "../actions/faults.ts";
 import { takenEmail, unknownUser } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { toAddressValues } from "./addresses.ts";
+import { proveFound, toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
 import { changePerson } from "./users.ts";
 
@@ -13,16 +13,17 @@ type Texts = { email: string; newEmail: string; id?: string };
 /**
  * Gives a person another address; returns both. Links that set the password end, an invitation's too.
  *
- * @throws {Problem} invalid_request — what is malformed, all at once; nobody has the address, or somebody the new one
+ * @throws {Problem} invalid_request — what is malformed, all at once; nobody has the address, or somebody the new one;
+ *   something else than this service wrote the address: the account can be another person's
  */
 export async function changeEmail(
   deps: Actor & { identitySecrets: IdentitySecrets },
   texts: Texts,
 ): Promise<{ email: string; before: string }> {
   const { email: before, newEmail: email } = readBoth(texts);
-  const id = texts.id ?? (await findChanging(deps, { email: before, newEmail: email }));
+  const { id, shown } = await findChanging(deps, { email: before, newEmail: email });
   const digest = toAddressValues(deps.identitySecrets, id, email);
-  const values = { person_id: id, new_mail: email, ...digest };
+  const values = { person_id: texts.id ?? id, shown, new_mail: email, ...digest };
   await changePerson(deps, "change_email", { id, email: before }, values);
   return { email, before };
 }
@@ -34,13 +35,21 @@ function readBoth({ email, newEmail }: Texts) {
   return { email: readEmail(email), newEmail: readEmail(newEmail) };
 }
 
-/** Whose address it is. @throws {Problem} invalid_request — nobody has it, or somebody the new one: all at once */
-async function findChanging(actor: Actor, { email, newEmail }: Texts): Promise<string> {
+/**
+ * Whose address it is, with what shows the database that this service has set it.
+ *
+ * @throws {Problem} invalid_request — nobody has it, or somebody the new one: all at once
+ */
+async function findChanging(
+  actor: Actor & { identitySecrets: IdentitySecrets },
+  { email, newEmail }: Texts,
+): Promise<{ id: string; shown: string | undefined }> {
   const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
-  const id = found.find((one) => one.email === email)?.id;
+  const person = found.find((one) => one.email === email);
   const isTaken = found.some((one) => one.email === newEmail && one.email !== email);
-  if (id !== undefined && !isTaken) return id;
-  if (id !== undefined) throw takenEmail(newEmail);
+  if (person !== undefined && !isTaken)
+    return { id: person.id, shown: proveFound(actor.identitySecrets, person) };
+  if (person !== undefined) throw takenEmail(newEmail);
   if (!isTaken) throw unknownUser(email);
   const details = [unknownUser(email), takenEmail(newEmail)].map(({ message }) => ({
     path: "",

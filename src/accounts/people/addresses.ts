@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { call, type Database } from "../../db/mod.ts";
+import { call, type Database, type Result } from "../../db/mod.ts";
 import { OPERATOR } from "../actions/audit.ts";
 import {
   findIdentitySecret,
@@ -56,6 +56,14 @@ export function proveConfirmed(
   return Buffer.from(proof).toString("hex");
 }
 
+/** The same of a row of `find_addresses`. */
+export function proveFound(
+  secrets: IdentitySecrets,
+  { id, secret_id, ...address }: Result<"find_addresses">[number],
+): string | undefined {
+  return proveConfirmed(secrets, { ...address, userId: id, secretId: secret_id });
+}
+
 /** Confirms an address that is in use by the secret that makes new values. */
 export async function renewAddress(
   { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
@@ -102,7 +110,10 @@ export async function readAddresses(
   return state;
 }
 
-/** Confirms addresses as they are now; one that has changed meanwhile is left out. Returns how many. */
+/**
+ * Confirms addresses as they are now, without those that have changed since they were read; returns how many. Unless it is a
+ * renewal, every way to sign in to the accounts ends, because an account that this service did not make can be a thief's.
+ */
 export async function confirmAddresses(
   { admin, identitySecrets }: { admin: Database; identitySecrets: IdentitySecrets },
   addresses: readonly StoredAddress[],

@@ -11,7 +11,7 @@ import {
 import { findFaults, refuseFor } from "../actions/faults.ts";
 import { toTakenText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { proveConfirmed, toAddressValues } from "./addresses.ts";
+import { proveFound, toAddressValues } from "./addresses.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
@@ -116,13 +116,7 @@ export async function giveConsoleRole(
 ): Promise<void> {
   const { email } = readPersonRef(person);
   const [found] = await runAction(actor, "find_addresses", { mails: [email] });
-  const shown =
-    found &&
-    proveConfirmed(actor.identitySecrets, {
-      ...found,
-      userId: found.id,
-      secretId: found.secret_id,
-    });
+  const shown = found && proveFound(actor.identitySecrets, found);
   await changePerson(actor, "set_console_role", person, { new_role: role, shown });
 }
 

@@ -29,6 +29,11 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
     document: { renewed, confirmed: chosen.map((one) => one.email) },
     lines: [
       `Confirmed ${confirmed} ${confirmed === 1 ? "address" : "addresses"}`,
+      ...(confirmed === 0
+        ? []
+        : [
+            "No one can sign in to these accounts now: make each person a link with rowhouse admin password-link",
+          ]),
       ...(renewed === 0
         ? []
         : [`Renewed ${renewed}, which an older IDENTITY_SECRET had confirmed`]),
@@ -39,7 +44,7 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
 function describeUnconfirmed({ unconfirmed }: AddressState): string {
   const named = unconfirmed.slice(0, MOST_NAMED).map(({ email }) => quote(email));
   const more = unconfirmed.length - named.length;
-  return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Make sure that they are right, then confirm one with --only, or all with --yes`;
+  return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Make sure that they are right, then confirm one with --only, or all with --yes: that ends every session, password, second factor and link to a provider of these accounts`;
 }
 
 export const adminAddressCommands = [
@@ -50,7 +55,8 @@ export const adminAddressCommands = [
         "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
       about: `Links are mailed, and people linked to an account at a provider, only by an address that the service has set itself: what else
 wrote it into the database could let somebody in as another person. Confirm only what you know to be right, and delete an
-account that you do not know: its sessions and its links to providers can be another person's.
+account that you do not know. Confirming ends every session, password, second factor and link to a provider of the account,
+because they can be another person's: make the person a new link with rowhouse admin password-link.
 What an older secret in IDENTITY_SECRET has confirmed is renewed without being asked.
 Prints { renewed, confirmed: [email] } with --json.`,
       positionals: [],

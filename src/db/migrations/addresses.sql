@@ -1,7 +1,27 @@
 -- What confirms people's addresses: made anew when it is used and by an administrator.
 
+-- Ends every way to sign in to accounts whose address something else than the service wrote. A
+-- thief of a serving login can insert an account, with a session, a link to a provider, a password
+-- or a second factor that this database believes.
+create function rowhouse.end_ways_in(people uuid[]) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.sessions where user_id = any (people);
+  delete from rowhouse.pending_sign_ins where user_id = any (people);
+  delete from rowhouse.password_links where user_id = any (people);
+  delete from rowhouse.provider_links where user_id = any (people);
+  delete from rowhouse.passkeys where user_id = any (people);
+  delete from rowhouse.totp_factors where user_id = any (people);
+  delete from rowhouse.recovery_codes where user_id = any (people);
+  update rowhouse.users set password_hash = null, password_digest = null, password_secret_id = null,
+    factor_asked_at = null
+  where id = any (people);
+end
+$$;
+
 -- No login has it. Of a list of [person, address, digest in hexadecimal], those that are still so:
--- how many. Without an actor it is no act, but the same confirmation by another secret.
+-- how many. Without an actor it is no act, but the same confirmation by another secret; otherwise
+-- every way to sign in to these accounts ends.
 create function rowhouse.confirm_addresses(confirmed jsonb, new_secret_id text, actor text)
   returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -16,6 +36,9 @@ begin
     returning id
   )
   select coalesce(array_agg(id order by id), '{}') into people from changed;
+  if actor is not null then
+    perform rowhouse.end_ways_in(people);
+  end if;
   insert into rowhouse.audit (actor, action, user_id)
   select actor, 'confirm_address', person from unnest(people) as person where actor is not null;
   return cardinality(people);

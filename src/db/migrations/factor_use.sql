@@ -155,10 +155,10 @@ grant execute on function rowhouse.finish_second_factor(
 
 -- That a second factor was wrong: someone knows the password.
 create function rowhouse.note_wrong_factor(who uuid, kind text, shown_from text) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
-  values ('sign-in', 'second_factor_refused', who, jsonb_build_object('kind', kind),
-    nullif(shown_from, ''))
+  values ('sign-in', 'second_factor_refused', who, jsonb_build_object('kind', left(kind, 40)),
+    nullif(left(shown_from, 64), ''))
 $$;
 grant execute on function rowhouse.note_wrong_factor(uuid, text, text)
   to rowhouse_service, rowhouse_identity;

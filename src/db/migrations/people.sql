@@ -129,8 +129,6 @@ create table rowhouse.audit (
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
-grant insert (actor, action, user_id, app, details, client) on rowhouse.audit to rowhouse_service,
-  rowhouse_identity;
 create function rowhouse.refuse_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin

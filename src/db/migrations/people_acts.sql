@@ -310,15 +310,19 @@ $$;
 
 -- Another address to sign in with; links end, which went to the one before: an invitation has to be
 -- sent again. Whoever has accepted theirs is told at both addresses. False where it is the address
--- already. The digest is of this very person and the new address.
+-- already. The digest is of this very person and the new address. "shown" is the proof of the one
+-- before: the new address would confirm an account that a thief of a serving login has inserted.
 -- action: admin, recent sign-in
 --   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(
-  person_id uuid, new_mail text, mail_digest bytea, mail_secret_id text, actor text
+  person_id uuid, shown bytea, new_mail text, mail_digest bytea, mail_secret_id text, actor text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
 begin
+  if (person.email_digest = sha256(shown || uuid_send(person.id))) is not true then
+    raise exception 'address not confirmed' using errcode = 'RH018';
+  end if;
   if person.email = new_mail then
     return false;
   end if;

@@ -289,10 +289,12 @@ $$;
 -- That a provider's answer let no one in, and why: a word for operators, never what was sent.
 create function rowhouse.note_refused_sign_in(
   provider text, reason text, who uuid, shown_from text
-) returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
+) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'sign_in_refused', who,
-    jsonb_build_object('provider', provider, 'reason', reason), nullif(shown_from, ''))
+    jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
+    nullif(left(shown_from, 64), ''))
 $$;
 grant execute on function rowhouse.find_provider_person(text, text, text),
   rowhouse.read_own_links(uuid, text), rowhouse.note_refused_sign_in(text, text, uuid, text)

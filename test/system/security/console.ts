@@ -151,7 +151,7 @@ const SENSITIVE = [
   "console_resend_invitation(WHO, 'PERSON', LINK)",
   "console_withdraw_invitation(WHO, 'PERSON')",
   "console_set_console_role(WHO, 'PERSON', 'super_admin', PROOF)",
-  "console_change_email(WHO, 'PERSON', 'y' || gen_random_uuid() || '@example.org', sha256('x'), 'x')",
+  "console_change_email(WHO, 'PERSON', PROOF, 'y' || gen_random_uuid() || '@example.org', sha256('x'), 'x')",
   "console_set_disabled(WHO, 'PERSON', false)",
   "console_revoke_role(WHO, 'PERSON', 'APP')",
   "console_end_sessions(WHO, 'PERSON')",

@@ -5,10 +5,13 @@ import postgres from "postgres";
 import { revokeKey } from "../../../src/accounts/apps/mod.ts";
 import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/claimed_roles.ts";
 import {
+  changeEmail,
+  confirmAddresses,
   createUser,
   deleteUser,
   giveConsoleRole,
   makePasswordLink,
+  readAddresses,
   showUser,
 } from "../../../src/accounts/people/mod.ts";
 import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
@@ -133,8 +136,8 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "add entries to the audit log about things that never happened.": (world) =>
-        reachesPeople(world, "all"),
+      "add entries to the audit log about refused sign-ins and wrong codes that never happened, without a limit.":
+        (world) => reachesPeople(world, "all"),
       "tell who has a second factor.": (world) =>
         world.allows("all", [`select rowhouse.has_second_factor('${world.victim.id}')`]),
       "read the owner and the public key of a passkey by its id.": async (world) => {
@@ -148,7 +151,7 @@ export const SERVING_LOGINS: Page = {
           await reachesPeople(world, "all");
           await countsForDays(world, "all");
         },
-      "make people without a role, with links to accounts at providers, none of which the service believes.":
+      "make people without a role, without a limit, with links to accounts at providers, none of which the service believes.":
         (world) => plantsLinks(world, "all"),
       "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
         world,
@@ -190,9 +193,8 @@ export const SERVING_LOGINS: Page = {
       "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
       "accept the invitation of another person, and so act as that person, not even with the Console's login.":
         (world) => acceptsNoInvitation(world, "all"),
-      "get a Console role for a person that it has made, not even with the Console's login.": (
-        world,
-      ) => getsNoConsoleRole(world),
+      "get a Console role for a person that it has made, not even with the Console's login, or keep a way to act as that person once an operator has confirmed the address.":
+        (world) => getsNoConsoleRole(world),
       "have text of its own mailed, or anything to an address that the service has not set.": (
         world,
       ) =>
@@ -254,9 +256,10 @@ export const SERVING_LOGINS: Page = {
           "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
         ]);
       },
-      "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
+      "add an entry to the audit log in the name of an operator or another person, change an entry, date one back, or delete one that is younger than thirty days.":
         async (world) => {
           await world.refuses("all", [
+            "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
             "update rowhouse.audit set actor = 'me'",
             "delete from rowhouse.audit",
             "truncate rowhouse.audit",
@@ -458,12 +461,32 @@ async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
   const { id, email } = await makeAccomplice(service);
   const finished = `select ${finishProvider(id, "'x'", "[]")} as outcome`;
   expect((await tryAs("all", finished)).rows).toEqual([{ outcome: "done" }]);
-  const refused = "this service has not set the address";
+  const refused = "this service has not set";
   const deps = testDeps(service.service);
   await expect(giveConsoleRole(deps, email, "super_admin")).rejects.toThrow(refused);
   await expect(giveConsoleRole(deps, email, "admin")).rejects.toThrow(refused);
+  const move = changeEmail(deps, { email, newEmail: `moved-${email}` });
+  await expect(move).rejects.toThrow(refused);
   expect((await showUser(deps, email)).consoleRole).toBeNull();
+  await losesConfirmedAccount({ service, tryAs } as World, { id, email });
   await deleteUser(service.service, email);
+}
+
+/** An operator confirms the address by mistake: the thief keeps no session of the account, and no way to sign in to it. */
+async function losesConfirmedAccount(
+  { service, tryAs }: World,
+  { id, email }: { id: string; email: string },
+): Promise<void> {
+  const deps = testDeps(service.service);
+  const finished = `select ${finishProvider(id, "'x'", "[]")} as outcome`;
+  await withDatabase(service.database.servingUrl, (thief) => thief.message(finished));
+  expect((await showUser(deps, email)).sessions).toHaveLength(1);
+  const { unconfirmed } = await readAddresses({ db: service.service.db }, IDENTITY_SECRETS);
+  const chosen = unconfirmed.filter((address) => address.email === email);
+  expect(await confirmAddresses(deps, chosen, { isRenewal: false })).toBe(1);
+  expect(await showUser(deps, email)).toMatchObject({ sessions: [], hasProvider: false });
+  expect((await tryAs("all", finished)).rows).toEqual([{ outcome: "wrong" }]);
+  await giveConsoleRole(deps, email, "admin");
 }
 
 /** A finished sign-in gives back what the same client was counted for by it, once, and nothing else. */
@@ -636,7 +659,8 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select origin from rowhouse.targets",
     "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
-    "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
+    "select rowhouse.note_wrong_factor(gen_random_uuid(), 'totp', '')",
+    "select rowhouse.note_refused_sign_in('x', 'x', null, '')",
     "select rowhouse.begin_sign_in('x@example.org', array['x'], 'x', null, '', 10, array[60], 600, 900)",
   ]);
   expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
