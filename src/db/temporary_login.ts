@@ -33,7 +33,11 @@ begin
   end loop;
 end $$;`;
 
-/** Runs `use` with the connection string of a new login in `group`, and drops the login after it. */
+/**
+ * Runs `use` with the connection string of a new login in `group`, and drops the login after it.
+ *
+ * @throws the error of `use`, even if the login cannot be dropped then
+ */
 export async function withTemporaryLogin<Result>(
   admin: Database,
   { url, group }: { url: string; group: "rowhouse_rows" | "rowhouse_tables" },
@@ -50,11 +54,17 @@ export async function withTemporaryLogin<Result>(
   const own = new URL(url);
   own.username = name;
   own.password = password;
+  const drop = () => admin.message(`drop role ${quoteName(name)}`);
+  let result: Result;
   try {
-    return await use(own.href);
-  } finally {
-    await admin.message(`drop role ${quoteName(name)}`);
+    result = await use(own.href);
+  } catch (error) {
+    // A login that remains expires, and the next command drops it.
+    await drop().catch(() => undefined);
+    throw error;
   }
+  await drop();
+  return result;
 }
 
 const ITERATIONS = 4096;

@@ -4,15 +4,17 @@
  *
  * @module
  */
+import * as v from "valibot";
 import {
   type ColumnSet,
   endpointsOf,
   type FunctionSite,
   functionName,
   printedArguments,
+  toColumnSet,
 } from "../catalog/mod.ts";
 import { type Database, quoteLiteral, readRows } from "../db/mod.ts";
-import { KINDS } from "../dsl/mod.ts";
+import { KINDS, type Kind, readDefinition } from "../dsl/mod.ts";
 import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
 import { SITE_SQL } from "./site.ts";
@@ -46,7 +48,7 @@ export async function recordRelease(admin: Database, release: string | null): Pr
 export type CheckBodies = (digest: string) => Promise<readonly string[]>;
 
 type Found = FunctionSite & {
-  sets: ColumnSet[];
+  sets: unknown[];
   functions: { signature: string; digest: string }[];
 };
 
@@ -58,7 +60,7 @@ export function makeCheckBodies(db: Database): CheckBodies {
     if (digest === checked) return [];
     const { sets, functions, ...site } = await readFunctions(db);
     generated = new Map(
-      sets.map((set) => {
+      sets.flatMap(readColumnSet).map((set) => {
         const key = `${functionName(set, "get")} ${JSON.stringify(site)}`;
         return [key, generated.get(key) ?? digestBodies(set, site)];
       }),
@@ -87,6 +89,50 @@ async function readFunctions(db: Database): Promise<Found> {
         where pronamespace = pg_catalog.to_regnamespace('api')))::pg_catalog.text as found`,
   );
   return JSON.parse(row?.found ?? "null") as Found;
+}
+
+const StoredSet = v.strictObject({
+  name: v.string(),
+  columns: v.array(
+    v.strictObject({
+      name: v.string(),
+      kind: v.picklist(KINDS),
+      default: v.optional(v.unknown()),
+    }),
+  ),
+});
+
+const declareNothing = () => ({});
+
+/** What a declaration of a column must have that no set has: here, what makes the rest valid. */
+const DETAILS: Readonly<Record<Kind, (table: string, value: unknown) => object>> = {
+  string: declareNothing,
+  number: declareNothing,
+  decimal: declareNothing,
+  boolean: declareNothing,
+  uuid: declareNothing,
+  timestamp: declareNothing,
+  json: declareNothing,
+  enum: (_, value = "value") => ({ values: [value] }),
+  ref: (table) => ({ table }),
+};
+
+/**
+ * Returns the set if a push can have recorded it. The pushing login can store any other JSON, and bodies that are generated
+ * from it would not be those of this release.
+ */
+function readColumnSet(stored: unknown): ColumnSet[] {
+  const { success, output } = v.safeParse(StoredSet, stored);
+  if (!success) return [];
+  const { name } = output;
+  const columns = output.columns.map((column) => ({
+    ...{ required: false, unique: false, index: false },
+    ...column,
+    ...DETAILS[column.kind](name, column.default),
+  }));
+  const table = { name, columns, indexes: [], uniques: [] };
+  const reading = readDefinition({ version: 1, tables: [table] });
+  return "faults" in reading ? [] : reading.definition.tables.map(toColumnSet);
 }
 
 function digestBodies(set: ColumnSet, site: FunctionSite): ReadonlyMap<string, string> {

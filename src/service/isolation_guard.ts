@@ -57,12 +57,16 @@ export function makeGuard(deps: GuardDeps): Guard {
   let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationLook(db, nodes);
-  let otherRelease: string | undefined;
+  let lastRelease: string | null = RELEASE;
   const findBodyFaults = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
-    if (checkBodies === undefined || release === null) return [];
+    if (checkBodies === undefined) return [];
+    const isNew = release !== lastRelease;
+    lastRelease = release;
     if (release === RELEASE) return await checkBodies(bodies);
-    if (release !== otherRelease) log("warn", "functions of another release", { message: release });
-    otherRelease = release;
+    if (isNew)
+      log("warn", release === null ? "functions of no release" : "functions of another release", {
+        message: release ?? "rowhouse migrate has not finished: run it again if it was stopped",
+      });
     return [];
   };
   const lookFor = async (maxAgeMs: number) => {

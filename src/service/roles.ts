@@ -190,17 +190,18 @@ function follow(
  */
 function makeRowsJobs({ db, shared: { guard, log } }: Parts): (version: number) => void {
   let seen: number | undefined;
+  const retryLater = (error: unknown) => {
+    seen = undefined;
+    noteFault(log, "the deletion of rows")(error);
+  };
   const run = coalesce(async () => {
     await guard.check();
-    await runRowsJobs(db);
+    for (const error of await runRowsJobs(db)) retryLater(error);
   });
   return (version) => {
     if (version === seen) return;
     seen = version;
-    run().catch((error) => {
-      seen = undefined;
-      noteFault(log, "the deletion of rows")(error);
-    });
+    run().catch(retryLater);
   };
 }
 

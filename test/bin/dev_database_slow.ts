@@ -169,6 +169,30 @@ test(
   LIMIT_MS,
 );
 
+test(
+  "--database takes its password from PGPASSWORD, and a password in the URL is warned about",
+  async () => {
+    const empty = await makeEmptyDatabase();
+    const url = new URL(empty.url);
+    const env = { PGPASSWORD: decodeURIComponent(url.password) };
+    url.password = "";
+    const project = makeProject(TODOS);
+    const runs = [
+      { flags: ["--database", url.href], env, notes: 0 },
+      { flags: ["--database", empty.url], env: {}, notes: 1 },
+    ];
+    for (const { notes, ...options } of runs)
+      await runDev(project, options, async (dev) => {
+        expect(await createRow(project.folder)).toBe(201);
+        expect(dev.output().match(/PGPASSWORD/g) ?? []).toHaveLength(notes);
+        expect(dev.output()).not.toContain(env["PGPASSWORD"] ?? "");
+      });
+    project.remove();
+    await empty.drop();
+  },
+  LIMIT_MS,
+);
+
 test.each([
   { holds: "a table", text: "create table letters (text text)" },
   { holds: "a schema", text: "create schema letters" },

@@ -23,6 +23,16 @@ test("a temporary login is dropped when its task fails", async () => {
   });
 });
 
+test("an error of a task is reported even if its login cannot be dropped", async () => {
+  await withDatabase(database.adminUrl, async (admin) => {
+    const task = withTemporaryLogin(admin, { url: database.adminUrl, group }, async (url) => {
+      await admin.message(`drop role ${new URL(url).username}; select 1`);
+      throw new Error("the task failed");
+    });
+    await expect(task).rejects.toThrow("the task failed");
+  });
+});
+
 test("the next command drops what a killed command left, once that has expired", async () => {
   const [expired, valid] = [toName(), toName()];
   await withDatabase(database.adminUrl, async (admin) => {

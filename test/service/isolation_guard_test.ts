@@ -269,6 +269,18 @@ const BREAKS: readonly Break[] = [
     says: `Function api.${GET_SIGNATURE.replaceAll("pg_catalog.", "").replace("int4", "integer")} must have the body that this release generates`,
   },
   {
+    name: "a function whose columns no push can have recorded",
+    hurt: `insert into rowhouse.column_sets (app_id, table_name, hash, definition)
+      select app_id, table_name, '0000000000000000', '{"name":"todos","columns":[{"name":"x","kind":"planted"}]}'
+        from rowhouse.column_sets where table_name = 'todos' limit 1;
+      create function api.todos__0000000000000000_get() returns text language plpgsql security definer as 'begin return null; end';
+      alter function api.todos__0000000000000000_get() owner to rowhouse_tenant;
+      revoke execute on function api.todos__0000000000000000_get() from public`,
+    mend: `drop function api.todos__0000000000000000_get();
+      delete from rowhouse.column_sets where hash = '0000000000000000'`,
+    says: "Function api.todos__0000000000000000_get() must have the body that this release generates",
+  },
+  {
     name: "a function that no push recorded",
     hurt: `create function api.planted() returns text language plpgsql security definer as 'begin return null; end';
       alter function api.planted() owner to rowhouse_tenant;
@@ -333,16 +345,20 @@ async function warmAnother(): Promise<void> {
   }
 }
 
-test("functions of another release are served, and reported once", async () => {
+test.each([
+  { release: "another", event: "functions of another release" },
+  // As a killed `rowhouse migrate` leaves it.
+  { release: null, event: "functions of no release" },
+])("the log reports $event, which are served", async ({ release, event }) => {
   const one = await openTestService({ service: { lookIntervalMs: 50 } });
   try {
     const user = await one.makeApp(schema);
     await one.service.admin.message(swapBody("begin", "begin perform 1;"));
     await eventually(async () => (await one.call(undefined, "/ready")).status === 503);
-    await recordRelease(one.service.admin, "another");
+    await recordRelease(one.service.admin, release);
     await eventually(async () => (await one.call(undefined, "/ready")).status === 200);
     expect((await one.call(user, "/v1/data/db/todos")).status).toBe(200);
-    await eventually(() => one.log.some((line) => line.includes("functions of another release")));
+    await eventually(() => one.log.some((line) => line.includes(`"event":"${event}"`)));
   } finally {
     await one.close();
   }

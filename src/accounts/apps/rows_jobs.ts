@@ -27,27 +27,28 @@ export async function runRowsJob(rows: Database, job: string): Promise<void> {
 }
 
 /**
- * Executes every waiting job, including jobs that a killed process left. A job that fails does not stop the others.
- *
- * @throws the error of the first job that failed, after all jobs were tried
+ * Executes every waiting job, including jobs that a killed process left. A job that fails does not stop the others. Returns
+ * the errors of the jobs that failed and will be tried again.
  */
-export async function runRowsJobs(db: Database): Promise<void> {
+export async function runRowsJobs(db: Database): Promise<unknown[]> {
   const jobs = await readRows<{ id: string }>(
     db,
     "select id::pg_catalog.text as id from rowhouse.row_jobs where ended_at is null order by created_at",
   );
   const errors: unknown[] = [];
   for (const { id } of jobs) await executeJob(db, id).catch((error) => errors.push(error));
-  if (errors.length > 0) throw errors[0];
+  return errors;
 }
 
+/** @throws {ViolationError} rows of another table refer to the rows of an app that is being deleted: no cancel is possible */
 async function executeJob(db: Database, job: string): Promise<void> {
   try {
     await runRowsJob(db, job);
     await endRowsJob(db, job);
   } catch (error) {
-    if (!(error instanceof ViolationError)) throw error;
-    await call(db, "cancel_rows_job", { job });
+    const isCanceled =
+      error instanceof ViolationError && (await call(db, "cancel_rows_job", { job }));
+    if (!isCanceled) throw error;
   }
 }
 

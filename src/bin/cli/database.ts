@@ -1,5 +1,5 @@
 /** The database for commands: opened for one task, with each failure explained in one sentence that says what to do. @module */
-import { makeIsolationLook } from "../../catalog/mod.ts";
+import { listFaults, makeIsolationLook } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
@@ -21,6 +21,7 @@ import { Problem } from "../../problem.ts";
 import { findUncallableTables } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { errorCode } from "../../std/error_code.ts";
+import { STOP_SIGNALS } from "../serve/signals.ts";
 import { EXIT, RefusedError } from "./command.ts";
 import type { Address } from "./settings.ts";
 
@@ -66,7 +67,7 @@ export async function withRowsDatabase<Result>(
   if (url !== undefined)
     return await withDatabase({ url, variable: "ROWS_DATABASE_URL" }, config, task);
   return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_rows" }, (own) =>
-    withDatabase({ ...address, url: own }, config, task),
+    untilSignal(withDatabase({ ...address, url: own }, config, task)),
   );
 }
 
@@ -79,8 +80,25 @@ export async function withPushDatabase<Result>(
 ): Promise<Result> {
   if (!(await isAdministrator(admin))) return await task(admin);
   return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_tables" }, (own) =>
-    withDatabase({ ...address, url: own }, config, task),
+    untilSignal(withDatabase({ ...address, url: own }, config, task)),
   );
+}
+
+/**
+ * The result of a task. The first signal rejects, so that the temporary login is dropped before the process ends; a second one
+ * ends the process.
+ *
+ * @throws {RefusedError} the command was stopped by a signal
+ */
+async function untilSignal<Result>(task: Promise<Result>): Promise<Result> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(new RefusedError("Stopped by a signal"));
+  for (const signal of STOP_SIGNALS) process.once(signal, stop);
+  try {
+    return await Promise.race([task, stopped.promise]);
+  } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, stop);
+  }
 }
 
 async function isAdministrator(db: Database): Promise<boolean> {
@@ -93,7 +111,7 @@ async function isAdministrator(db: Database): Promise<boolean> {
 
 /** @throws {RefusedError} the database does not keep apps apart; lists every fault, because planted code must not run */
 export async function checkIsolation(admin: Database): Promise<void> {
-  const { faults } = await makeIsolationLook(admin)();
+  const faults = listFaults(await makeIsolationLook(admin)());
   if (faults.length === 0) return;
   const lines = faults.map((fault) => `  ${fault}`);
   throw new RefusedError(

@@ -31,7 +31,9 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
 export function toDevEnvironment(env: Environment, args: Arguments): Environment {
   const port = args.text("port");
   if (port !== undefined) readWhole("--port", port, [0, 65_535]);
-  const read = Object.entries(env).filter(([name]) => !isOfService(name));
+  const read = Object.entries(env).filter(
+    ([name]) => !isOfService(name) && name !== PASSWORD_VARIABLE,
+  );
   return {
     ...Object.fromEntries(read),
     HOST: env["HOST"] || "127.0.0.1",
@@ -53,19 +55,39 @@ function isOfService(name: string): boolean {
   return (Object.hasOwn(SETTINGS, name) && !READ.has(name)) || name.startsWith("OIDC_");
 }
 
+/** Other users of the machine cannot read it there, unlike a command line. */
+const PASSWORD_VARIABLE = "PGPASSWORD";
+
 /**
- * The connection string after `--database`.
+ * The connection string after `--database`, with the password of `PGPASSWORD` if it has none.
  *
  * @throws {UsageError} it is not a connection string, or another flag is for the embedded database
  */
-export function readNamedDatabase(args: Arguments): string | undefined {
+export function readNamedDatabase(args: Arguments, env: Environment): string | undefined {
   const url = args.text("database");
   if (url === undefined) return undefined;
   const { success, issues } = v.safeParse(SETTINGS.ADMIN_DATABASE_URL.form, url);
   if (!success) throw new UsageError(`Cannot read --database: ${issues[0].message}`);
   const flag = ["data-dir", "reset"].find(args.has);
-  if (flag === undefined) return url;
-  throw new UsageError(
-    `Flags --database and --${flag} exclude each other: --${flag} is for the embedded database`,
-  );
+  if (flag !== undefined)
+    throw new UsageError(
+      `Flags --database and --${flag} exclude each other: --${flag} is for the embedded database`,
+    );
+  const password = env[PASSWORD_VARIABLE];
+  return hasPassword(url) || password === undefined ? url : withPassword(url, password);
+}
+
+/** One line about a password after `--database`; `undefined` without such a password. */
+export function describeShownPassword(args: Arguments): string | undefined {
+  const url = args.text("database");
+  if (url === undefined || !hasPassword(url)) return undefined;
+  return `Note: the list of processes shows the password of --database to every user of this machine. Set ${PASSWORD_VARIABLE} instead`;
+}
+
+function hasPassword(url: string): boolean {
+  return new URL(url).password !== "";
+}
+
+function withPassword(url: string, password: string): string {
+  return Object.assign(new URL(url), { password }).href;
 }

@@ -16,7 +16,12 @@ import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
 import { openDemo } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
-import { describeIgnored, readNamedDatabase, toDevEnvironment } from "./environment.ts";
+import {
+  describeIgnored,
+  describeShownPassword,
+  readNamedDatabase,
+  toDevEnvironment,
+} from "./environment.ts";
 import { makeExample, withExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
@@ -50,7 +55,8 @@ database: one that was set up by another release may not be usable.`,
     "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
     database: {
       value: "url",
-      about: "instead of the embedded database: an administrator's address of an empty database",
+      about:
+        "instead of the embedded database: an administrator's address of an empty database, without its password, which PGPASSWORD sets",
     },
     preview: {
       value: "names",
@@ -70,7 +76,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   const launchers = findLaunchers(typed.env);
   // From here on nothing reads what belongs to a service.
   const setting = { ...typed, env: toDevEnvironment(typed.env, args) };
-  const named = readNamedDatabase(args);
+  const named = readNamedDatabase(args, typed.env);
   const settings = readSettings(setting.env);
   const typedDataDir = args.text("data-dir");
   const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
@@ -82,8 +88,8 @@ async function runDev(typed: Setting): Promise<ExitCode> {
       untilSignal(signals, terminal.flush),
       launchers.untilGone().then(() => terminal.warn(ORPHANED)),
     ]);
-    const ignored = describeIgnored(typed.env);
-    if (ignored !== undefined) terminal.warn(ignored);
+    for (const note of [describeIgnored(typed.env), describeShownPassword(args)])
+      if (note !== undefined) terminal.warn(note);
     writeIgnore(folder);
     const app = findAppName(setting);
     const secrets = openSecrets(folder);
@@ -113,12 +119,16 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
     throw new RefusedError(`Another rowhouse dev is using this folder: ${where}`);
   }
   if (dataDir === undefined) return [project];
-  const data = takeLock(`${dataDir}.lock`);
-  if (data !== undefined) return [project, data];
-  project.release();
-  throw new RefusedError(
-    `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
-  );
+  try {
+    const data = takeLock(`${dataDir}.lock`);
+    if (data !== undefined) return [project, data];
+    throw new RefusedError(
+      `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
+    );
+  } catch (error) {
+    project.release();
+    throw error;
+  }
 }
 
 type Running = { app: string; config: Config; database: DevDatabase; stopped: Promise<void> };

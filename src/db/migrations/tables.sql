@@ -201,8 +201,9 @@ end
 $$;
 
 -- Cancels a job whose rows cannot be deleted, because rows of another table refer to them: the
--- app is served the tables again.
-create function rowhouse.cancel_rows_job(job uuid) returns void
+-- app is served the tables again. False for a job that has ended, and for the deletion of an app,
+-- which cannot be canceled.
+create function rowhouse.cancel_rows_job(job uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
@@ -211,12 +212,13 @@ begin
   delete from rowhouse.row_jobs where id = job and kind = 'end_registration' and ended_at is null
     returning * into work;
   if work.id is null then
-    return;
+    return false;
   end if;
   update rowhouse.versions set version = version + 1
     where name = 'catalog' returning version into next_version;
   update rowhouse.registrations set is_ending = false, version = next_version
     where app_id = work.app_id and table_name = any (work.tables);
+  return true;
 end
 $$;
 comment on function rowhouse.end_rows_job is 'null result';
