@@ -16,6 +16,11 @@ export const GUIDES = [
   },
   { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
   {
+    page: "rows",
+    title: "Rows in and out",
+    about: "rows from a CSV or JSON file, and to one; a whole app to another service",
+  },
+  {
     page: "identity",
     title: "Identity",
     about: "hosts, people, roles, endpoints, what protects people",

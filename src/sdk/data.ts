@@ -36,6 +36,7 @@ import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable, type TableClient, type TableTypes } from "./data_table.ts";
 import type { TableKinds } from "./matches.ts";
 
+export type { CreateAllOptions } from "./create_all.ts";
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
 export type {
   CallOptions,

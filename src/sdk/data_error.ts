@@ -68,6 +68,7 @@ export type DataErrorParts = {
   readonly retryable?: boolean;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
+  readonly stored?: readonly { readonly id: string }[];
 };
 
 /**
@@ -105,6 +106,8 @@ export class DataError extends Error {
   readonly retryable: boolean;
   /** How long the service asks to wait before the next try, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** The rows that `createAll` had stored before; empty for other calls. */
+  declare readonly stored: readonly { readonly id: string }[];
 
   constructor(message: string, parts: DataErrorParts) {
     super(message, parts.cause === undefined ? {} : { cause: parts.cause });
@@ -114,6 +117,7 @@ export class DataError extends Error {
     const details = parts.details ?? [];
     // Some consoles print objects in a list as [Object ...], so only the lines are shown.
     Object.defineProperty(this, "details", { value: details });
+    Object.defineProperty(this, "stored", { value: parts.stored ?? [] });
     this.faults = details.map(toLine);
     this.requestId = parts.requestId;
     this.retryable = parts.retryable ?? false;

@@ -1,4 +1,5 @@
 /** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
+import { type Batch, type CreateAllOptions, createAll } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { findRow, listUnique } from "./find_row.ts";
@@ -131,10 +132,19 @@ export interface TableClient<Types extends TableTypes> {
   /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
   create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
   /**
-   * The new rows, in the order of `values`: all of them or, if one is refused, none. At most 1,000 and 100 KB; the
-   * details of a refusal name the row: `/3/title`. For no values there is no call.
+   * The new rows, in the order of `values`: all of them or, if one is rejected, none. Max 1,000 rows and 100 KB (102,400 bytes
+   * of JSON); the details of an error name the row: `/3/title`. For no values there is no call.
    */
   createMany(values: readonly Types["insert"][], options?: CallOptions): Promise<Types["row"][]>;
+  /**
+   * The new rows, however many: sent one call after the other, each of at most 1,000 rows and 100 KB. The rows of a call are
+   * all stored or none. If a call fails, the `DataError` has the rows that are stored in `stored`, and its details count from
+   * the first row.
+   */
+  createAll(
+    values: Iterable<Types["insert"]> | AsyncIterable<Types["insert"]>,
+    options?: CreateAllOptions<Types["row"]>,
+  ): Promise<Types["row"][]>;
   /** The updated row; columns that are left out stay as they are. */
   update(
     id: Types["row"]["id"],
@@ -202,6 +212,13 @@ export function makeTable(
     const { body, tag, isSame } = await send(connection, { ...call, ifNoneMatch });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
+  const sendBatch = async (verb: string, batch: Batch, options?: CallOptions) => {
+    const sent = { method: "POST", body: batch.body, key: makeKey() } as const;
+    const call = toCall(verb, sent, options);
+    const { body, isShort } = await send(connection, call);
+    const rows = readBatch(body, call, batch.count);
+    return isShort ? await readAgain(rows, (id) => get(id, options)) : rows;
+  };
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
@@ -220,14 +237,16 @@ export function makeTable(
       const row = readRow(body, call);
       return isShort ? await get(row.id, options) : keepTag(row, tag);
     },
-    createMany: async (values, options) => {
-      if (values.length === 0) return [];
-      const sent = { method: "POST", body: toJson(values), key: makeKey() } as const;
-      const call = toCall("createMany", sent, options);
-      const { body, isShort } = await send(connection, call);
-      const rows = readBatch(body, call, values.length);
-      return isShort ? await readAgain(rows, (id) => get(id, options)) : rows;
-    },
+    createMany: async (values, options) =>
+      values.length === 0
+        ? []
+        : await sendBatch("createMany", { body: toJson(values), count: values.length }, options),
+    createAll: (values, { onStored, ...options } = {}) =>
+      createAll(values, {
+        toJson,
+        send: (batch) => sendBatch("createAll", batch, options),
+        onStored,
+      }),
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {

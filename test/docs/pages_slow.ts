@@ -5,4 +5,5 @@ import { openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
+describePage("docs/rows.md", openWiki);
 describePage("docs/identity.md", openWiki);

@@ -123,6 +123,50 @@ describe("many rows", () => {
   });
 });
 
+describe("any number of rows", () => {
+  test("are created in calls of at most 1,000 rows and 100 KB, in their order", async () => {
+    const many = connect(await service.makeApp(schema));
+    const values = [
+      ...Array.from({ length: 1001 }, (_, rank) => ({ title: "small", rank })),
+      ...Array.from({ length: 12 }, (_, index) => ({
+        title: "ä".repeat(10_000),
+        rank: 1001 + index,
+      })),
+    ];
+    const before = requestCount();
+    const calls: number[] = [];
+    const rows = await many.todos.createAll(values, {
+      onStored: (stored) => calls.push(stored.length),
+    });
+    expect(rows.map(({ rank }) => rank)).toEqual(values.map(({ rank }) => rank));
+    expect(calls).toEqual([1000, 6, 5, 2]);
+    expect(requestCount() - before).toBe(4);
+    const listed: (number | null)[] = [];
+    for await (const { rank } of many.todos.all()) listed.push(rank);
+    expect(listed).toEqual(values.map(({ rank }) => rank));
+    expect(await many.todos.createAll([])).toEqual([]);
+  });
+
+  test("that stop have the rows which are stored, and name the row by its place among all", async () => {
+    const many = connect(await service.makeApp(schema));
+    async function* makeProjects() {
+      for (let index = 0; index < 1500; index++) yield { name: `p${index === 1200 ? 7 : index}` };
+    }
+    const error = await failureOf(many.projects.createAll(makeProjects()));
+    if (!(error instanceof DataError)) throw new Error("Every failure is a DataError");
+    expect(error).toMatchObject({
+      code: "unique_violation",
+      message: expect.stringMatching(
+        /^projects\.createAll: \/1200\/name .*\(1000 rows before it are stored\)$/,
+      ),
+      details: [{ path: "/1200/name" }],
+    });
+    expect(error.stored).toHaveLength(1000);
+    const { rows } = await many.projects.list();
+    expect(error.stored.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+  });
+});
+
 describe("a list", () => {
   let listed: TestApp;
   let todos: DataClient<typeof schema>["todos"];

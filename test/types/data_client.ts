@@ -116,6 +116,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
     project: projectId,
   });
   await db.todos.createMany([{ title }, { title, status: "done" }] as const, { signal });
+  await db.todos.createAll(new Set([{ title }]), { signal, onStored: ([row]) => row?.title });
   await db.todos.update(todo.id, { due: null });
   await db.todos.update(anyId, {});
   await db.projects.create({ name: "", ...{ more: 1 } });
@@ -142,6 +143,8 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.create({});
   // @ts-expect-error in each row of many
   await db.todos.createMany([{ title }, {}]);
+  // @ts-expect-error in each row of all
+  await db.todos.createAll([{ title }, {}]);
   // @ts-expect-error which are a list
   await db.todos.createMany({ title });
   // @ts-expect-error a table has no column that is not declared

@@ -1,0 +1,74 @@
+/** Any number of new rows, in as many calls as they need. Never hides what was stored before a call failed. @module */
+import { DataError } from "./data_error.ts";
+
+type Row = { readonly id: string };
+
+/** Settings of `createAll`. */
+export type CreateAllOptions<Stored extends Row = Row> = {
+  /** Ends the calls. What is stored by then stays, and `onStored` has received it. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long each call may take, retries included. */
+  readonly timeoutMs?: number | undefined;
+  /** Receives the rows of each call once they are stored. */
+  readonly onStored?: ((rows: readonly Stored[]) => void) | undefined;
+};
+
+/** What the service allows in one call. */
+const MAX_ROWS = 1000;
+const MAX_BYTES = 102_400;
+
+/** The rows of one call as its body. */
+export type Batch = { readonly body: string; readonly count: number };
+
+type AnyRows = Iterable<object> | AsyncIterable<object>;
+
+type Task = {
+  readonly toJson: (value: object) => string;
+  readonly send: (batch: Batch) => Promise<Row[]>;
+  readonly onStored: CreateAllOptions["onStored"];
+};
+
+/** @throws {DataError} the error of the call that failed, with the rows that were stored before it */
+export async function createAll(values: AnyRows, task: Task): Promise<Row[]> {
+  const stored: Row[] = [];
+  for await (const batch of splitRows(values, task)) {
+    const rows = await task.send(batch).catch((error: unknown) => {
+      throw error instanceof DataError ? withStored(error, stored) : error;
+    });
+    for (const row of rows) stored.push(row);
+    task.onStored?.(rows);
+  }
+  return stored;
+}
+
+/** A row that is larger than a call is a batch of its own, which the service rejects. */
+async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Batch> {
+  const encoder = new TextEncoder();
+  let texts: string[] = [];
+  let bytes = 1;
+  const take = () => ({ body: `[${texts}]`, count: texts.length });
+  for await (const value of values) {
+    const text = toJson(value);
+    const size = encoder.encode(text).length + 1;
+    if (texts.length === MAX_ROWS || (bytes + size > MAX_BYTES && bytes > 1)) {
+      yield take();
+      texts = [];
+      bytes = 1;
+    }
+    texts.push(text);
+    bytes += size;
+  }
+  if (bytes > 1) yield take();
+}
+
+/** The same error, which names a row by its place among all. */
+function withStored(error: DataError, stored: readonly Row[]): DataError {
+  const place = (text: string) =>
+    text.replace(/\/(\d+)\//, (_, index) => `/${Number(index) + stored.length}/`);
+  return new DataError(`${place(error.message)} (${stored.length} rows before it are stored)`, {
+    ...error,
+    details: error.details.map(({ path, message }) => ({ path: place(path), message })),
+    cause: error,
+    stored,
+  });
+}
