@@ -7,3 +7,4 @@
 export type { ConsolePageDeps } from "./enter.ts";
 export { answerConsoleProblem } from "./frame.ts";
 export { consoleRoutes } from "./routes.ts";
+export { makeRowsKeys } from "./rows_keys.ts";

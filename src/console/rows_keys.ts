@@ -1,9 +1,15 @@
 /** The keys with which this process reads and writes rows for who looks at them, kept while they last. @module */
 import { openRows, type RowsKey } from "../accounts/console/mod.ts";
+import { BoundedMap } from "../std/bounded_map.ts";
 import type { Visit } from "./enter.ts";
 
-/** Beyond them the oldest goes: whoever had it gets another. */
-const MOST = 1000;
+const MAX_KEYS = 1000;
+
+/** Where keys are stored: when full, the oldest is evicted. */
+export function makeRowsKeys(): Map<string, RowsKey> {
+  return new BoundedMap(MAX_KEYS);
+}
+
 /** A key that ends within this time is not used any more. */
 const MARGIN_MS = 10_000;
 
@@ -23,9 +29,6 @@ export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> 
   const { appId, isWrite, usedFor } = use;
   const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
   const made = await openRows(deps, cookies, { appId, scopes, usedFor });
-  deps.rowsKeys.delete(name);
-  const [oldest] = deps.rowsKeys.size < MOST ? [] : deps.rowsKeys.keys();
-  if (oldest !== undefined) deps.rowsKeys.delete(oldest);
   deps.rowsKeys.set(name, made);
   return made;
 }

@@ -3,16 +3,17 @@ import { rowTag } from "../catalog/mod.ts";
 import {
   type AnswerOptions,
   answerBytes,
-  answerEmpty,
+  answerNotModified,
+  answerTagged,
   type Encoding,
   encodeBody,
   isNamed,
   type NamedTags,
+  type TaggedBody,
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { FoundPage } from "./find_page.ts";
-import type { CachedPage } from "./list_cache.ts";
 
 /** A caller may keep an answer, and asks whether it is still right before using it again. */
 const KEEPING = {
@@ -56,21 +57,19 @@ export function answerReader(
 
 /** The answer to a reader who has this state. */
 export function answerSame(tag: string, known: NamedTags): Response {
-  return answerEmpty({ status: 304, headers: { ...KEEPING, etag: tagHeader(tag, known) } });
+  return answerNotModified(tag, known, KEEPING);
 }
 
 /** A page that was found, in an encoding; `undefined` if only its tag was. */
 export async function encodePage(
   { tag, body }: FoundPage,
   encoding: Encoding | undefined,
-): Promise<{ tag: string; page: CachedPage | undefined }> {
+): Promise<{ tag: string; page: TaggedBody | undefined }> {
   if (body === undefined) return { tag, page: undefined };
   return { tag, page: { tag, ...(await encodeBody(body, encoding)) } };
 }
 
 /** The answer with a page. */
-export function answerPage({ tag, body, encoding }: CachedPage): Response {
-  const encoded = encoding === undefined ? {} : { "content-encoding": encoding };
-  const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
-  return answerBytes(body, { headers: { ...KEEPING, ...encoded, etag } });
+export function answerPage(page: TaggedBody): Response {
+  return answerTagged(page, KEEPING);
 }

@@ -4,15 +4,12 @@
  *
  * @module
  */
-import type { EncodedBody } from "../http/mod.ts";
-
-/** A page as it was answered. */
-export type CachedPage = EncodedBody & { readonly tag: string };
+import type { TaggedBody } from "../http/mod.ts";
 
 export type ListCache = {
   /** The page that was last answered for these words of an app. */
-  readonly find: (appId: string, words: string) => CachedPage | undefined;
-  readonly keep: (appId: string, words: string, page: CachedPage) => void;
+  readonly find: (appId: string, words: string) => TaggedBody | undefined;
+  readonly keep: (appId: string, words: string, page: TaggedBody) => void;
   /** Bytes that are held. */
   readonly size: () => number;
 };
@@ -22,7 +19,7 @@ const OVERHEAD_BYTES = 512;
 /** One page may take this part of the memory. */
 const MAX_PART = 8;
 
-type AppPages = { pages: Map<string, CachedPage>; bytes: number };
+type AppPages = { pages: Map<string, TaggedBody>; bytes: number };
 
 /** A cache of at most `maxBytes`; none at all of 0. */
 export function makeListCache(maxBytes: number): ListCache {
@@ -83,6 +80,6 @@ export function makeListCache(maxBytes: number): ListCache {
   };
 }
 
-function costOf({ body }: CachedPage): number {
+function costOf({ body }: TaggedBody): number {
   return body.length + OVERHEAD_BYTES;
 }

@@ -14,7 +14,7 @@ export {
   makeIdempotencyRoom,
 } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
-export { type CachedPage, type ListCache, makeListCache } from "./list_cache.ts";
+export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
 export { dataRoutes } from "./routes.ts";
 export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

@@ -21,6 +21,7 @@ import type { Database, VersionWatch } from "../db/mod.ts";
 import { keyRefused } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { BoundedMap } from "../std/bounded_map.ts";
 import { makeBatch } from "./batch.ts";
 import { makeFailures } from "./failures.ts";
 import type { SharedBuckets } from "./shared_buckets.ts";
@@ -63,7 +64,7 @@ type Cached = { record: KeyRecord; readAt: number; version: number; principal: P
 
 /** A check of the `Authorization` header. */
 export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
-  const cache = new Map<string, Cached>();
+  const cache = new BoundedMap<string, Cached>(MAX_RECORDS);
   const failures = makeFailures(deps.buckets);
   const lookUp = makeBatch<string, UsedKey>((uses) => useKeys(deps, uses.map(toUse)));
 
@@ -76,7 +77,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     if (found === undefined) throw keyRefused();
     const cached = { ...found, readAt, principal: makePrincipal({ ...found.record, proof }) };
     const principal = checkExpiry(cached, deps.now());
-    keep(cache, digest, cached);
+    cache.set(digest, cached);
     return principal;
   }
 
@@ -135,11 +136,4 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
 function checkExpiry({ record, principal }: Cached, time: number): Principal {
   if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw keyRefused();
   return principal;
-}
-
-function keep(cache: Map<string, Cached>, digest: string, cached: Cached): void {
-  cache.delete(digest);
-  const [oldest] = cache.size < MAX_RECORDS ? [] : cache.keys();
-  if (oldest !== undefined) cache.delete(oldest);
-  cache.set(digest, cached);
 }

@@ -6,8 +6,7 @@
  */
 import { Problem } from "../problem.ts";
 import { toClientNetwork } from "../std/client_network.ts";
-import { waitSeconds } from "./buckets.ts";
-import type { SharedBucket, SharedBuckets } from "./shared_buckets.ts";
+import { type SharedBucket, type SharedBuckets, waitSeconds } from "./shared_buckets.ts";
 
 export type Failures = {
   /**

@@ -8,8 +8,7 @@
 import type { Limit, Limits } from "../accounts/apps/mod.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { waitFor, waitSeconds } from "./buckets.ts";
-import type { SharedBucket, SharedBuckets } from "./shared_buckets.ts";
+import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
 /** Headers that tell a caller its quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };

@@ -17,11 +17,17 @@
  *
  * @module
  */
-import { refill } from "./buckets.ts";
-import type { Lease } from "./leases.ts";
-import { makeReporter, type SharedBucket } from "./reporter.ts";
+import { BoundedMap } from "../std/bounded_map.ts";
+import {
+  type Bucket,
+  type Lease,
+  MINUTE_MS,
+  makeReporter,
+  refill,
+  type SharedBucket,
+} from "./leases.ts";
 
-export type { SharedBucket } from "./reporter.ts";
+export type { SharedBucket } from "./leases.ts";
 
 export type SharedBuckets = {
   /** The bucket of a name, as far as this process knows it; the limit is both its size and its refill per minute. */
@@ -63,7 +69,7 @@ const NO_LEASE = {
 /** At most 20,000 buckets in memory; a new one is taken to be full until the database has answered. */
 export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
   const { now = () => performance.now() } = deps;
-  const buckets = new Map<string, SharedBucket>();
+  const buckets = new BoundedMap<string, SharedBucket>(MAX_BUCKETS);
   const reporter = makeReporter({ ...deps, now });
   const judgeNow = (bucket: SharedBucket) =>
     judge(bucket, { isAway: reporter.isAway(), time: now() });
@@ -117,7 +123,6 @@ type Asked = { name: string; perMinute: number; time: number };
 function look(buckets: Map<string, SharedBucket>, { name, perMinute, time }: Asked): SharedBucket {
   const found = buckets.get(name);
   if (found !== undefined) return refresh(found, perMinute, time);
-  if (buckets.size >= MAX_BUCKETS) dropFirst(buckets);
   const made = {
     name,
     perMinute,
@@ -164,7 +169,12 @@ function refresh(bucket: SharedBucket, perMinute: number, time: number): SharedB
   return bucket;
 }
 
-function dropFirst(buckets: Map<string, SharedBucket>): void {
-  const [first] = buckets.keys();
-  if (first !== undefined) buckets.delete(first);
+/** Seconds until a bucket holds one token: how long a caller is told to wait. */
+export function waitSeconds(bucket: Bucket, perMinute: number): number {
+  return Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
+}
+
+/** Milliseconds until a bucket holds `tokens`. */
+export function waitFor(bucket: Bucket, tokens: number, perMinute: number): number {
+  return Math.max(0, ((tokens - bucket.tokens) * MINUTE_MS) / perMinute);
 }

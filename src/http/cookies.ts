@@ -11,6 +11,8 @@ export type CookieOptions = {
   domain?: string | undefined;
   /** Without it the cookie ends with the browser's session; 0 clears it. */
   maxAgeS?: number;
+  /** Whether other sites' links send it, or no request of theirs; default: `Lax`. */
+  sameSite?: "Lax" | "Strict";
 };
 
 /** Adds `Set-Cookie` headers to an answer. */
@@ -30,8 +32,16 @@ export function readCookies(header: string | null, name: string): string[] {
     .map((pair) => pair.slice(start.length));
 }
 
-/** The value of a `Set-Cookie` header; scripts cannot read the cookie, and it is only sent encrypted. */
+/**
+ * The value of a `Set-Cookie` header; scripts cannot read the cookie, and it is only sent encrypted.
+ *
+ * @throws {Error} browsers would drop the cookie: the prefix `__Host-` of its name asks for the path / and no domain
+ * @see https://www.rfc-editor.org/rfc/rfc6265#section-4.1
+ */
 export function toSetCookie(name: string, value: string, options: CookieOptions): string {
+  const isOfHost = options.path === "/" && options.domain === undefined;
+  if (name.startsWith("__Host-") && !isOfHost)
+    throw new Error(`The cookie ${name} must have the path / and no domain`);
   return [
     `${name}=${value}`,
     ...(options.domain === undefined ? [] : [`Domain=${options.domain}`]),
@@ -39,6 +49,6 @@ export function toSetCookie(name: string, value: string, options: CookieOptions)
     ...(options.maxAgeS === undefined ? [] : [`Max-Age=${options.maxAgeS}`]),
     "HttpOnly",
     "Secure",
-    "SameSite=Lax",
+    `SameSite=${options.sameSite ?? "Lax"}`,
   ].join("; ");
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { readWeights } from "./weights.ts";
 
 /** Those that are offered, the best first. */
 export const ENCODINGS = ["zstd", "gzip"] as const;
@@ -25,12 +26,7 @@ const LEVEL = { level: 1 } as const;
 /** The best encoding that an `Accept-Encoding` header takes; `undefined` if that is none. */
 export function readEncoding(header: string | null): Encoding | undefined {
   if (header === null) return undefined;
-  const weights = new Map<string, number>();
-  for (const item of header.toLowerCase().split(",")) {
-    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
-    const weight = parameters.find((parameter) => parameter.startsWith("q="));
-    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
-  }
+  const weights = new Map(readWeights(header));
   const weightOf = (name: string) => weights.get(name) ?? weights.get("*") ?? 0;
   return ENCODINGS.filter((name) => weightOf(name) > 0).toSorted(
     (a, b) => weightOf(b) - weightOf(a),

@@ -8,12 +8,17 @@ export {
   readBody,
   readText,
 } from "./body.ts";
-export { compressAnswer } from "./compress.ts";
+export {
+  answerNotModified,
+  answerTagged,
+  compressAnswer,
+  type TaggedBody,
+  toEncodingHeader,
+} from "./conditional.ts";
 export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { deprecationHeaders } from "./deprecation.ts";
 export {
-  type EncodedBody,
   type Encoding,
   encodeBody,
   readEncoding,

@@ -6,17 +6,15 @@
  */
 import { readFileSync } from "node:fs";
 import {
-  answerBytes,
-  answerEmpty,
+  answerNotModified,
+  answerTagged,
   compressAnswer,
-  type Encoding,
   encodeBody,
   isNamed,
   type RequestContext,
   type Route,
   readEncoding,
   readIfNoneMatch,
-  tagHeader,
 } from "../http/mod.ts";
 import { answerPage, type Page } from "../pages/mod.ts";
 import { toGuidePage } from "./guide_view.ts";
@@ -106,16 +104,8 @@ async function answerText(
 ): Promise<Response> {
   const headers = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
   const known = readIfNoneMatch(request);
-  if (isNamed(known, tag))
-    return answerEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
+  if (isNamed(known, tag)) return answerNotModified(tag, known, headers);
   const accepted = readEncoding(request.headers.get("accept-encoding"));
-  const { body, encoding } = await encodeBody(bytes, accepted);
-  return answerBytes(body, {
-    headers: { ...headers, "content-type": type, ...toFormHeaders(tag, encoding) },
-  });
-}
-
-function toFormHeaders(tag: string, encoding: Encoding | undefined): Record<string, string> {
-  if (encoding === undefined) return { etag: `"${tag}"` };
-  return { etag: `"${tag}-${encoding}"`, "content-encoding": encoding };
+  const encoded = { tag, ...(await encodeBody(bytes, accepted)) };
+  return answerTagged(encoded, { ...headers, "content-type": type });
 }

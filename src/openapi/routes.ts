@@ -5,12 +5,12 @@
  * @module
  */
 import type { Catalog } from "../catalog/mod.ts";
-import { type CachedPage, type ListCache, makeListCache } from "../data/mod.ts";
+import { type ListCache, makeListCache } from "../data/mod.ts";
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
-  answerBytes,
-  answerEmpty,
+  answerNotModified,
+  answerTagged,
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
@@ -21,7 +21,7 @@ import {
   readEncoding,
   readIfNoneMatch,
   refuseQuery,
-  tagHeader,
+  type TaggedBody,
 } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Principal } from "../principal.ts";
@@ -94,12 +94,8 @@ async function answerDocument(
   const appId = principal?.appId;
   const packed = findPacked(deps, { appId });
   const { tag } = packed;
-  if (isNamed(known, tag))
-    return answerEmpty({ status: 304, headers: { ...HEADERS, etag: tagHeader(tag, known) } });
-  const page = await unpack(deps, packed, { appId, encoding });
-  const form = page.encoding === undefined ? {} : { "content-encoding": page.encoding };
-  const etag = page.encoding === undefined ? `"${tag}"` : `"${tag}-${page.encoding}"`;
-  return answerBytes(page.body, { headers: { ...HEADERS, ...form, etag } });
+  if (isNamed(known, tag)) return answerNotModified(tag, known, HEADERS);
+  return answerTagged(await unpack(deps, packed, { appId, encoding }), HEADERS);
 }
 
 /**
@@ -133,7 +129,7 @@ type AppTables = { appId: string | undefined };
 function findPacked(
   { catalog, documents: { routes, previews: named, cache } }: OpenapiDeps,
   { appId }: AppTables,
-): CachedPage {
+): TaggedBody {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
   const previews = catalog.isDistributed() ? [] : named;
   const declared = (tables ?? []).map(look);
@@ -158,9 +154,9 @@ const TOO_LARGE =
 /** The document in the form that was asked for. */
 async function unpack(
   { documents: { cache } }: OpenapiDeps,
-  packed: CachedPage,
+  packed: TaggedBody,
   { appId, encoding }: AppTables & { encoding: ReturnType<typeof readEncoding> },
-): Promise<CachedPage> {
+): Promise<TaggedBody> {
   if (encoding === packed.encoding) return packed;
   const words = `${packed.tag} ${encoding}`;
   const found = cache.find(appId ?? "", words);

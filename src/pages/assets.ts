@@ -1,6 +1,6 @@
 /** The stylesheets, the icon and the scripts, served under names with their digest, so that browsers can keep them forever. @module */
 import { readFileSync } from "node:fs";
-import { type Encoding, type Route, readEncoding } from "../http/mod.ts";
+import { type Encoding, type Route, readEncoding, toEncodingHeader } from "../http/mod.ts";
 import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./scripts.ts";
 
 type Asset = { path: string; type: string; read: () => string | Promise<string> };
@@ -58,7 +58,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
       // What failed is tried again by the next request.
       made.catch(() => kept.delete(encoding));
       return new Response(await made, {
-        headers: encoding === undefined ? headers : { ...headers, "content-encoding": encoding },
+        headers: { ...headers, ...toEncodingHeader(encoding) },
       });
     },
   };

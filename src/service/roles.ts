@@ -11,6 +11,7 @@
 import { makeLimits, makeOrigins, type Origins, runRowsJobs } from "../accounts/apps/mod.ts";
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
+import { makeRowsKeys } from "../console/mod.ts";
 import {
   type IdempotencyRoom,
   LIST_BYTES,
@@ -318,7 +319,7 @@ function makeIdentityDeps(
     randomBytes: systemRandomBytes,
     checkReady,
     callApi: makeCallGateway(options, identity.publicUrl),
-    rowsKeys: new Map(),
+    rowsKeys: makeRowsKeys(),
   };
 }
 

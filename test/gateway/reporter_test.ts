@@ -1,7 +1,6 @@
 /** The reporter's patience with the database, through a proxy that can hold an answer back. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { makeLease } from "../../src/gateway/leases.ts";
-import { makeReporter, type SharedBucket } from "../../src/gateway/reporter.ts";
+import { makeLease, makeReporter, type SharedBucket } from "../../src/gateway/leases.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 

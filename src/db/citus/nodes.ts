@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BoundedMap } from "../../std/bounded_map.ts";
 import type { Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./hash.ts";
 
@@ -23,7 +24,7 @@ const MAX_APPS = 10_000;
 
 export function makeNodeMap(): NodeMap {
   let places: readonly NodePlace[] = [];
-  const found = new Map<string, string | undefined>();
+  const found = new BoundedMap<string, string | undefined>(MAX_APPS);
   const silent = new Map<string, number>();
   const search = (queue: string): string | undefined => {
     if (!APP.test(queue)) return undefined;
@@ -34,7 +35,6 @@ export function makeNodeMap(): NodeMap {
   const find = (queue: string): string | undefined => {
     if (places.length === 0) return undefined;
     if (found.has(queue)) return found.get(queue);
-    if (found.size >= MAX_APPS) found.clear();
     const name = search(queue);
     found.set(queue, name);
     return name;

@@ -23,7 +23,7 @@ create unlogged table rowhouse.leases (
 -- much as it wants; of what nobody else holds at most such a share as it wants of what all want.
 -- Replaces its lease of before. Time is the database's. What is reported is limited, so that no
 -- bucket is ever more than a minute in debt. A lease ends later than its process stops using it:
--- `LEASE_MS` of `gateway/reporter.ts`.
+-- `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], taken double precision[],
     wanted double precision[]
