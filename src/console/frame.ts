@@ -48,6 +48,8 @@ export type ConsolePage = {
   status?: number;
   /** Whether there is a grid of rows on it. */
   hasGrid?: boolean;
+  /** Whether rows are imported on it. */
+  isImport?: boolean;
 };
 
 export function answerConsolePage(page: ConsolePage): Response {
@@ -56,7 +58,10 @@ export function answerConsolePage(page: ConsolePage): Response {
       title: toWindowTitle(page),
       body: renderFrame(page),
       width: "own",
-      scripts: page.hasGrid === true ? ["console", "grid"] : ["console"],
+      scripts: [
+        "console",
+        ...(page.hasGrid ? ["grid" as const] : page.isImport ? ["import" as const] : []),
+      ],
     },
     { status: page.status ?? 200 },
   );

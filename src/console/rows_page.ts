@@ -40,6 +40,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
       renderColumns(table, place),
       renderLink("Export CSV", `${path}/export/csv`),
       renderLink("JSON", `${path}/export/json`),
+      renderLink("Import", `${path}/import`),
       renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" }),
     ],
     body: [
@@ -85,6 +86,11 @@ export function answerDisabled(table: RowsTable): Response {
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
   if (query.has("deleted")) return renderRemark("The row was deleted.");
+  const imported = query.get("imported") ?? "";
+  if (/^\d{1,7}$/.test(imported))
+    return renderRemark(
+      `${imported} ${imported === "1" ? "row was" : "rows were"} imported. New rows come last.`,
+    );
   if (query.has("stored")) return renderRemark("The row was stored.");
   if (!isUuid(added)) return undefined;
   const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;

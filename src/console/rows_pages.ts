@@ -3,6 +3,7 @@ import type { Visit } from "./enter.ts";
 import { answerRowDeletion, answerRowDeletionForm } from "./rows_delete.ts";
 import { answerRow, answerRowForm } from "./rows_edit.ts";
 import { answerCsv, answerJsonFile } from "./rows_export.ts";
+import { answerImport, answerImportForm } from "./rows_import.ts";
 import { answerNewRow, answerNewRowForm } from "./rows_new.ts";
 import { answerRows } from "./rows_page.ts";
 
@@ -13,6 +14,7 @@ export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[
   { path: "/new", show: answerNewRow, take: answerNewRowForm },
   { path: "/rows/:row", show: answerRow, take: answerRowForm },
   { path: "/rows/:row/delete", show: answerRowDeletion, take: answerRowDeletionForm },
+  { path: "/import", show: answerImport, take: answerImportForm },
   { path: "/export/csv", show: answerCsv },
   { path: "/export/json", show: answerJsonFile },
 ];

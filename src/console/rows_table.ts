@@ -25,6 +25,7 @@ type RowsPage = {
   body: Part;
   status?: number;
   hasGrid?: boolean;
+  isImport?: boolean;
 };
 
 /** A page of the table's rows, or with `isAct` of one of them. */

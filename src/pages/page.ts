@@ -79,7 +79,7 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 }
 
 /** These call the service; no other script has a reason to. */
-const CALLERS: readonly ScriptName[] = ["grid", "reference"];
+const CALLERS: readonly ScriptName[] = ["grid", "import", "reference"];
 
 /** No text ever becomes markup or a program, not even by a script of ours. */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {

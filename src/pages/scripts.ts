@@ -8,9 +8,19 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = new URL("scripts/", import.meta.url);
+/** Of other rooms, scripts import from these only. */
+const SOURCES = [FOLDER, new URL("../rows/", import.meta.url), new URL("../std/", import.meta.url)];
 
-/** Every page has at most one of these; those of an app's rows have `grid` as well, those that ask for a passkey `passkey`. */
-export const SCRIPT_NAMES = ["page", "console", "reference", "guide", "grid", "passkey"] as const;
+/** Every page has at most one of these; those of an app's rows have `grid` or `import` as well, those that ask for a passkey `passkey`. */
+export const SCRIPT_NAMES = [
+  "page",
+  "console",
+  "reference",
+  "guide",
+  "grid",
+  "import",
+  "passkey",
+] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 /** Of all sources and of the bundler: the same sources make the same script, and nothing need be bundled to name it. */
@@ -18,8 +28,9 @@ export const SCRIPTS_DIGEST = digestSources();
 
 function digestSources(): string {
   const hasher = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const file of readdirSync(FOLDER).sort())
-    if (file.endsWith(".ts")) hasher.update(readFileSync(new URL(file, FOLDER)));
+  for (const folder of SOURCES)
+    for (const file of readdirSync(folder).sort())
+      if (file.endsWith(".ts")) hasher.update(readFileSync(new URL(file, folder)));
   return hasher.digest("hex").slice(0, 16);
 }
 

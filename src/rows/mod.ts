@@ -2,6 +2,7 @@
 export { type Batch, type Batcher, type BatchLimits, makeBatcher } from "./batches.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type ListedPage, type PagePlace, readPages } from "./pages.ts";
+export { readChunks } from "./read_chunks.ts";
 export {
   type FileRow,
   type LineFault,

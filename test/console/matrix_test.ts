@@ -100,6 +100,7 @@ function makeTyped(path: string): Record<string, string> {
     grace: "1h",
     "scope data:read": "on",
     title: "changed",
+    rows: "title\nimported",
     typed_name: app.slug,
     typed_address: person.email,
     new_email: "changed@example.org",

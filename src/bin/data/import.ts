@@ -10,11 +10,17 @@ import type { TableDefinition } from "../../dsl/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import {
   type Batch,
+  type FileFormat,
   findFormat,
   type LineFault,
   type Mapping,
+  type Match,
   makeBatcher,
   makeMapping,
+  makeRowsReader,
+  makeSource,
+  type RowsRead,
+  readChunks,
 } from "../../rows/mod.ts";
 import {
   type Arguments,
@@ -29,7 +35,6 @@ import { toDocument } from "../cli/terminal.ts";
 import { type App, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
 import { readMatches } from "./matches.ts";
-import { type RowsFile, readRowsFile } from "./rows_file.ts";
 
 const MAX_LINE = 999_999_999;
 
@@ -68,6 +73,14 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   return EXIT.done;
 }
 
+type RowsFile = {
+  path: string;
+  format: FileFormat;
+  table: TableDefinition;
+  mapping: Mapping;
+  matches: ReadonlyMap<string, Match>;
+};
+
 type ImportTask = {
   app: App;
   table: string;
@@ -101,6 +114,20 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
     if (error instanceof RangeError) throw new UsageError(`Cannot use --map: ${error.message}`);
     throw error;
   }
+}
+
+/** The rows and errors of a file; `onBytes` receives all that is read. */
+function readRowsFile(
+  { path, format, ...options }: RowsFile,
+  onBytes: (bytes: Uint8Array) => void = () => undefined,
+): AsyncGenerator<RowsRead, void> {
+  const pass = async function* () {
+    for await (const bytes of Bun.file(path).stream()) {
+      onBytes(bytes);
+      yield bytes;
+    }
+  };
+  return readChunks(pass(), makeRowsReader(makeSource(format), options));
 }
 
 type Checked = { digest: string; rows: number; batches: number };

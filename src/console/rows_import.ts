@@ -1,0 +1,181 @@
+/**
+ * Rows from a file. A script reads and checks the file in the browser and sends its rows in batches; without a script the text of a
+ * small file is pasted, and checked here by the same rules. Each batch has a key that follows from the file, so that nothing is
+ * stored twice.
+ *
+ * @module
+ */
+import { MAX_BATCH, MAX_BODY } from "../data/pure.ts";
+import { answerJson } from "../http/mod.ts";
+import { TOKEN_FIELD } from "../identity/mod.ts";
+import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import type { Detail } from "../problem.ts";
+import {
+  type Batch,
+  type LineFault,
+  makeBatcher,
+  makeMapping,
+  makeRowsReader,
+  makeSource,
+} from "../rows/mod.ts";
+import type { Visit } from "./enter.ts";
+import { renderFault, renderLink, renderTextField } from "./parts.ts";
+import { readHeaderValue } from "./read.ts";
+import { callRows } from "./rows_call.ts";
+import { takeRefusal } from "./rows_form.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { answerRowsPage, describeColumn, type RowsTable, readRowsTable } from "./rows_table.ts";
+
+/** A form has 100 KB at most, in which signs of JSON take three bytes. */
+const MAX_TEXT_CHARS = 60_000;
+const MAX_SHOWN = 200;
+
+export async function answerImport(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  return table.isDisabled ? answerDisabled(table) : answerPage(visit, table);
+}
+
+export async function answerImportForm(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  const batch = visit.fields.get("batch");
+  if (batch !== undefined) return await answerBatch(visit, table, batch);
+  const text = visit.fields.get("rows") ?? "";
+  const { batches, faults } = readText(table, text);
+  if (faults.length > 0) return answerPage(visit, table, { text, faults });
+  const digest = Bun.CryptoHasher.hash("sha256", `${table.table}\n${text}`, "hex");
+  let stored = 0;
+  for (const [number, one] of batches.entries()) {
+    try {
+      await sendBatch(visit, table, { body: one.body, key: `paste-${digest}-${number}` });
+    } catch (error) {
+      return answerPage(visit, table, {
+        text,
+        ...explainStop(error, { stored, lines: one.lines }),
+      });
+    }
+    stored += one.lines.length;
+  }
+  return answerSeeOther(`${table.path}?imported=${stored}`);
+}
+
+/** A batch of the script: the answer is for it, not for people. */
+async function answerBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
+  try {
+    const key = readHeaderValue(visit.fields.get("batch_key"));
+    await sendBatch(visit, table, { body, key });
+    return answerJson({ isStored: true });
+  } catch (error) {
+    const { code, message, status, details = [], headers } = takeRefusal(error);
+    const retryAfterS = Number(headers["retry-after"] ?? 0);
+    return answerJson({ isStored: false, code, message, details, retryAfterS }, { status });
+  }
+}
+
+async function sendBatch(
+  visit: Visit,
+  { appId, table }: RowsTable,
+  { body, key }: { body: string; key: string },
+): Promise<void> {
+  await callRows(visit, {
+    appId,
+    method: "POST",
+    path: table,
+    headers: { "idempotency-key": key },
+    body,
+  });
+}
+
+function readText(
+  { definition }: RowsTable,
+  text: string,
+): { batches: readonly Batch[]; faults: readonly LineFault[] } {
+  if (text.trim() === "") return { batches: [], faults: [{ line: 1, message: "Is empty" }] };
+  const format = /^\s*[[{]/.test(text) ? "ndjson" : "csv";
+  const options = { table: definition, mapping: makeMapping(definition) };
+  const reader = makeRowsReader(makeSource(format), options);
+  const batcher = makeBatcher({ rows: MAX_BATCH, bytes: MAX_BODY });
+  const reads = [reader.push(text), reader.end()];
+  const added = reads.flatMap(({ rows }) => rows).map(batcher.add);
+  return {
+    batches: [...added.flatMap(({ full }) => full), ...batcher.end()],
+    faults: [
+      ...reads.flatMap(({ faults }) => faults),
+      ...added.flatMap(({ fault }) => fault ?? []),
+    ],
+  };
+}
+
+type Rejected = { text: string; faults: readonly LineFault[]; message?: string };
+
+function explainStop(
+  error: unknown,
+  { stored, lines }: { stored: number; lines: readonly number[] },
+): Omit<Rejected, "text"> {
+  const { message, details = [] } = takeRefusal(error);
+  const [line = 1] = lines;
+  return {
+    message: `${message}. Before line ${line}, ${stored} rows are stored; sent again as it is, the text goes on from there.`,
+    faults: details.map((detail) => toLineFault(detail, lines)),
+  };
+}
+
+/** A detail of a batch, such as `/3/title`, by its line. */
+function toLineFault({ path, message }: Detail, lines: readonly number[]): LineFault {
+  const [, index = "", column] = path.split("/");
+  const line = lines[Number(index)] ?? 1;
+  return column === undefined ? { line, message } : { line, column, message };
+}
+
+function answerPage(visit: Visit, table: RowsTable, rejected?: Rejected): Response {
+  const { path, definition } = table;
+  return answerRowsPage(table, {
+    title: "Import rows",
+    isAct: true,
+    isImport: true,
+    status: rejected === undefined ? 200 : 422,
+    body: [
+      rejected && renderRejected(rejected),
+      html`<section class="sheet act" data-import="${JSON.stringify(definition)}" data-rows-path="${path}" data-token="${visit.token}" hidden></section>`,
+      renderPaste(visit, table, rejected?.text ?? ""),
+      renderColumns(table),
+    ],
+  });
+}
+
+function renderRejected({ faults, message }: Rejected): Html {
+  const title = message ?? `Nothing was stored. ${countErrors(faults.length)}.`;
+  const shown = faults
+    .slice(0, MAX_SHOWN)
+    .map(
+      ({ line, column, message: text }) =>
+        html`Line ${line}${column !== undefined && html`, <bdi>${column}</bdi>`}: ${text}`,
+    );
+  const rest = faults.length - shown.length;
+  return renderFault(title, [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])]);
+}
+
+function countErrors(count: number): string {
+  return `The text has ${count} ${count === 1 ? "error" : "errors"}`;
+}
+
+function renderPaste({ token }: Visit, { path }: RowsTable, text: string): Html {
+  const field = renderTextField({
+    name: "rows",
+    label: "Rows as CSV or JSON",
+    hint: "The first line of a CSV names the columns. All rows are checked before one is stored.",
+    value: text,
+    maxLength: MAX_TEXT_CHARS,
+    rows: 10,
+  });
+  return html`<details class="import-paste" data-paste open><summary>Paste rows</summary>
+<form class="sheet act" method="post" action="${path}/import" data-unsaved>
+<input type="hidden" name="${TOKEN_FIELD}" value="${token}">
+${field}
+<div class="act-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
+</form></details>`;
+}
+
+function renderColumns({ definition }: RowsTable): Part {
+  return html`<h2>Columns</h2>
+<ul class="plain">${definition.columns.map((column) => html`<li><bdi>${column.name}</bdi> <span class="kind">${describeColumn(column)}</span></li>`)}</ul>`;
+}

@@ -1,0 +1,184 @@
+/**
+ * The script of the page that imports rows: reads a chosen file, asks which name is for which column, checks all of it, and sends
+ * it in batches. A file that is chosen again goes on where it stopped, because each batch has a key that follows from the file.
+ *
+ * @module
+ */
+import type { TableDefinition } from "../../dsl/mod.ts";
+import { findFormat } from "../../rows/mod.ts";
+import { announce, openAnnouncements } from "./announce.ts";
+import { element } from "./element.ts";
+import { checkFile, type FileCheck, type ImportFile, readNames } from "./import_file.ts";
+import { readChoices, renderMapping } from "./import_mapping.ts";
+import { type BatchSender, makeSender, sendFile } from "./import_send.ts";
+
+openAnnouncements();
+const section = document.querySelector<HTMLElement>("[data-import]");
+if (section !== null) start(section);
+
+/** Errors that are shown; all are counted. */
+const MAX_SHOWN = 200;
+
+function start(parent: HTMLElement): void {
+  const table = JSON.parse(parent.dataset["import"] ?? "") as TableDefinition;
+  const path = parent.dataset["rowsPath"] ?? "";
+  const input = element("input", {
+    type: "file",
+    id: "file",
+    accept: ".csv,.tsv,.txt,.json,.ndjson,.jsonl",
+  });
+  const hint = element(
+    "p",
+    { class: "hint", id: "file-hint" },
+    "CSV, NDJSON or a JSON array, in UTF-8. All rows are checked before one is stored.",
+  );
+  input.setAttribute("aria-describedby", "file-hint");
+  const steps = element("div", { "data-steps": "" });
+  const label = element("label", { for: "file" }, "File");
+  parent.append(element("div", { class: "field" }, label, hint, input), steps);
+  parent.hidden = false;
+  document.querySelector("[data-paste]")?.removeAttribute("open");
+  const sender = makeSender({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? [];
+    if (file !== undefined)
+      void show(() => chooseFile({ table, path, steps, sender }, file), steps);
+  });
+}
+
+type Page = { table: TableDefinition; path: string; steps: HTMLElement; sender: BatchSender };
+
+/** What fails is shown where the steps are. */
+async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    steps.append(toNotice("fault", `The file cannot be read: ${reason}`));
+  }
+}
+
+async function chooseFile(page: Page, file: File): Promise<void> {
+  const { table, steps } = page;
+  const format = findFormat(file.name) ?? "csv";
+  const names = await readNames(file, format);
+  const mapping = renderMapping(table, names);
+  const button = element(
+    "button",
+    { type: "submit", class: "button button-primary" },
+    "Check the file",
+  );
+  const form = element("form", {}, ...mapping, element("div", { class: "act-buttons" }, button));
+  const results = element("div", { "data-results": "" });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const choices = readChoices(form);
+    results.replaceChildren();
+    void show(
+      () => check({ ...page, steps: results }, { file, format, table, ...choices }),
+      results,
+    );
+  });
+  form.addEventListener("change", () => results.replaceChildren());
+  steps.replaceChildren(form, results);
+}
+
+async function check(page: Page, file: ImportFile): Promise<void> {
+  const { steps } = page;
+  const status = element("p", { role: "status" }, "Checking…");
+  steps.replaceChildren(status);
+  const result = await checkFile(file, {
+    maxFaults: MAX_SHOWN,
+    onProgress: (rows) => {
+      status.textContent = `Checking: ${rows} rows`;
+    },
+  });
+  const { rows, faultCount, badLines } = result;
+  steps.replaceChildren(...renderFaults(result));
+  if (rows === 0) {
+    if (faultCount === 0) steps.append(toNotice("fault", "The file has no rows."));
+    return;
+  }
+  const isPart = faultCount > 0;
+  const name = isPart
+    ? `Import only the ${rows} rows without errors`
+    : `Import ${count(rows, "row")}`;
+  const look = isPart ? "quiet" : "primary";
+  const button = element("button", { type: "button", class: `button button-${look}` }, name);
+  const buttons = element("div", { class: "act-buttons" }, button);
+  if (!isPart) steps.append(toNotice("remark", `${count(rows, "row")} checked, no errors.`));
+  steps.append(buttons);
+  announce(
+    isPart ? `${count(badLines, "line")} with errors` : `${count(rows, "row")} checked, no errors`,
+  );
+  button.addEventListener("click", () => {
+    buttons.remove();
+    void show(() => store(page, file, result), steps);
+  });
+}
+
+function renderFaults({ faults, faultCount, badLines }: FileCheck): Node[] {
+  if (faultCount === 0) return [];
+  const items = faults.map(({ line, column, message }) =>
+    element("li", {}, `Line ${line}${column === undefined ? "" : `, ${column}`}: ${message}`),
+  );
+  if (faultCount > faults.length)
+    items.push(
+      element("li", {}, `and ${count(faultCount - faults.length, "more error", "more errors")}`),
+    );
+  const title = `${count(faultCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
+  const list = element("ul", {}, ...items);
+  return [
+    element("div", { class: "notice notice-fault", role: "alert" }, element("p", {}, title), list),
+  ];
+}
+
+/** Sends the rows; what stops it is shown with the button that goes on. */
+async function store(page: Page, file: ImportFile, { rows, digest }: FileCheck): Promise<void> {
+  const { steps, sender, path } = page;
+  const progress = element("progress", {
+    max: String(rows),
+    value: "0",
+    "aria-label": "Rows stored",
+  });
+  const status = element("p", { role: "status" }, `Storing ${count(rows, "row")}…`);
+  const line = element("div", { class: "import-progress" }, progress, status);
+  steps.append(line);
+  const stop = await sendFile(file, {
+    digest,
+    sender,
+    onStored: (stored) => {
+      progress.value = stored;
+      status.textContent = `${stored} of ${count(rows, "row")} stored`;
+    },
+  });
+  if (stop === undefined) {
+    const link = element("a", { href: path }, "Open the table");
+    const text = `${count(rows, "row")} stored. `;
+    steps.replaceChildren(
+      element("p", { class: "notice notice-remark", role: "status" }, text, link),
+    );
+    return;
+  }
+  line.remove();
+  const again = element("button", { type: "button", class: "button button-primary" }, "Resume");
+  const items = stop.lines.map((text) => element("li", {}, text));
+  const notice = toNotice("fault", stop.message);
+  if (items.length > 0) notice.append(element("ul", {}, ...items));
+  const retry = element("div", { class: "act-buttons" }, again);
+  steps.append(notice, retry);
+  again.addEventListener("click", () => {
+    notice.remove();
+    retry.remove();
+    void show(() => store(page, file, { rows, digest } as FileCheck), steps);
+  });
+}
+
+function toNotice(kind: "fault" | "remark", text: string): HTMLElement {
+  const role = kind === "fault" ? "alert" : "status";
+  return element("div", { class: `notice notice-${kind}`, role }, element("p", {}, text));
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
+}

@@ -1,0 +1,95 @@
+/** A chosen file as rows of a table: the names in it, and what is wrong with it. @module */
+import type { TableDefinition } from "../../dsl/mod.ts";
+import {
+  type FileFormat,
+  type LineFault,
+  makeBatcher,
+  makeMapping,
+  makeRowsReader,
+  makeSource,
+  type RowsRead,
+  readChunks,
+} from "../../rows/mod.ts";
+
+export type ImportFile = {
+  readonly file: File;
+  readonly format: FileFormat;
+  readonly table: TableDefinition;
+  /** Which names of the file are for which columns, and which are left out. */
+  readonly map: ReadonlyMap<string, string>;
+  readonly skip: readonly string[];
+};
+
+/** How much of a file is read for its names. */
+const NAMES_BYTES = 1_048_576;
+const MAX_NAMES = 500;
+
+/** The names of a file: of the first line of a CSV, or of the first objects. */
+export async function readNames(file: File, format: FileFormat): Promise<string[]> {
+  const text = await file.slice(0, NAMES_BYTES).text();
+  const source = makeSource(format);
+  const rows = source.push(text);
+  const rest = file.size <= NAMES_BYTES ? source.end() : [];
+  const names =
+    source.header()?.names ??
+    [...rows, ...rest].flatMap(({ cells }) => cells.map(([name]) => name));
+  return [...new Set(names)].slice(0, MAX_NAMES);
+}
+
+export function readFile({ file, format, table, map, skip }: ImportFile): AsyncGenerator<RowsRead> {
+  const options = { table, mapping: makeMapping(table, { map, skip }) };
+  return readChunks(readStream(file), makeRowsReader(makeSource(format), options));
+}
+
+/** Not every browser can iterate a stream. */
+async function* readStream(file: File): AsyncGenerator<Uint8Array> {
+  const reader = file.stream().getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** How large a form may be, in which the rows are a field; and the rows of a batch. */
+export const LIMITS = { rows: 1000, bytes: 90_000 };
+export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).toString().length;
+
+export type FileCheck = {
+  /** Rows without errors. */
+  readonly rows: number;
+  readonly faults: readonly LineFault[];
+  readonly faultCount: number;
+  readonly badLines: number;
+  readonly digest: string;
+};
+
+type CheckOptions = { maxFaults: number; onProgress: (rows: number) => void };
+
+/** Reads all of a file. */
+export async function checkFile(
+  file: ImportFile,
+  { maxFaults, onProgress }: CheckOptions,
+): Promise<FileCheck> {
+  const batcher = makeBatcher(LIMITS, sizeOfField);
+  const faults: LineFault[] = [];
+  const badLines = new Set<number>();
+  let [rows, faultCount] = [0, 0];
+  const add = (fault: LineFault) => {
+    faultCount++;
+    badLines.add(fault.line);
+    if (faults.length < maxFaults) faults.push(fault);
+  };
+  for await (const read of readFile(file)) {
+    read.faults.forEach(add);
+    for (const row of read.rows) {
+      const { fault } = batcher.add(row);
+      if (fault === undefined) rows++;
+      else add(fault);
+    }
+    onProgress(rows);
+  }
+  const hash = await crypto.subtle.digest("SHA-256", await file.file.arrayBuffer());
+  const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
+  return { rows, faults, faultCount, badLines: badLines.size, digest: bytes.join("") };
+}

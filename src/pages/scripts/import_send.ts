@@ -1,0 +1,102 @@
+/** Sends the rows of a checked file in batches. A batch that is sent again is stored once, because it has the same key. @module */
+import { type Batch, makeBatcher } from "../../rows/mod.ts";
+import { type ImportFile, LIMITS, readFile, sizeOfField } from "./import_file.ts";
+import { requestPage } from "./request_page.ts";
+
+type Detail = { readonly path: string; readonly message: string };
+type BatchAnswer = {
+  readonly isStored: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly Detail[];
+  readonly retryAfterS: number;
+};
+export type BatchSender = (batch: Batch, key: string) => Promise<BatchAnswer>;
+
+const SIGNED_OUT = {
+  isStored: false,
+  code: "signed_out",
+  message: "Your session has ended: sign in in another tab, and press Resume",
+  details: [],
+  retryAfterS: 0,
+} as const;
+
+export function makeSender({ url, token }: { url: string; token: string }): BatchSender {
+  let current = token;
+  const send = async (body: string, key: string): Promise<BatchAnswer | undefined> => {
+    const form = new URLSearchParams({ form_token: current, batch: body, batch_key: key });
+    // A redirect leads to the sign-in.
+    const response = await fetch(url, { method: "POST", body: form, redirect: "manual" });
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return isJson ? ((await response.json()) as BatchAnswer) : undefined;
+  };
+  return async ({ body }, key) => {
+    const answer = await send(body, key);
+    if (answer !== undefined) return answer;
+    // After another sign-in the page has another token.
+    const { page } = await requestPage(url);
+    current = page.querySelector<HTMLElement>("[data-import]")?.dataset["token"] ?? current;
+    return (await send(body, key)) ?? SIGNED_OUT;
+  };
+}
+
+/** Why an import stopped; each error by its line. */
+export type Stop = { readonly message: string; readonly lines: readonly string[] };
+
+type SendOptions = {
+  readonly digest: string;
+  readonly sender: BatchSender;
+  readonly onStored: (rows: number) => void;
+};
+
+/** Returns why it stopped; nothing if all rows are stored. */
+export async function sendFile(file: ImportFile, options: SendOptions): Promise<Stop | undefined> {
+  const batcher = makeBatcher(LIMITS, sizeOfField);
+  let [number, stored] = [0, 0];
+  const send = async (batches: readonly Batch[]): Promise<Stop | undefined> => {
+    for (const batch of batches) {
+      const stop = await sendBatch(batch, `file-${options.digest}-${number++}`, options);
+      if (stop !== undefined) return toStop(stop, batch, stored);
+      stored += batch.lines.length;
+      options.onStored(stored);
+    }
+    return undefined;
+  };
+  for await (const { rows } of readFile(file))
+    for (const row of rows) {
+      const stop = await send(batcher.add(row).full);
+      if (stop !== undefined) return stop;
+    }
+  return await send(batcher.end());
+}
+
+/** Waits as long as the app's rate limit asks for. */
+async function sendBatch(
+  batch: Batch,
+  key: string,
+  { sender }: SendOptions,
+): Promise<BatchAnswer | undefined> {
+  for (;;) {
+    const answer = await sender(batch, key).catch(() => LOST);
+    if (answer.isStored) return undefined;
+    if (answer.code !== "rate_limited") return answer;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(answer.retryAfterS, 1) * 1000));
+  }
+}
+
+const LOST: BatchAnswer = {
+  ...SIGNED_OUT,
+  code: "network_error",
+  message: "The service did not answer",
+};
+
+function toStop({ message, details }: BatchAnswer, { lines }: Batch, stored: number): Stop {
+  const toLine = ({ path, message: text }: Detail) => {
+    const [, index = "", column = ""] = path.split("/");
+    return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;
+  };
+  return {
+    message: `${message}. ${stored} rows are stored, the rows from line ${lines[0]} on are not.`,
+    lines: details.map(toLine),
+  };
+}

@@ -1,0 +1,202 @@
+/** Importing a file in a real browser: columns are chosen, all rows are checked, and an import goes on where it stopped. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  todos: { title: t.string().required().unique(), size: t.number(), due: t.timestamp() },
+});
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+let app: TestApp;
+let rows: string;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "admin" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+beforeEach(async () => {
+  app = await site.service.makeApp(SCHEMA);
+  rows = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+});
+
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
+
+async function openImport(page: Page): Promise<void> {
+  await page.goto(rows);
+  await signInToConsole(page, person.email);
+  await page.getByRole("link", { name: "Import", exact: true }).click();
+  await page.getByLabel("File", { exact: true }).waitFor();
+}
+
+async function choose(page: Page, text: string, name = "todos.csv"): Promise<void> {
+  const file = { name, mimeType: "text/csv", buffer: Buffer.from(text) };
+  await page.getByLabel("File", { exact: true }).setInputFiles(file);
+}
+
+async function countRows(): Promise<number> {
+  const pages = [0, 1000, 2000].map((offset) =>
+    site.service.call(app, `/v1/data/db/todos?offset=${offset}`),
+  );
+  const lists = (await Promise.all(pages)).map(({ json }) => (json as { rows: unknown[] }).rows);
+  return lists.flat().length;
+}
+
+const makeCsv = (count: number, toSize: (index: number) => string) =>
+  ["What,size,Remarks", ...Array.from({ length: count }, (_, at) => `t${at},${toSize(at)},x`)].join(
+    "\n",
+  );
+
+test("2,000 rows with 30 bad ones: all errors by line, then the others are stored", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    await choose(
+      page,
+      makeCsv(2000, (at) => (at % 67 === 0 ? "many" : String(at))),
+    );
+    await page.getByLabel("What").selectOption("title");
+    expect(await page.getByLabel("size").inputValue()).toBe("size");
+    expect(await page.getByLabel("Remarks").inputValue()).toBe("");
+    await press(page, "Check the file");
+    await page.getByText("30 errors in 30 lines. Nothing was stored.").waitFor();
+    await page.getByText("Line 2, size: Must be a number", { exact: true }).waitFor();
+    await page.getByText("Line 1945, size: Must be a number", { exact: true }).waitFor();
+    expect(await countRows()).toBe(0);
+    await press(page, "Import only the 1970 rows without errors");
+    await page.getByText("1,970 rows stored.").waitFor();
+    expect(await countRows()).toBe(1970);
+    await page.getByRole("link", { name: "Open the table" }).click();
+    await page.getByText("t1", { exact: true }).waitFor();
+  });
+});
+
+test("a file whose first line lacks a required column is an error before anything is sent", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    await choose(page, "size\n1\n");
+    await press(page, "Check the file");
+    await page.getByText("Line 1: title is missing").waitFor();
+    expect(await page.getByRole("button", { name: /^Import/ }).count()).toBe(0);
+  });
+});
+
+test("an import that the service does not answer goes on with Resume, and stores no row twice", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    let sent = 0;
+    await page.route("**/import", async (route) => {
+      const isBatch = route.request().method() === "POST";
+      if (isBatch) sent++;
+      // The second batch is stored, but its answer is lost.
+      if (isBatch && sent === 2) {
+        const { host, pathname } = new URL(rows);
+        const headers = { ...(await route.request().allHeaders()), host };
+        const body = route.request().postData() ?? "";
+        const url = `${site.service.url}${pathname}/import`;
+        expect((await fetch(url, { method: "POST", headers, body })).status).toBe(200);
+        return await route.abort();
+      }
+      return await route.continue();
+    });
+    await choose(page, makeCsv(2500, String));
+    await page.getByLabel("What").selectOption("title");
+    await press(page, "Check the file");
+    await press(page, "Import 2,500 rows");
+    await page.getByText("The service did not answer. 1000 rows are stored").waitFor();
+    await press(page, "Resume");
+    await page.getByText("2,500 rows stored.").waitFor();
+    expect(await countRows()).toBe(2500);
+  });
+});
+
+test("a session that ends during an import is asked for, and Resume goes on with the next one", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    await choose(page, "title\na\n");
+    await press(page, "Check the file");
+    await page.context().clearCookies();
+    await press(page, "Import 1 row");
+    await page.getByText("Your session has ended").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(rows);
+    await signInToConsole(other, person.email);
+    await press(page, "Resume");
+    await page.getByText("1 row stored.").waitFor();
+    expect(await countRows()).toBe(1);
+  });
+});
+
+test("a duplicate is shown with its line, and what is stored before it", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    await choose(page, '{"title":"a"}\n{"title":"b"}\n\n{"title":"a"}\n', "todos.ndjson");
+    await press(page, "Check the file");
+    await press(page, "Import 3 rows");
+    await page.getByText(/^Line 4, title: /).waitFor();
+    await page.getByText("0 rows are stored, the rows from line 1 on are not").waitFor();
+    expect(await countRows()).toBe(0);
+  });
+});
+
+describe("looks", () => {
+  test.each(LOOKS)(
+    "$colorScheme at $width px: no axe violation, nothing wider than the page",
+    async ({ colorScheme, width }) => {
+      const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };
+      const context = await browser.newContext(options);
+      const page = await context.newPage();
+      const expectSound = async (what: string) => {
+        expect([what, await findAxeViolations(page)]).toEqual([what, []]);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
+      };
+      await openImport(page);
+      await expectSound("at first");
+      await choose(page, `title,size,${"x".repeat(200)}\na,b,c\n`);
+      await expectSound("mapping");
+      await press(page, "Check the file");
+      await page.getByText("1 error in 1 line").waitFor();
+      await expectSound("errors");
+      await choose(page, "title,size\na,1\n");
+      await press(page, "Check the file");
+      await press(page, "Import 1 row");
+      await page.getByText("1 row stored.").waitFor();
+      await expectSound("stored");
+      await context.close();
+    },
+  );
+
+  test("the page is at most 60 KB on a first visit", async () => {
+    await withPage(browser, async (page) => {
+      await page.goto(rows);
+      await signInToConsole(page, person.email);
+      const session = await page.context().newCDPSession(page);
+      await session.send("Network.enable");
+      await session.send("Network.clearBrowserCache");
+      let bytes = 0;
+      session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+        bytes += encodedDataLength;
+      });
+      await page.goto(`${rows}/import`, { waitUntil: "networkidle" });
+      console.log(`import page: ${bytes} bytes on a first visit`);
+      expect(bytes).toBeGreaterThan(10_000);
+      expect(bytes).toBeLessThan(60 * 1024);
+    });
+  });
+});

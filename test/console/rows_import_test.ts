@@ -1,0 +1,90 @@
+/** Rows that are imported in the Console without a script: pasted, checked as a whole, stored once. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  todos: { title: t.string().required().unique(), size: t.number() },
+});
+
+let service: TestService;
+let jar: Jar;
+let app: TestApp;
+let path: string;
+let hidden: Record<string, string>;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  app = await service.makeApp(SCHEMA);
+  path = `/console/apps/${app.slug}/tables/todos`;
+  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  hidden = readHidden((await visit(service, jar, `${path}/import`)).text);
+});
+
+const send = (fields: Record<string, string>) =>
+  visit(service, jar, `${path}/import`, { fields: { ...hidden, ...fields } });
+
+async function listTitles(): Promise<string[]> {
+  const { json } = await service.call(app, "/v1/data/db/todos");
+  return (json as { rows: { title: string }[] }).rows.map(({ title }) => title);
+}
+
+test.each([
+  { name: "CSV", rows: 'Title;size\r\n"a;b";1\r\nc;\r\n' },
+  { name: "JSON", rows: '[{"title":"a;b","size":1},\r\n{"title":"c"}]' },
+])("pasted $name is stored, once if it is sent twice", async ({ rows }) => {
+  for (const _ of ["first", "again"]) {
+    const { status, headers } = await send({ rows });
+    expect([status, headers.get("location")]).toEqual([303, `${path}?imported=2`]);
+  }
+  expect(await listTitles()).toEqual(["a;b", "c"]);
+  expect((await visit(service, jar, `${path}?imported=2`)).text).toContain("2 rows were imported");
+});
+
+test("all errors are shown by line, the text stays, and nothing is stored", async () => {
+  const { status, text } = await send({ rows: 'title,size\na,x\n<b>,1\n,2\n"c' });
+  expect(status).toBe(422);
+  expect(text).toContain("Nothing was stored. The text has 3 errors.");
+  expect(text).toContain("<li>Line 2, <bdi>size</bdi>: Must be a number</li>");
+  expect(text).toContain(
+    "<li>Line 4, <bdi>title</bdi>: Must not be null: the column is required</li>",
+  );
+  expect(text).toContain("&lt;b&gt;,1");
+  expect(await listTitles()).toEqual([]);
+});
+
+test("what only the database finds is shown by line, too", async () => {
+  const { status, text } = await send({ rows: "title\na\nb\na\n" });
+  expect(status).toBe(422);
+  expect(text).toContain("<li>Line 4, <bdi>title</bdi>: ");
+  expect(text).toContain("Before line 2, 0 rows are stored");
+  expect(await listTitles()).toEqual([]);
+});
+
+test("a batch of the script is stored once, and its errors name rows by their place", async () => {
+  const batch = { batch: '[{"title":"a"},{"title":"b"}]', batch_key: "file-1-0" };
+  for (const _ of ["first", "again"]) {
+    const { status, text } = await send(batch);
+    expect([status, JSON.parse(text)]).toEqual([200, { isStored: true }]);
+  }
+  const refused = await send({ batch: '[{"title":"c"},{"title":"a"}]', batch_key: "file-1-1" });
+  expect([refused.status, JSON.parse(refused.text)]).toMatchObject([
+    409,
+    { isStored: false, code: "unique_violation", details: [{ path: "/1/title" }] },
+  ]);
+  expect(await listTitles()).toEqual(["a", "b"]);
+});
+
+test("a form of another site stores nothing, nor one of an app that is disabled", async () => {
+  const forged = await visit(service, jar, `${path}/import`, {
+    fields: { rows: "title\na", form_token: "wrong" },
+  });
+  expect(forged.status).toBe(403);
+  await service.service.admin.message(
+    `update rowhouse.apps set disabled_at = now() where slug = '${app.slug}'; select 1`,
+  );
+  expect((await send({ rows: "title\na" })).text).toContain("This app is disabled");
+});
