@@ -39,8 +39,9 @@ export const COMMANDS: readonly CommandRow[] = [
     "db push": "creates or updates the tables of this folder's schema and writes their types",
     "db plan": "shows what db push would do, and writes nothing",
     "db check": "like db plan, but fails if changes are pending or migrations are missing",
-    "db rename": "gives a column another name",
-    "db drop": "drops a column with its values",
+    "db rename": "gives a column or a table another name",
+    "db drop": "drops a column with its values, or a table with its rows",
+    "db drop-value": "drops a value of an enum that no row has",
     "db pull":
       "writes the migrations that are missing from this folder, as the project pushed them",
     "db status": "lists what is recorded for the app, and how many steps of the schema are pending",

@@ -35,6 +35,8 @@ export const SIGNALS = {
   isolationBroken: "RH017",
   /** The address of a person who is to get a Console role was not set by the service. */
   addressUnconfirmed: "RH018",
+  /** Rows have the value of an enum that is to be dropped. */
+  valueInUse: "RH019",
   /** A query would visit more rows than it may. */
   tooManyVisits: "RH020",
   /** The index that a query was planned for is not there, or not built yet. */

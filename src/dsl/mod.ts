@@ -37,7 +37,12 @@ export { KINDS, QUOTAS } from "./definition.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
-export { findColumnNameFault, findTableNameFault } from "./names.ts";
+export {
+  findColumnNameFault,
+  findTableNameFault,
+  isDroppedValue,
+  toDroppedValue,
+} from "./names.ts";
 export { sumDefaults } from "./read_default.ts";
 export { readDefinition } from "./read_definition.ts";
 export type { Schema, TableSources } from "./schema.ts";

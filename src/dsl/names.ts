@@ -70,6 +70,18 @@ export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }
 
+const DROPPED = "dropped by migration ";
+
+/** What a value of an enum is called once a migration has dropped it: PostgreSQL keeps the label. */
+export function toDroppedValue(seq: number): string {
+  return `${DROPPED}${seq}`;
+}
+
+/** Whether an enum's label is that of a dropped value. */
+export function isDroppedValue(label: string): boolean {
+  return label.startsWith(DROPPED);
+}
+
 /** A name, ignoring upper and lower case. */
 export function foldName(name: string): string {
   return name.toLowerCase();

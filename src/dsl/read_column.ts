@@ -4,7 +4,7 @@ import { quote } from "../std/quote.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { KINDS, type Kind, type NamedColumn, QUOTAS } from "./definition.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
-import { findColumnNameFault, isReservedTable } from "./names.ts";
+import { findColumnNameFault, isDroppedValue, isReservedTable } from "./names.ts";
 import { readDefault } from "./read_default.ts";
 import { describe, type Fields, readFields, readList } from "./read_parts.ts";
 
@@ -136,6 +136,7 @@ function findValueFault(value: unknown, earlier: readonly string[]): string | un
   if (bytes < 1 || bytes > QUOTAS.enumValueBytes) {
     return `must be 1 to ${QUOTAS.enumValueBytes} bytes of UTF-8, not ${bytes}`;
   }
+  if (isDroppedValue(value)) return "the name is reserved for values that were dropped";
   return earlier.includes(value) ? "it is listed twice" : undefined;
 }
 

@@ -17,6 +17,7 @@ export function advanceState(state: PushState, app: App, { steps }: Plan): PushS
       tables.delete(before.name);
       tables.set(step.table.name, { ...before, name: step.table.name });
     }
+    if (step.kind === "drop_table") tables.delete(step.table.name);
     if (step.kind === "record_table") {
       const before = tables.get(step.table.name) ?? makeTable(app, step.table);
       tables.set(step.table.name, { ...before, definition: step.table });

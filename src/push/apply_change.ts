@@ -6,6 +6,7 @@
  */
 import { APP_SETTING, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import { quote } from "../std/quote.ts";
 import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 import { type Change, changeDefinition } from "./change.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
@@ -39,6 +40,11 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   // Rejected before rows are counted, which needs the table.
   await push(deps, { ...request, definition, after: head.checksum, options: dryRun });
   const rows = await countRows(deps.admin, app.id, change);
+  if (change.kind === "drop_value" && rows.values > 0)
+    throw refuseChange(
+      change,
+      `${rows.values} of this app's ${rows.rows} rows have this value; give them another one first`,
+    );
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
   return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
 }
@@ -67,7 +73,10 @@ const IS_CONCERNED: {
   [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string;
 } = {
   rename_column: hasValue,
+  rename_table: () => "true",
   drop_column: hasValue,
+  drop_table: () => "true",
+  drop_value: ({ column, value }) => `${quoteName(column)} = ${quoteLiteral(value)}`,
 };
 
 function hasValue({ column }: { column: string }): string {
@@ -92,6 +101,10 @@ const ROW_NOTES: {
 } = {
   rename_column: ({ table, column }, { rows, values }) =>
     `ROWS: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; they keep it`,
+  rename_table: ({ to }, { rows }) => `ROWS: ${to} keeps this app's ${rows} rows`,
+  drop_table: ({ table }, { rows }) => `LOST: this app's ${rows} rows in ${table} are deleted`,
+  drop_value: ({ column, value }, { values }) =>
+    `ROWS: ${values} of this app's rows have ${quote(value)} as ${column}`,
   drop_column: ({ table, column }, { rows, values }) =>
     `LOST: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; it is deleted`,
 };

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
 export type Change =
@@ -14,18 +15,30 @@ export type Change =
       readonly column: string;
       readonly to: string;
     }
-  | { readonly kind: "drop_column"; readonly table: string; readonly column: string };
+  | { readonly kind: "rename_table"; readonly table: string; readonly to: string }
+  | { readonly kind: "drop_column"; readonly table: string; readonly column: string }
+  | { readonly kind: "drop_table"; readonly table: string }
+  | {
+      readonly kind: "drop_value";
+      readonly table: string;
+      readonly column: string;
+      readonly value: string;
+    };
 
 /** The tables whose state decides whether a change can be made. */
 export function toTableNames(change: Change | undefined): string[] {
-  return change === undefined ? [] : [change.table];
+  if (change === undefined) return [];
+  return change.kind === "rename_table" ? [change.table, change.to] : [change.table];
 }
 
 type Texts = { [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string };
 
 const TITLES: Texts = {
   rename_column: ({ table, column, to }) => `rename ${table}.${column} to ${to}`,
+  rename_table: ({ table, to }) => `rename ${table} to ${to}`,
   drop_column: ({ table, column }) => `drop ${table}.${column}`,
+  drop_table: ({ table }) => `drop ${table}`,
+  drop_value: ({ table, column, value }) => `drop ${quote(value)} of ${table}.${column}`,
 };
 
 /** A change in a few words, after "cannot" or as a question. */
@@ -35,6 +48,7 @@ export function showChange(change: Change): string {
 
 /** What a change deletes with its values, as it is typed; `undefined` if it deletes none. */
 export function showDropped(change: Change): string | undefined {
+  if (change.kind === "drop_table") return change.table;
   return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
 }
 
@@ -49,7 +63,10 @@ type Changers = {
 const CHANGERS: Changers = {
   rename_column: (table, change) =>
     table.name === change.table ? renameColumn(table, change) : table,
+  rename_table: renameTable,
   drop_column: (table, change) => (table.name === change.table ? dropColumn(table, change) : table),
+  drop_table: (table, change) => (table.name === change.table ? undefined : table),
+  drop_value: (table, change) => (table.name === change.table ? dropValue(table, change) : table),
 };
 
 /** A table of the changing app after a change; most stay as they are. */
@@ -74,6 +91,10 @@ export function changeColumnName(name: string, change: Change): string | undefin
       return name === change.column ? change.to : name;
     case "drop_column":
       return name === change.column ? undefined : name;
+    case "rename_table":
+    case "drop_table":
+    case "drop_value":
+      return name;
   }
 }
 
@@ -90,6 +111,33 @@ function renameColumn(
     indexes: renameAll(table.indexes),
     uniques: renameAll(table.uniques),
   };
+}
+
+/** References to the table are part of other tables. */
+function renameTable(
+  { name, columns, ...lists }: TableDefinition,
+  change: Extract<Change, { kind: "rename_table" }>,
+): TableDefinition {
+  const rename = (table: string) => (table === change.table ? change.to : table);
+  return {
+    name: rename(name),
+    columns: columns.map((column) =>
+      column.table === undefined ? column : { ...column, table: rename(column.table) },
+    ),
+    ...lists,
+  };
+}
+
+function dropValue(
+  table: TableDefinition,
+  change: Extract<Change, { kind: "drop_value" }>,
+): TableDefinition {
+  const columns = table.columns.map((column) =>
+    column.name === change.column && column.values !== undefined
+      ? { ...column, values: column.values.filter((value) => value !== change.value) }
+      : column,
+  );
+  return { ...table, columns };
 }
 
 /** Indexes and unique constraints that contain the column are dropped with it. */

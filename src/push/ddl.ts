@@ -13,7 +13,7 @@ import {
   keysOf,
   referencesOf,
 } from "../catalog/mod.ts";
-import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
+import { quoteBody, quoteLiteral, quoteName, SIGNALS, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { distributeStep } from "./distributed.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
@@ -55,6 +55,13 @@ const RENDERERS: Renderers = {
     `alter table data.${quoteName(table)} drop column ${quoteName(column.name)}`,
     ...(column.kind === "enum" ? [`drop type ${sqlType({ name: table }, column)}`] : []),
   ],
+  drop_table: ({ table }) => [
+    `drop table data.${quoteName(table.name)}`,
+    ...table.columns
+      .filter(({ kind }) => kind === "enum")
+      .map((column) => `drop type ${sqlType(table, column)}`),
+  ],
+  drop_enum_value: renderDropValue,
   record_table: () => [],
   register: () => [],
   record_change: () => [],
@@ -149,6 +156,23 @@ function renderReference({ table, column, validate }: AddReference): string[] {
     ...both.map((name) => `alter table ${name} no force row level security`),
     `alter table ${source} validate constraint ${constraint}`,
     ...both.map((name) => `alter table ${name} force row level security`),
+  ];
+}
+
+type DropValue = Extract<Step, { kind: "drop_enum_value" }>;
+
+/** No row of any app may have the value: forced row security is lifted for the check, within the same message. */
+function renderDropValue({ table, column, value, label }: DropValue): string[] {
+  const name = `data.${quoteName(table)}`;
+  return [
+    `alter table ${name} no force row level security`,
+    `do ${quoteBody(`begin
+  if exists (select from ${name} where ${quoteName(column)} = ${quoteLiteral(value)}) then
+    raise exception 'rows have the value' using errcode = '${SIGNALS.valueInUse}';
+  end if;
+end`)}`,
+    `alter table ${name} force row level security`,
+    `alter type data.${quoteName(enumTypeName(table, column))} rename value ${quoteLiteral(value)} to ${quoteLiteral(label)}`,
   ];
 }
 

@@ -84,6 +84,8 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "add_reference",
   "rename",
   "drop_column",
+  "drop_table",
+  "drop_enum_value",
 ]);
 
 /**
@@ -115,6 +117,7 @@ function toChanged(step: Step): string[] {
   if (step.kind === "rename") return [step.before.name];
   if (step.kind === "drop_column")
     return [step.table, ...(step.column.table === undefined ? [] : [step.column.table])];
+  if (step.kind === "drop_table") return toTables(step);
   const name = typeof step.table === "string" ? step.table : step.table.name;
   if (step.kind !== "add_reference" || step.validate !== "now") return [name];
   return [name, ...(step.column.table === undefined ? [] : [step.column.table])];

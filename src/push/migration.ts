@@ -32,6 +32,9 @@ const DESCRIPTIONS: {
       ? `rename table ${before.name} to ${table.name}`
       : `rename column ${table.name}.${column.from} to ${column.to}`,
   drop_column: ({ table, column }) => `drop column ${table}.${column.name}`,
+  drop_table: ({ table }) => `drop table ${table.name}`,
+  drop_enum_value: ({ table, column, value }) =>
+    `drop value ${JSON.stringify(value)} of ${table}.${column}`,
   record_table: () => undefined,
   record_change: () => undefined,
   register: ({ table }) => `register ${table.name}`,
@@ -44,11 +47,13 @@ export function describePlan(plan: Plan): string[] {
   );
   const isChecked = (step: Step) =>
     (step.kind === "add_key" && !fresh.has(step.table)) ||
-    (step.kind === "set_required" && step.required);
+    (step.kind === "set_required" && step.required) ||
+    step.kind === "drop_enum_value";
   const changed = new Set(
-    plan.steps.flatMap((step) =>
-      step.kind === "register" || describeStep(step) === undefined ? [] : [toTableName(step)],
-    ),
+    plan.steps.flatMap((step) => {
+      const isChange = step.kind !== "register" && describeStep(step) !== undefined;
+      return isChange || step.kind === "record_table" ? [toTableName(step)] : [];
+    }),
   );
   return plan.steps.flatMap((step) => {
     const line = describeStep(step);

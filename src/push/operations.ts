@@ -100,12 +100,17 @@ const JOURNAL: JsonSchema = {
 const CHANGE = {
   ...toObject(
     {
-      kind: { type: "string", enum: ["rename_column", "drop_column"], description: "What to do." },
+      kind: {
+        type: "string",
+        enum: ["rename_column", "rename_table", "drop_column", "drop_table", "drop_value"],
+        description: "What to do.",
+      },
       table: text("The table."),
       column: text("Its column."),
       to: text("The new name."),
+      value: text("The value of the enum that is dropped."),
     },
-    ["column", "to"],
+    ["column", "to", "value"],
   ),
   description: "What to change. Only the app that owns the table can change it.",
 };

@@ -8,7 +8,10 @@ const Name = v.pipe(v.string(), v.maxLength(63));
 
 const ChangeSchema = v.variant("kind", [
   v.strictObject({ kind: v.literal("rename_column"), table: Name, column: Name, to: Name }),
+  v.strictObject({ kind: v.literal("rename_table"), table: Name, to: Name }),
   v.strictObject({ kind: v.literal("drop_column"), table: Name, column: Name }),
+  v.strictObject({ kind: v.literal("drop_table"), table: Name }),
+  v.strictObject({ kind: v.literal("drop_value"), table: Name, column: Name, value: Name }),
 ]);
 
 /** A change, or everything that is wrong with it, with paths below the change. */

@@ -47,6 +47,12 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
     throw brokenByRows(error, steps);
   }
+  if (state === SIGNALS.valueInUse)
+    throw new Problem("incompatible_schema", {
+      message:
+        "Cannot drop this value: rows of this app, or of another one, have it; nothing was written. Give them another value first",
+      cause: error,
+    });
   if (DRIFTED.has(state ?? "")) throw drifted(error);
   throw error;
 }

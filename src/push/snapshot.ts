@@ -1,5 +1,6 @@
 /** What PostgreSQL has in `data` and `api`, as facts: one statement over its catalogs, without any app's rows. @module */
 import { type Database, readSqlState } from "../db/mod.ts";
+import { isDroppedValue } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readDefaultText } from "./default_text.ts";
@@ -32,8 +33,13 @@ export function readFacts(found: string): Facts {
 function readValue(path: string, value: string): string {
   if (path.endsWith(" / default")) return readDefaultText(value);
   return path.startsWith("type ") && value.startsWith("[")
-    ? canonicalJson(JSON.parse(value))
+    ? canonicalJson(withoutDropped(JSON.parse(value) as string[]))
     : value;
+}
+
+/** The labels of an enum that are values. */
+export function withoutDropped(labels: readonly string[]): string[] {
+  return labels.filter((label) => !isDroppedValue(label));
 }
 
 const LOCK_TIMEOUT = "55P03";

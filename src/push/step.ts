@@ -46,6 +46,9 @@ export type Step =
       column?: { from: string; to: string };
     }
   | { kind: "drop_column"; table: string; column: NamedColumn }
+  | { kind: "drop_table"; table: RecordedDefinition }
+  /** The label stays in PostgreSQL's type, under a name that no value can have. */
+  | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
   | { kind: "record_table"; table: RecordedDefinition }
   /** Everything that the app declares or has declared of the table. */
   | { kind: "register"; table: TableDefinition }

@@ -10,6 +10,8 @@ import type { Step } from "./step.ts";
 const ORDER: readonly Step["kind"][] = [
   "rename",
   "drop_column",
+  "drop_table",
+  "drop_enum_value",
   "add_enum_value",
   "create_table",
   "add_column",

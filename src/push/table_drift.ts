@@ -7,6 +7,7 @@
 import type { ConsoleTable, FoundTable } from "../accounts/console/mod.ts";
 import { compareFacts, type Difference, NOTHING } from "./drift.ts";
 import { type Facts, THERE, toFacts } from "./facts.ts";
+import { withoutDropped } from "./snapshot.ts";
 
 const TOLD = / \/ (?:owner|row security|type|required)$/;
 const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
@@ -52,7 +53,7 @@ function toFoundFacts(name: string, found: FoundTable): Facts {
     ]),
     ...Object.entries(found.types).map(([type, labels]): [string, string] => [
       `type ${type}`,
-      JSON.stringify(labels),
+      JSON.stringify(withoutDropped(labels)),
     ]),
     ...Object.entries(found.parts).map(([part, state]): [string, string] => [
       `${path} / ${part}`,

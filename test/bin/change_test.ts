@@ -124,7 +124,7 @@ test("a change needs a named place, and --yes where there is no terminal", async
   const silent = await db(...words, "--to", "staging");
   expect(silent).toMatchObject({ code: 1, out: "" });
   expect(silent.err).toContain("add --yes");
-  expect(await db("drop", "note", "--to", "staging", "--yes")).toMatchObject({ code: 2 });
+  expect(await db("drop", ".note", "--to", "staging", "--yes")).toMatchObject({ code: 2 });
   expect(listFiles()).toHaveLength(1);
 });
 

@@ -211,6 +211,121 @@ test("a malformed change is rejected with every issue", async () => {
   expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
 });
 
+test("a renamed table keeps rows, references to it and from it; its old name is unknown and free", async () => {
+  const [name, to, child] = [freshName(), freshName("u"), freshName("v")];
+  const make = (table: string) => ({
+    [table]: t.model({ title: t.string().unique(), state: t.enum(["a", "b"]), up: t.ref(table) }),
+    [child]: { parent: t.ref(table, { onDelete: "cascade" }).required() },
+  });
+  const app = await service.makeApp(defineSchema(make(name)));
+  const made = await create(app, name, { title: "one", state: "b" });
+  const { id } = made.json as { id: string };
+  await create(app, child, { parent: id });
+
+  expect((await change(app, { kind: "rename_table", table: name, to })).json).toMatchObject({
+    status: "applied",
+    steps: [`rename table ${name} to ${to}`],
+    rows: { rows: 1 },
+  });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await service.call(app, `/v1/data/db/${name}`)).json).toMatchObject({
+    error: "unknown_table",
+  });
+  expect((await service.call(app, `/v1/data/db/${to}/${id}`)).json).toMatchObject({
+    title: "one",
+    state: "b",
+  });
+  expect((await create(app, child, { parent: crypto.randomUUID() })).status).toBe(422);
+  expect((await postSchema(service, app, defineSchema(make(to)))).json).toMatchObject({
+    status: "unchanged",
+    notes: [],
+  });
+  const taken = { kind: "rename_table", table: child, to };
+  expect((await change(app, taken)).text).toContain(`the name ${to} is in use`);
+  await service.makeApp(defineSchema({ [name]: { other: t.number() } }));
+  expect((await service.call(app, `/v1/data/db/${name}`)).status).toBe(404);
+  const removed = await service.call(app, `/v1/data/db/${to}/${id}`, { method: "DELETE" });
+  expect(removed.status).toBe(204);
+  expect((await service.call(app, `/v1/data/db/${child}`)).json).toMatchObject({ rows: [] });
+});
+
+test("a dropped table is gone with its rows, and its name is free; a reference to it blocks", async () => {
+  const [name, child] = [freshName(), freshName("v")];
+  const app = await service.makeApp(
+    defineSchema({
+      [name]: { title: t.string().index(), state: t.enum(["a"]) },
+      [child]: { parent: t.ref(name) },
+    }),
+  );
+  await create(app, name, { title: "one" });
+  const drop = { kind: "drop_table", table: name };
+  expect((await change(app, drop)).text).toContain(
+    `Cannot drop ${name}: ${child}.parent refers to it; drop ${child}.parent first`,
+  );
+  await change(app, { kind: "drop_column", table: child, column: "parent" });
+  expect((await change(app, drop)).json).toMatchObject({
+    status: "applied",
+    notes: [`LOST: this app's 1 rows in ${name} are deleted`],
+  });
+  expect((await service.call(app, `/v1/data/db/${name}`)).status).toBe(404);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect(
+    (await postSchema(service, app, defineSchema({ [name]: { title: t.number() } }))).json,
+  ).toMatchObject({ status: "applied" });
+  expect((await service.call(app, `/v1/data/db/${name}`)).json).toMatchObject({ rows: [] });
+  const other = await service.makeApp(defineSchema({ [name]: { title: t.number() } }));
+  const refused = await change(app, drop);
+  expect(refused.text).toContain(`another app declares ${name}`);
+  expect(refused.text).not.toContain(other.slug);
+});
+
+test("a dropped value is rejected from then on, also by a process that has not heard of it; rows with it block", async () => {
+  const name = freshName();
+  const make = (...values: [string, ...string[]]) =>
+    defineSchema({ [name]: { state: t.enum(values).required().default("open") } });
+  const app = await service.makeApp(make("open", "old", "done"));
+  const made = await create(app, name, { state: "old" });
+  const drop = { kind: "drop_value", table: name, column: "state", value: "old" } as const;
+  expect((await change(app, drop)).text).toContain("1 of this app's 1 rows have this value");
+  const path = made.headers.get("location") ?? "";
+  await service.call(app, path, { method: "PATCH", json: { state: "done" } });
+  const deps = { admin: service.pushing, log: () => undefined };
+  await applyChange(deps, { app, change: drop, options: { dryRun: false } });
+
+  expect((await create(app, name, { state: "old" })).status).toBe(422);
+  expect((await change(app, { ...drop, value: "open" })).text).toContain("it is the default");
+  expect((await change(app, { ...drop, value: "none" })).text).toContain("has no value");
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await postSchema(service, app, make("open", "done"))).json).toMatchObject({
+    status: "unchanged",
+  });
+  expect((await postSchema(service, app, make("open", "done", "old"))).json).toMatchObject({
+    status: "applied",
+  });
+  expect((await create(app, name, { state: "old" })).status).toBe(201);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a value that only another app's rows have, by a default, blocks without telling of them", async () => {
+  const name = freshName();
+  const make = (initial: "a" | "b") =>
+    defineSchema({ [name]: { title: t.string(), state: t.enum(["a", "b"]).default(initial) } });
+  const app = await service.makeApp(make("a"));
+  const sharing = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  await create(sharing, name, { title: "theirs" });
+  await postSchema(service, app, make("b"));
+  const refused = await change(app, {
+    kind: "drop_value",
+    table: name,
+    column: "state",
+    value: "a",
+  });
+  expect(refused.json).toMatchObject({
+    error: "incompatible_schema",
+    message: expect.stringContaining("rows of this app, or of another one, have it"),
+  });
+});
+
 test("a history with changes gives the same tables in an empty service", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
@@ -218,13 +333,14 @@ test("a history with changes gives the same tables in an empty service", async (
     { kind: "rename_column", table: name, column: "titel", to: "title" },
     { kind: "drop_column", table: name, column: "parent" },
     { kind: "rename_column", table: name, column: "status", to: "state" },
+    { kind: "drop_value", table: name, column: "state", value: "done" },
   ])
     expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
   const now = defineSchema({
     [name]: t
       .model({
         title: t.string().required().unique(),
-        state: t.enum(["open", "done"]).required().default("open"),
+        state: t.enum(["open"]).required().default("open"),
         hours: t.number().index(),
       })
       .index("state", "title"),

@@ -32,33 +32,52 @@ Prints { status, replays, migration, steps, notes, rows, types, files } with --j
 export const changeCommands: readonly Command[] = [
   {
     name: "db rename",
-    example:
-      "rowhouse db rename todos.titel title\nrowhouse db rename todos.titel title --to staging",
+    example: "rowhouse db rename todos.titel title --to staging\nrowhouse db rename todos tasks",
     about: `${ABOUT}
 Takes effect immediately: clients must use the new name. To change both in turn, add a column, copy the values, and drop
 the old column.`,
-    positionals: ["table.column", "name"],
+    positionals: ["table[.column]", "name"],
     flags: FLAGS,
     run: (setting) => runChange(setting, readRename(setting)),
   },
   {
     name: "db drop",
-    example: "rowhouse db drop todos.titel\nrowhouse db drop todos.titel --to production --yes",
+    example:
+      "rowhouse db drop todos.titel\nrowhouse db drop todos\nrowhouse db drop todos.titel --to production --yes",
     about: `${ABOUT}
-Deletes the values of the column. On a terminal it asks for the name.`,
-    positionals: ["table.column"],
+Deletes the values of the column, or the rows of the table. On a terminal it asks for the name.`,
+    positionals: ["table[.column]"],
     flags: FLAGS,
     run: (setting) => runChange(setting, readDrop(setting)),
+  },
+  {
+    name: "db drop-value",
+    example: "rowhouse db drop-value todos.status archived",
+    about: `${ABOUT}
+No row may have the value, and it may not be the default.`,
+    positionals: ["table.column", "value"],
+    flags: FLAGS,
+    run: (setting) => runChange(setting, readDropValue(setting)),
   },
 ];
 
 function readRename({ args: { positionals } }: Setting): Change {
   const [thing = "", to = ""] = positionals;
-  return { kind: "rename_column", ...readColumn(thing), to };
+  return thing.includes(".")
+    ? { kind: "rename_column", ...readColumn(thing), to }
+    : { kind: "rename_table", table: thing, to };
 }
 
 function readDrop({ args: { positionals } }: Setting): Change {
-  return { kind: "drop_column", ...readColumn(positionals[0] ?? "") };
+  const [thing = ""] = positionals;
+  return thing.includes(".")
+    ? { kind: "drop_column", ...readColumn(thing) }
+    : { kind: "drop_table", table: thing };
+}
+
+function readDropValue({ args: { positionals } }: Setting): Change {
+  const [thing = "", value = ""] = positionals;
+  return { kind: "drop_value", ...readColumn(thing), value };
 }
 
 function readColumn(text: string): { table: string; column: string } {

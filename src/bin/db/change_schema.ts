@@ -6,6 +6,7 @@
  */
 import type { Definition } from "../../dsl/mod.ts";
 import type { Change } from "../../push/pure.ts";
+import { quote } from "../../std/quote.ts";
 
 type Schema = {
   definition: Definition;
@@ -32,11 +33,32 @@ const EDITS: {
     if (!declares(change, schema)) return undefined;
     return `${findLine(change, schema)} declares ${change.column}: write ${change.to} there instead`;
   },
+  rename_table: (change, schema) => {
+    if (!declaresTable(change, schema)) return undefined;
+    return `${findLine(change, schema)} declares ${change.table}: write ${change.to} there instead`;
+  },
+  drop_table: (change, schema) => {
+    if (!declaresTable(change, schema)) return undefined;
+    return `${findLine(change, schema)} declares ${change.table}: delete the table there`;
+  },
+  drop_value: (change, schema) => {
+    const { table, column, value } = change;
+    const declared = schema.definition.tables
+      .find(({ name }) => name === table)
+      ?.columns.find(({ name }) => name === column);
+    if (declared?.values?.includes(value) !== true) return undefined;
+    return `${findLine(change, schema)} declares the value ${quote(value)}: delete it there`;
+  },
   drop_column: (change, schema) => {
     if (!declares(change, schema)) return undefined;
     return `${findLine(change, schema)} declares ${change.column}: delete it there`;
   },
 };
+
+/** The file declares the whole table. */
+function declaresTable({ table }: { table: string }, { definition }: Schema): boolean {
+  return definition.tables.some(({ name }) => name === table);
+}
 
 type Place = { table: string; column: string };
 
@@ -45,8 +67,11 @@ function declares({ table, column }: Place, { definition }: Schema): boolean {
   return declared?.columns.some(({ name }) => name === column) === true;
 }
 
-/** The file with the number of the line that declares a column, if its text shows it. */
-function findLine({ table, column }: Place, { text, location }: Schema): string {
+/** The file with the number of the line that declares a table or column, if its text shows it. */
+function findLine(
+  { table, column = table }: { table: string; column?: string },
+  { text, location }: Schema,
+): string {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => isKey(line, table));
   const index = lines.findIndex((line, number) => number >= start && isKey(line, column));
