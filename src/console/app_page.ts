@@ -4,13 +4,13 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
-import { APPS, toAppPath, toAppTablesPath, toPushesPath } from "./paths.ts";
+import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
 
 type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
+  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
   body: Part;
   status?: number;
 };
@@ -25,7 +25,7 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
     crumbs: [{ name: "Apps", path: APPS }],
     actions: [
       isDisabled && renderPill("disabled", "warn"),
-      tab === "Keys" &&
+      (tab === "Keys" || tab === "Overview") &&
         renderLink("New key", `${toAppPath(slug)}/new-key`, "primary", { keys: "n" }),
       tab === "People" &&
         renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary", { keys: "n" }),
@@ -38,7 +38,8 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
 
 function renderTabs(slug: string, tab: string): Html {
   const tabs = [
-    { name: "Keys", path: toAppPath(slug) },
+    { name: "Overview", path: toAppPath(slug) },
+    { name: "Keys", path: toKeysPath(slug) },
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
     { name: "Pushes", path: toPushesPath(slug) },

@@ -1,6 +1,7 @@
 /** The frame of the Console's pages: where one is, what else there is, who one is. @module */
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import {
+  ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,
   CONSOLE_PATH,
   describeProblem,
@@ -9,6 +10,7 @@ import {
 } from "../identity/mod.ts";
 import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
+import { DOCS, FIND } from "./paths.ts";
 
 /** The entries of the navigation: a new page is a line here and one in routes.ts. */
 const ENTRIES = [
@@ -34,7 +36,7 @@ const KEYS: Readonly<Record<string, string>> = {
 export type ConsolePage = {
   me: ConsoleVisitor;
   /** Which entry of the navigation it belongs to. */
-  entry: (typeof ENTRIES)[number]["name"];
+  entry: (typeof ENTRIES)[number]["name"] | undefined;
   title: string;
   /** Which of the pages under one heading it is; in the title of the window only. */
   part?: string;
@@ -88,11 +90,14 @@ type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
   return html`<a class="skip" href="#main">Skip to the content</a>
 <div class="console">
-<nav class="side" aria-label="Console">
+<nav class="side" aria-label="Console"${me !== undefined && html` data-visitor="${me.id}"`}>
 <a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
-<form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" data-keys="/" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
-<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
-<div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span>`}<span class="quiet">${me !== undefined && html`<span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span>`}<a href="${LOGIN_PATH}">account, sign out</a></span>
+<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Find anything, over the page" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> finds anything, over the page</span></button></form>
+<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
+<section class="recent" aria-labelledby="recent" hidden><h2 id="recent">Recent apps</h2><ul class="side-list"></ul></section>
+<div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
+<span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${LOGIN_PATH}" data-sign-out>Sign out</a></span>
+<label class="theme" hidden>Theme <select data-theme-choice><option value="system">system</option><option value="light">light</option><option value="dark">dark</option></select></label>
 <button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
 </nav>
 <main class="work" id="main" tabindex="-1">
@@ -105,4 +110,11 @@ ${typeof me?.factorDueAt === "string" && html`<p class="notice notice-warn">Your
 ${body}
 </main>
 </div>`;
+}
+
+/** How many there are; to screen readers as a title, so that the name of the link stays short. */
+function renderCount(name: string, me: ConsoleVisitor | undefined): Html | undefined {
+  const count = new Map(Object.entries(me?.counts ?? {})).get(name);
+  if (count === undefined) return undefined;
+  return html` <span class="side-count" aria-hidden="true">${count.toLocaleString("en")}</span>`;
 }

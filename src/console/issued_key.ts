@@ -5,7 +5,7 @@ import type { Scope } from "../principal.ts";
 import { answerAppAct } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { toKeysPath } from "./paths.ts";
 import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.ts";
 
 export function answerIssuedKey(
@@ -20,7 +20,7 @@ export function answerIssuedKey(
 <p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
 ${table === undefined && html`<p>This app has no table yet: <code>rowhouse db push</code> creates those of a schema, with a key that may push. Then put a table's name in the place of <code>${NO_TABLE}</code>.</p>`}
 ${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
-<div class="act-buttons">${renderLink("I have stored it", toAppPath(slug), "primary")}</div>
+<div class="act-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
 </section>`;
   return answerAppAct({ me, slug }, { title: "Copy this key now", body });
 }

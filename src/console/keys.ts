@@ -5,7 +5,6 @@ import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { renderAppNumbers } from "./numbers.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath } from "./paths.ts";
 
@@ -18,7 +17,7 @@ const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 };
 
 export async function answerKeys(visit: Visit): Promise<Response> {
-  const { me, slug, app, keys, numbers } = await readApp(visit);
+  const { me, slug, app, keys } = await readApp(visit);
   const now = visit.deps.now();
   return answerAppPage({
     me,
@@ -26,16 +25,13 @@ export async function answerKeys(visit: Visit): Promise<Response> {
     isDisabled: app.disabledAt !== null,
     tab: "Keys",
     body: [
-      app.disabledAt !== null &&
-        html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
-      renderAppNumbers(slug, numbers),
-      keys.length === 0 ? renderNone(slug) : renderKeys(slug, keys, now),
+      keys.length === 0 ? renderNoKey(slug) : renderKeys(slug, keys, now),
       html`<p class="quiet">A key belongs on a server. A browser signs people in with the identity client instead.</p>`,
     ],
   });
 }
 
-function renderNone(slug: string): Html {
+export function renderNoKey(slug: string): Html {
   return renderEmpty(
     "This app has no key yet. A server or a deployment needs one to read, write or push.",
     renderLink("Issue a key", `${toAppPath(slug)}/new-key`, "primary"),

@@ -11,7 +11,7 @@ import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerIssuedKey } from "./issued_key.ts";
 import { renderSelect } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
 
 const LIVES = [
@@ -55,7 +55,7 @@ export const newKeyPage = makeFormPage({
     const { text } = await issueKey(deps, { slug, keyId, name, scopes, expiresAt });
     return answerIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
   },
-  cancel: (_visit, { slug }) => toAppPath(slug),
+  cancel: (_visit, { slug }) => toKeysPath(slug),
   answer: answerAppAct,
   failed: "No key was issued.",
 });

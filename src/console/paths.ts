@@ -1,6 +1,8 @@
 /** The addresses of the Console's pages. @module */
 import { CONSOLE_PATH } from "../identity/mod.ts";
 
+export const FIND = `${CONSOLE_PATH}/find`;
+export const DOCS = `${CONSOLE_PATH}/docs`;
 export const APPS = `${CONSOLE_PATH}/apps`;
 export const NEW_APP = `${CONSOLE_PATH}/new-app`;
 export const PEOPLE = `${CONSOLE_PATH}/people`;
@@ -14,8 +16,13 @@ export function toAppPath(slug: string): string {
   return `${APPS}/${encodeURIComponent(slug)}`;
 }
 
+/** An app's keys. */
+export function toKeysPath(slug: string): string {
+  return `${toAppPath(slug)}/keys`;
+}
+
 export function toKeyPath(slug: string, keyId: string): string {
-  return `${toAppPath(slug)}/keys/${encodeURIComponent(keyId)}`;
+  return `${toKeysPath(slug)}/${encodeURIComponent(keyId)}`;
 }
 
 export function toPersonPath(id: string): string {

@@ -5,7 +5,7 @@ import { answerAppAct } from "./app_page.ts";
 import { makeFormPage } from "./form_page.ts";
 import { noActiveKey, readActiveKey } from "./keys.ts";
 import { renderText, renderTime } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { toKeysPath } from "./paths.ts";
 
 export const revokeKeyPage = makeFormPage({
   action: "revoke_key",
@@ -19,8 +19,8 @@ export const revokeKeyPage = makeFormPage({
   }),
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
-    return answerSeeOther(toAppPath(slug));
+    return answerSeeOther(toKeysPath(slug));
   },
-  cancel: (_visit, { slug }) => toAppPath(slug),
+  cancel: (_visit, { slug }) => toKeysPath(slug),
   answer: answerAppAct,
 });

@@ -8,7 +8,7 @@ import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerIssuedKey } from "./issued_key.ts";
 import { readActiveKey } from "./keys.ts";
 import { renderText } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
 
 export const rollKeyPage = makeFormPage({
@@ -30,7 +30,7 @@ export const rollKeyPage = makeFormPage({
     const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
     return answerIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
   },
-  cancel: (_visit, { slug }) => toAppPath(slug),
+  cancel: (_visit, { slug }) => toKeysPath(slug),
   answer: answerAppAct,
   failed: "The key was not rotated.",
 });

@@ -1,6 +1,7 @@
 /** The Console's pages as a table. A page with a form is read and sent at one path, so that a sign-in can return to it. @module */
-import type { Route } from "../http/mod.ts";
+import { compressAnswer, type RequestContext, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
+import { answerSeeOther } from "../pages/mod.ts";
 import { answerActivity, answerAppActivity } from "./activity.ts";
 import { answerActivityCsv } from "./activity_csv.ts";
 import { addPersonPage, answerAppPeople, endAppSessionsPage } from "./app_people.ts";
@@ -10,6 +11,7 @@ import { deleteAppPage } from "./delete_app.ts";
 import { dropTablePage } from "./drop_table.ts";
 import { endUsePage } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
+import { answerFind } from "./find.ts";
 import { answerHome } from "./home.ts";
 import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts";
 import { answerInvitations } from "./invitations.ts";
@@ -18,6 +20,8 @@ import { limitsPage } from "./limits.ts";
 import { newAppPage } from "./new_app.ts";
 import { newKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
+import { answerOverview } from "./overview.ts";
+import { DOCS, FIND } from "./paths.ts";
 import { answerPeople } from "./people.ts";
 import { answerPerson } from "./person.ts";
 import {
@@ -40,6 +44,7 @@ import { rollKeyPage } from "./roll_key.ts";
 import { ROWS_PAGES } from "./rows_pages.ts";
 import { settingsPage } from "./settings.ts";
 import { answerConsoleSignIn, answerConsoleSignInForm } from "./sign_in.ts";
+import { toApiUrl } from "./snippets.ts";
 import { statePage } from "./state.ts";
 import { answerTable } from "./table.ts";
 import { answerTables } from "./tables.ts";
@@ -56,7 +61,9 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(CONSOLE_PATH, { show: answerHome }),
   ...page(`${CONSOLE_PATH}/apps`, { show: answerApps }),
   ...page(`${CONSOLE_PATH}/new-app`, newAppPage),
-  ...page(APP, { show: answerKeys }),
+  ...page(FIND, { show: answerFind }),
+  ...page(APP, { show: answerOverview }),
+  ...page(`${APP}/keys`, { show: answerKeys }),
   ...page(`${APP}/new-key`, newKeyPage),
   ...page(`${KEY}/roll`, rollKeyPage),
   ...page(`${KEY}/revoke`, revokeKeyPage),
@@ -98,9 +105,24 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/activity`, { show: answerAppActivity }),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
   ...page(`${CONSOLE_PATH}/activity/csv`, { show: answerActivityCsv }),
+  { method: "GET", path: DOCS, access: "open", handle: answerDocs },
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },
 ];
+
+/** Files are streams, and stay as they are. */
+function compressed(show: Handle): Handle {
+  return async (visit) => {
+    const answer = await show(visit);
+    const isPage = answer.headers.get("content-type")?.startsWith("text/html") === true;
+    return isPage ? await compressAnswer(answer, visit.context.request) : answer;
+  };
+}
+
+/** To the docs, which are on the API's host. */
+function answerDocs(deps: ConsolePageDeps, context: RequestContext): Response {
+  return answerSeeOther(`${toApiUrl({ deps, context })}/docs`);
+}
 
 type Handle = Parameters<typeof enter>[0];
 
@@ -109,6 +131,7 @@ function page(
   { show, take }: { show: Handle; take?: Handle },
 ): Route<ConsolePageDeps>[] {
   const shown = { method: "GET", path, access: "open", handle: enter(show) } as const;
-  if (take === undefined) return [shown];
+  // The size of a compressed page would tell something of its form's token.
+  if (take === undefined) return [{ ...shown, handle: enter(compressed(show)) }];
   return [shown, { method: "POST", path, access: "open", handle: enter(take) }];
 }

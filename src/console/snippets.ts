@@ -3,7 +3,13 @@ import type { Scope } from "../principal.ts";
 import type { Visit } from "./enter.ts";
 
 /** Where programs reach the API: a name below `localhost` is found by browsers, and by few programs. */
-export function toApiUrl({ deps, context }: Pick<Visit, "deps" | "context">): string {
+export function toApiUrl({
+  deps,
+  context,
+}: {
+  deps: Pick<Visit["deps"], "identity">;
+  context: Visit["context"];
+}): string {
   const { publicUrl, identityUrl } = deps.identity;
   const url = publicUrl ?? identityUrl ?? new URL(context.request.url).origin;
   return url.replace(/^http:\/\/[^/:]+\.localhost(?=[:/]|$)/, "http://localhost");

@@ -467,6 +467,19 @@ export const FUNCTIONS = {
     isSet: false,
     needs: "recent sign-in",
   },
+  console_find: {
+    retry: "safe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      search: "text",
+      most: "int4",
+    },
+    returns: "jsonb",
+    isSet: false,
+  },
   console_find_addresses: {
     retry: "unsafe",
     takes: {

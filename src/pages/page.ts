@@ -79,7 +79,7 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 }
 
 /** These call the service; no other script has a reason to. */
-const CALLERS: readonly ScriptName[] = ["grid", "import", "reference"];
+const CALLERS: readonly ScriptName[] = ["console", "reference"];
 
 /** No text ever becomes markup or a program, not even by a script of ours. */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
@@ -102,7 +102,7 @@ function renderPage({ title, body, width = "narrow", styles = [], scripts = [] }
 ${styles.map(
   (name) => html`<link rel="stylesheet" href="${STYLES[name].path}">
 `,
-)}${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
+)}${scripts.includes("console") && html`<script src="${toScriptPath("theme")}"></script>\n`}${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
 <body class="page page-${width}">
 ${width === "own" ? body : renderFrame(body, width)}
 </body>

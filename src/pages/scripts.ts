@@ -11,7 +11,10 @@ const FOLDER = new URL("scripts/", import.meta.url);
 /** Of other rooms, scripts import from these only. */
 const SOURCES = [FOLDER, new URL("../rows/", import.meta.url), new URL("../std/", import.meta.url)];
 
-/** Every page has at most one of these; those of an app's rows have `grid` or `import` as well, those that ask for a passkey `passkey`. */
+/**
+ * Every page has at most one of the first four; those of an app's rows have `grid` or `import` as well, those that ask for a
+ * passkey `passkey`. The Console's have `theme`, which is no module: it runs before anything is shown.
+ */
 export const SCRIPT_NAMES = [
   "page",
   "console",
@@ -20,6 +23,7 @@ export const SCRIPT_NAMES = [
   "grid",
   "import",
   "passkey",
+  "theme",
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

@@ -26,7 +26,7 @@ import { invite } from "../support/provider_people.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-const ROUTES = consoleRoutes.filter(({ path }) => path !== "/console/sign-in");
+const ROUTES = consoleRoutes.filter(({ path }) => !/^\/console\/(sign-in|docs)$/.test(path));
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
 /** What ends something comes last. */
 const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "delete"];
@@ -82,7 +82,9 @@ function toPath(template: string): string {
     row: rowId,
     request: requestId,
   };
-  return template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
+  const path = template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
+  // What is found is for administrators, too.
+  return path.endsWith("/find") ? `${path}?q=${app.slug}` : path;
 }
 
 /** What a person types into any of the forms. */

@@ -126,6 +126,7 @@ for (const { method, path } of consoleRoutes)
     path: path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`),
     want: method !== "GET" ? all(403) : /:table|:seq/.test(path) ? NO_TABLE : CONSOLE,
   };
+WANT["GET /console/docs"] = { want: all(303) };
 WANT["GET /console/sign-in"] = { want: all(200) };
 
 for (const { path } of docs) WANT[`GET ${path}`] ??= { want: all(200) };

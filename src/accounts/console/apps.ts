@@ -16,6 +16,7 @@ export type ConsoleVisitor = {
   isFresh: boolean;
   /** By when a second factor must be there; null: none is asked for, or there is one. */
   factorDueAt: string | null;
+  counts: Record<"Apps" | "People" | "Tables", number>;
 };
 /** What a page shows, and to whom. */
 export type Shown<Content> = Content & { me: ConsoleVisitor };
@@ -51,6 +52,9 @@ export type ShownApp = RegisteredTargets & {
   /** Requests that each of its keys may send; null: as many as the app. */
   perMinuteOfKey: number | null;
   tables: string[];
+  /** How many have a role on it. */
+  people: number;
+  pushedAt: string | null;
 };
 
 type ShownAppPage = Shown<{

@@ -13,6 +13,7 @@ export {
   listConsoleAudit,
   type ShownAudit,
 } from "./audit.ts";
+export { type ConsoleFindings, findInConsole } from "./find.ts";
 export { type ConsoleHome, readConsoleHome } from "./home.ts";
 export { type Numbers, SPANS, type Span } from "./numbers.ts";
 export {

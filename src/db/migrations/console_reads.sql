@@ -1,14 +1,17 @@
 -- What the Console shows: each page is one call, which proves who asks before it reads anything.
 -- Never shows a secret, a digest or what proves a session.
 
--- Who looks, and whether the sign-in is young enough for a sensitive act: a hint for the page,
--- which the act checks again.
+-- Who looks, how much there is to look at, and whether the sign-in is young enough for a sensitive
+-- act: a hint for the page, which the act checks again.
 create function rowhouse.console_visitor(who uuid, session_shown text) returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
     'role', console_role,
     'factorDueAt', rowhouse.factor_due_at(id),
+    'counts', jsonb_build_object('Apps', (select count(*) from rowhouse.apps),
+      'People', (select count(*) from rowhouse.users),
+      'Tables', (select count(*) from rowhouse.tables)),
     'isFresh', exists (select from rowhouse.sessions where user_id = who
       and id in (select split_part(text, '.', 1)
         from unnest(string_to_array(session_shown, ',')) as text)
@@ -57,7 +60,9 @@ begin
       'disabledAt', app.disabled_at, 'perMinute', app.requests_per_minute, 'perMinuteOfKey',
       app.key_requests_per_minute,
       'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')
-        from rowhouse.registrations where app_id = app.id)),
+        from rowhouse.registrations where app_id = app.id),
+      'people', (select count(*) from rowhouse.grants where app_id = app.id),
+      'pushedAt', (select max(applied_at) from rowhouse.migrations where app_id = app.id)),
     'numbers', jsonb_build_object('hour', rowhouse.numbers_of(app.id, 'hour'),
       'day', rowhouse.numbers_of(app.id, 'day')),
     'keys', (select coalesce(jsonb_agg(to_jsonb(listed)

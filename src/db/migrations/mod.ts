@@ -15,6 +15,7 @@ import APPS from "./apps.sql" with { type: "text" };
 import CHANGES from "./changes.sql" with { type: "text" };
 import CONSOLE from "./console.sql" with { type: "text" };
 import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
+import CONSOLE_FIND from "./console_find.sql" with { type: "text" };
 import CONSOLE_HOME from "./console_home.sql" with { type: "text" };
 import CONSOLE_PEOPLE from "./console_people.sql" with { type: "text" };
 import CONSOLE_READS from "./console_reads.sql" with { type: "text" };
@@ -100,6 +101,7 @@ const BASELINE = [
   CONSOLE_READS,
   CONSOLE_HOME,
   CONSOLE_REQUESTS,
+  CONSOLE_FIND,
   CONSOLE_AUDIT,
   CONSOLE_PEOPLE,
   CONSOLE_ROWS,

@@ -1,0 +1,124 @@
+/**
+ * Finds apps, people, tables, keys, requests and pages by what is typed into the search of the navigation. Where scripts run, the
+ * command palette shows this page's results.
+ *
+ * @module
+ */
+import { type ConsoleFindings, findInConsole } from "../accounts/console/mod.ts";
+import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { renderEmpty, renderText } from "./parts.ts";
+import {
+  ACTIVITY,
+  APPS,
+  FIND,
+  INVITATIONS,
+  NEW_APP,
+  NEW_PERSON,
+  PEOPLE,
+  REQUESTS,
+  TABLES,
+  toAppPath,
+  toKeysPath,
+  toPersonPath,
+  toTablePath,
+} from "./paths.ts";
+import { readListQuery, renderSearch, type Searched } from "./search.ts";
+
+const SEARCHED: Searched = {
+  what: "anything",
+  label: "App, person, table, key or request id",
+  maxLength: 254,
+};
+/** Of each kind. */
+const MAX_HITS = 8;
+/** A request's id, or the end of it that a caller was shown. */
+const REFERENCE = /^[0-9a-f]{12}$/;
+
+type Hit = { name: string; path: string; note?: Part };
+type Group = { name: string; hits: readonly Hit[] };
+
+const PAGES: readonly Hit[] = [
+  { name: "Home", path: CONSOLE_PATH },
+  { name: "Apps", path: APPS },
+  { name: "New app", path: NEW_APP },
+  { name: "People", path: PEOPLE },
+  { name: "Invite people", path: NEW_PERSON },
+  { name: "Invitations", path: INVITATIONS },
+  { name: "Tables", path: TABLES },
+  { name: "Requests", path: REQUESTS },
+  { name: "Activity", path: ACTIVITY },
+  { name: "Your account", path: ACCOUNT_PATH },
+];
+
+export async function answerFind(visit: Visit): Promise<Response> {
+  const query = readListQuery(visit.context.query, SEARCHED);
+  const found = await findInConsole(visit.deps, visit.cookies, {
+    search: query.search,
+    limit: query.search === "" ? 0 : MAX_HITS,
+  });
+  const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
+  return answerConsolePage({
+    me: found.me,
+    entry: undefined,
+    title: "Find",
+    body: [
+      renderSearch(FIND, query, SEARCHED),
+      groups.length === 0
+        ? renderEmpty("No app, person, table, key or page matches.")
+        : groups.map(renderGroup),
+    ],
+  });
+}
+
+function toGroups(search: string, { apps, people, tables, keys }: ConsoleFindings): Group[] {
+  return [
+    { name: "Requests", hits: toRequests(search) },
+    {
+      name: "Apps",
+      hits: apps.map(({ slug, disabledAt }) => ({
+        name: slug,
+        path: toAppPath(slug),
+        ...(disabledAt === null ? {} : { note: "disabled" }),
+      })),
+    },
+    {
+      name: "People",
+      hits: people.map(({ id, email, displayName }) => ({
+        name: displayName ?? email,
+        path: toPersonPath(id),
+        ...(displayName === null ? {} : { note: renderText(email) }),
+      })),
+    },
+    {
+      name: "Tables",
+      hits: tables.map(({ name, owner }) => ({
+        name,
+        path: toTablePath(name),
+        note: `of ${owner}`,
+      })),
+    },
+    {
+      name: "Keys",
+      hits: keys.map(({ keyId, name, app, revokedAt }) => ({
+        name: keyId,
+        path: toKeysPath(app),
+        note: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
+      })),
+    },
+    { name: "Pages", hits: PAGES.filter(({ name }) => name.toLowerCase().includes(search)) },
+  ];
+}
+
+/** The request itself is looked for on its page. */
+function toRequests(search: string): Hit[] {
+  if (!isUuid(search) && !REFERENCE.test(search)) return [];
+  return [{ name: search, path: `${REQUESTS}?${new URLSearchParams({ id: search })}` }];
+}
+
+function renderGroup({ name, hits }: Group): Html {
+  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}">${renderText(hit.name)}</a>${hit.note !== undefined && html` <span class="quiet">${hit.note}</span>`}</li>`)}</ul></section>`;
+}

@@ -1,0 +1,66 @@
+/** An app at a glance: where it lives, what it has, and how it does. @module */
+import type { ShownApp } from "../accounts/console/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { answerAppPage, readApp } from "./app_page.ts";
+import type { Visit } from "./enter.ts";
+import { renderNoKey } from "./keys.ts";
+import { renderAppNumbers } from "./numbers.ts";
+import { renderText, renderTime } from "./parts.ts";
+import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from "./paths.ts";
+
+/** More tables are on their own tab. */
+const MAX_TABLES = 12;
+
+export async function answerOverview(visit: Visit): Promise<Response> {
+  const { me, slug, app, keys, numbers } = await readApp(visit);
+  const isDisabled = app.disabledAt !== null;
+  const active = keys.filter(({ status }) => status === "active").length;
+  return answerAppPage({
+    me,
+    slug,
+    isDisabled,
+    tab: "Overview",
+    body: [
+      isDisabled &&
+        html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
+      keys.length === 0 && renderNoKey(slug),
+      renderAppNumbers(slug, numbers),
+      renderFacts(app, { activeKeys: active, now: visit.deps.now() }),
+    ],
+  });
+}
+
+function renderFacts(
+  app: ShownApp,
+  { activeKeys, now }: { activeKeys: number; now: number },
+): Html {
+  const path = toAppPath(app.slug);
+  const facts: { name: string; value: Part }[] = [
+    { name: "Address", value: renderOrigins(app) },
+    { name: "Tables", value: renderTables(app) },
+    { name: "Keys", value: html`<a href="${toKeysPath(app.slug)}">${activeKeys} active</a>` },
+    { name: "People", value: html`<a href="${path}/people">${app.people} with a role</a>` },
+    {
+      name: "Last push",
+      value:
+        app.pushedAt === null
+          ? html`<span class="quiet">none yet</span>`
+          : html`<a href="${toPushesPath(app.slug)}">${renderTime(app.pushedAt, now)}</a>`,
+    },
+    { name: "Created", value: renderTime(app.createdAt, now) },
+  ];
+  return html`<section class="sheet" aria-label="About this app"><dl class="facts">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`;
+}
+
+/** Each opens in another tab: the Console stays where it is. */
+function renderOrigins({ origins, slug }: ShownApp): Part {
+  if (origins.length === 0)
+    return html`<span class="quiet">none yet</span> <a href="${toAppPath(slug)}/settings">Add an origin</a>`;
+  return html`<ul class="inline">${origins.map((origin) => html`<li><a href="${origin}" target="_blank" rel="noopener noreferrer">${renderText(new URL(origin).host)} <span aria-hidden="true">↗</span><span class="visually-hidden">, opens in another tab</span></a></li>`)}</ul>`;
+}
+
+function renderTables({ tables, slug }: ShownApp): Part {
+  if (tables.length === 0) return html`<span class="quiet">none yet</span>`;
+  const more = tables.length - MAX_TABLES;
+  return html`<ul class="inline">${tables.slice(0, MAX_TABLES).map((table) => html`<li><a href="${toRowsPath(slug, table)}">${table}</a></li>`)}${more > 0 && html`<li><a href="${toAppTablesPath(slug)}">${more} more</a></li>`}</ul>`;
+}

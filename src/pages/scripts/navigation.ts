@@ -1,0 +1,69 @@
+/** What scripts add to the navigation of the Console: recent apps, the theme, sign-out by one click. @module */
+import { element } from "./element.ts";
+import { requestPage } from "./request_page.ts";
+
+const MAX_RECENT = 5;
+const APP = /^\/console\/apps\/([a-z0-9-]+)/;
+
+export function startNavigation(): void {
+  const navigation = document.querySelector<HTMLElement>("nav[data-visitor]");
+  startTheme();
+  startSignOut();
+  if (navigation !== null) showRecent(navigation);
+}
+
+/** Which apps this person has opened in this browser, the latest first. */
+function showRecent(navigation: HTMLElement): void {
+  const stored = `recent-apps ${navigation.dataset["visitor"]}`;
+  const [, current] = APP.exec(location.pathname) ?? [];
+  const before = (localStorage.getItem(stored) ?? "").split(" ").filter((slug) => slug !== "");
+  const recent =
+    current === undefined ? before : [current, ...before.filter((slug) => slug !== current)];
+  localStorage.setItem(stored, recent.slice(0, MAX_RECENT + 1).join(" "));
+  const shown = recent.filter((slug) => slug !== current).slice(0, MAX_RECENT);
+  const section = navigation.querySelector<HTMLElement>(".recent");
+  if (section === null || shown.length === 0) return;
+  section.hidden = false;
+  section
+    .querySelector("ul")
+    ?.append(
+      ...shown.map((slug) =>
+        element("li", {}, element("a", { href: `/console/apps/${slug}` }, slug)),
+      ),
+    );
+}
+
+function startTheme(): void {
+  const choice = document.querySelector<HTMLSelectElement>("select[data-theme-choice]");
+  if (choice === null) return;
+  choice.value = localStorage.getItem("theme") ?? "system";
+  const label = choice.closest("label");
+  if (label !== null) label.hidden = false;
+  choice.addEventListener("change", () => {
+    if (choice.value === "system") {
+      localStorage.removeItem("theme");
+      delete document.documentElement.dataset["theme"];
+    } else {
+      localStorage.setItem("theme", choice.value);
+      document.documentElement.dataset["theme"] = choice.value;
+    }
+  });
+}
+
+/** The form is on the account page, with the token of the session. */
+function startSignOut(): void {
+  const link = document.querySelector<HTMLAnchorElement>("a[data-sign-out]");
+  link?.addEventListener("click", (event) => {
+    event.preventDefault();
+    void signOut(link.href).catch(() => location.assign(link.href));
+  });
+}
+
+async function signOut(url: string): Promise<void> {
+  const { page } = await requestPage(url);
+  const form = page.querySelector<HTMLFormElement>("form[action='/sign-out']");
+  if (form === null) return location.assign(url);
+  form.hidden = true;
+  document.body.append(document.adoptNode(form));
+  form.requestSubmit();
+}

@@ -1,0 +1,159 @@
+/**
+ * The command palette: Ctrl+K or ⌘K finds apps, people, tables, keys, requests and pages from anywhere in the Console. Its
+ * results are those of the search page, which decides what this person may see.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+import { requestPage } from "./request_page.ts";
+
+const FIND = "/console/find";
+const PAUSE_MS = 120;
+
+export function startPalette(): void {
+  const button = document.querySelector<HTMLButtonElement>(".palette-button");
+  if (button === null) return;
+  const isApple = /Mac|iP(hone|ad)/.test(navigator.userAgent);
+  if (isApple) button.querySelector("kbd")?.replaceChildren("⌘K");
+  button.hidden = false;
+  button.addEventListener("click", openPalette);
+  document.addEventListener("keydown", (event) => {
+    const isModified = isApple ? event.metaKey : event.ctrlKey;
+    if (!isModified || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    event.preventDefault();
+    openPalette();
+  });
+}
+
+function openPalette(): void {
+  const input = element("input", {
+    class: "palette-input",
+    type: "text",
+    role: "combobox",
+    "aria-label": "Find anything",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-autocomplete": "list",
+    placeholder: "App, person, table, key or request id",
+    maxlength: "254",
+    autocomplete: "off",
+    spellcheck: "false",
+    autocapitalize: "none",
+  });
+  const list = element("div", { id: "palette-list", role: "listbox", "aria-label": "Results" });
+  const dialog = element(
+    "dialog",
+    { class: "palette", "aria-label": "Find anything" },
+    input,
+    list,
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog) dialog.close();
+    if (target instanceof Element) follow(target.closest<HTMLElement>("[role=option]"));
+  });
+  const choose = (option: Element | undefined) => choosePalette({ input, list }, option);
+  input.addEventListener("keydown", (event) => {
+    const options = [...list.querySelectorAll<HTMLElement>("[role=option]")];
+    const place = options.findIndex((option) => option.ariaSelected === "true");
+    const next = toPlace(event.key, place, options.length);
+    if (event.key === "Enter") follow(options[place]);
+    else if (next === undefined) return;
+    else choose(options[next]);
+    event.preventDefault();
+  });
+  const note = element("p", { class: "quiet", hidden: "" });
+  list.after(note);
+  startSearch(input, ({ groups, text }) => {
+    list.replaceChildren(...groups);
+    // A list without options is none.
+    list.hidden = groups.length === 0;
+    note.hidden = groups.length > 0;
+    note.textContent = text;
+    input.ariaExpanded = String(groups.length > 0);
+    choose(list.querySelector("[role=option]") ?? undefined);
+    announce(text);
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function toPlace(key: string, place: number, count: number): number | undefined {
+  if (count === 0) return undefined;
+  if (key === "ArrowDown") return (place + 1) % count;
+  if (key === "ArrowUp") return (place - 1 + count) % count;
+  return undefined;
+}
+
+type Palette = { input: HTMLInputElement; list: HTMLElement };
+
+function choosePalette({ input, list }: Palette, option: Element | undefined): void {
+  for (const other of list.querySelectorAll("[role=option]"))
+    other.ariaSelected = String(other === option);
+  if (option === undefined) input.removeAttribute("aria-activedescendant");
+  else input.setAttribute("aria-activedescendant", option.id);
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+function follow(option: HTMLElement | null | undefined): void {
+  const href = option?.dataset["href"];
+  if (href !== undefined) location.assign(href);
+}
+
+/** Asks when typing pauses; a result that comes after a later one is dropped. */
+function startSearch(input: HTMLInputElement, show: (results: Results) => void): void {
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    const own = asked;
+    const url = `${FIND}?${new URLSearchParams({ q: input.value })}`;
+    const answer = await requestPage(url).catch(() => undefined);
+    if (own !== asked) return;
+    // The session has ended: the page leads to the sign-in.
+    if (answer !== undefined && answer.url.pathname !== FIND) location.assign(url);
+    else show(answer === undefined ? NO_ANSWER : toResults(answer.page));
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void ask(), PAUSE_MS);
+  });
+  void ask();
+}
+
+type Results = { groups: HTMLElement[]; text: string };
+const NO_ANSWER: Results = { groups: [], text: "The server did not respond." };
+
+function toResults(page: Document): Results {
+  const sections = [...page.querySelectorAll<HTMLElement>("section[data-found]")];
+  const count = page.querySelectorAll("section[data-found] li").length;
+  const text = count === 0 ? "No results" : `${count} ${count === 1 ? "result" : "results"}`;
+  return { groups: sections.map(toGroup), text };
+}
+
+function toGroup(section: HTMLElement, place: number): HTMLElement {
+  const id = `palette-group-${place}`;
+  const name = section.dataset["found"] ?? "";
+  const options = [...section.querySelectorAll("li")].map((item, index) =>
+    toOption(item, `${id}-${index}`),
+  );
+  const title = element("p", { class: "palette-group", id, role: "presentation" }, name);
+  return element("div", { role: "group", "aria-labelledby": id }, title, ...options);
+}
+
+function toOption(item: Element, id: string): HTMLElement {
+  const link = item.querySelector("a");
+  const note = item.querySelector(".quiet")?.textContent ?? "";
+  const parts = [
+    element("span", {}, link?.textContent ?? ""),
+    element("span", { class: "quiet" }, note),
+  ];
+  const href = link?.getAttribute("href") ?? "";
+  return element(
+    "div",
+    { role: "option", id, "aria-selected": "false", "data-href": href },
+    ...parts,
+  );
+}

@@ -1,0 +1,191 @@
+/** Getting around in the Console: the command palette, the search page, recent apps, themes and sign-out, in a real browser. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+
+let site: TestSite;
+let browser: Browser;
+let chief: Person;
+let tim: Person;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  tim = await makePerson(site.service, { name: "Tim" });
+  await site.service.makeApp(defineSchema({ notes: { title: t.string() } }), { slug: "wiki" });
+  await site.service.makeApp(undefined, { slug: "crm" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+async function openConsole(
+  path: string,
+  run: (page: Page) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const signInFirst = async (page: Page) => {
+    await page.goto(site.identityUrl + path);
+    await signInToConsole(page, chief.email);
+    await run(page);
+  };
+  await withPage(browser, signInFirst, options);
+}
+
+const palette = (page: Page) => page.getByRole("dialog", { name: "Find anything" });
+const options = (page: Page) => palette(page).getByRole("option");
+
+test("Ctrl+K finds an app, a person and a table by keyboard, and Enter opens it", async () => {
+  await openConsole("/console", async (page) => {
+    for (const { typed, name, heading } of [
+      { typed: "wik", name: "wiki", heading: "wiki" },
+      { typed: tim.email, name: `Tim ${tim.email}`, heading: "Tim" },
+      { typed: "notes", name: "notes of wiki", heading: "notes" },
+    ]) {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type(typed);
+      await options(page)
+        .filter({ hasText: name.split(" ")[0] ?? "" })
+        .first()
+        .waitFor();
+      await page.waitForFunction(
+        () => document.querySelectorAll(".palette [role=option]").length < 5,
+      );
+      expect(await options(page).first().getAttribute("aria-selected")).toBe("true");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      await page.waitForLoadState();
+    }
+  });
+});
+
+test("arrows choose in the palette, Escape closes it, and the focus returns", async () => {
+  await openConsole("/console", async (page) => {
+    await page.getByRole("link", { name: "Activity" }).first().focus();
+    await page.keyboard.press("Control+k");
+    await options(page).nth(2).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    const input = palette(page).getByRole("combobox");
+    const active = await input.getAttribute("aria-activedescendant");
+    expect(await options(page).nth(1).getAttribute("id")).toBe(active);
+    expect(await palette(page).locator("[aria-selected=true]").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await palette(page).waitFor({ state: "detached" });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Activity");
+  });
+});
+
+test("without JavaScript the search page finds the same", async () => {
+  const run = async (page: Page) => {
+    await page.getByRole("searchbox", { name: "Find anything" }).fill("wiki");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Find", exact: true }).waitFor();
+    await page.getByRole("main").getByRole("link", { name: "wiki" }).click();
+    await page.getByRole("heading", { name: "wiki" }).waitFor();
+  };
+  await openConsole("/console", run, { javaScriptEnabled: false });
+});
+
+test("the palette leads to the sign-in when the session has ended", async () => {
+  await openConsole("/console", async (page) => {
+    await page.context().clearCookies();
+    await page.keyboard.press("Control+k");
+    await page.waitForURL("**/console/sign-in**");
+  });
+});
+
+test("apps that were opened are listed as recent, for this person only", async () => {
+  await openConsole("/console", async (page) => {
+    const recent = page.getByRole("region", { name: "Recent apps" });
+    expect(await recent.count()).toBe(0);
+    await page.goto(`${site.identityUrl}/console/apps/wiki/keys`);
+    await page.goto(`${site.identityUrl}/console/apps/crm`);
+    await page.goto(`${site.identityUrl}/console`);
+    expect(await recent.getByRole("link").allTextContents()).toEqual(["crm", "wiki"]);
+    await page.goto(`${site.identityUrl}/console/apps/crm`);
+    expect(await recent.getByRole("link").allTextContents()).toEqual(["wiki"]);
+    await page.goto(`${site.identityUrl}/console`);
+    await page.getByRole("link", { name: "Sign out" }).click();
+    await page.getByText("You are signed out").waitFor();
+    const other = await makePerson(site.service, { consoleRole: "admin" });
+    await page.goto(`${site.identityUrl}/console`);
+    await signInToConsole(page, other.email);
+    expect(await recent.count()).toBe(0);
+  });
+});
+
+test("a theme is chosen in the navigation and kept, before the page is shown", async () => {
+  const ground = (page: Page) =>
+    page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await openConsole(
+    "/console",
+    async (page) => {
+      const light = await ground(page);
+      await page.getByLabel("Theme").selectOption("dark");
+      const dark = await ground(page);
+      expect(dark).not.toBe(light);
+      await page.reload();
+      expect(await ground(page)).toBe(dark);
+      expect(await page.getByLabel("Theme").inputValue()).toBe("dark");
+      await page.getByLabel("Theme").selectOption("system");
+      expect(await ground(page)).toBe(light);
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect(await ground(page)).toBe(dark);
+      await page.getByLabel("Theme").selectOption("light");
+      expect(await ground(page)).toBe(light);
+    },
+    { colorScheme: "light" },
+  );
+});
+
+test("an operator finds a person and gives a role in 4 steps", async () => {
+  await openConsole("/console", async (page) => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(tim.email);
+    await options(page).filter({ hasText: "Tim" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Give a role" }).click();
+    await page.getByLabel("App", { exact: true }).fill("wiki");
+    await page.getByRole("button", { name: "Give the role" }).click();
+    await page.locator("main").getByRole("status").waitFor();
+    expect(await page.getByRole("row", { name: /wiki/ }).textContent()).toContain("member");
+  });
+});
+
+describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  test("palette, search page and overview have no accessibility fault", async () => {
+    const viewport = { width, height: 800 };
+    const run = async (page: Page) => {
+      for (const path of [
+        "/console/find?q=wiki",
+        "/console/find?q=nothing",
+        "/console/apps/wiki",
+      ]) {
+        await page.goto(site.identityUrl + path);
+        expect([path, ...(await findAxeViolations(page))]).toEqual([path]);
+        const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
+        expect(await page.evaluate(overflow)).toBeLessThanOrEqual(0);
+      }
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("wiki");
+      await options(page).filter({ hasText: "wiki" }).first().waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.keyboard.type("nothing like this");
+      await palette(page).getByText("No results").waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+    };
+    await openConsole("/console", run, { colorScheme, viewport, bypassCSP: true });
+  });
+});

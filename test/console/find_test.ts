@@ -1,0 +1,90 @@
+/** The search of the Console: what it finds, in which order, and what it does with hostile input. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+let person: Person;
+let chief: Jar;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(defineSchema({ ledger: { title: t.string() } }), {
+    slug: "bookkeeping",
+    origins: ["https://books.example.org"],
+  });
+  await service.makeApp(undefined, { slug: "my-books" });
+  person = await makePerson(service, { name: "Grace <b>Hopper</b>" });
+  chief = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+});
+afterAll(() => service.close());
+
+const find = (text: string) =>
+  visit(service, chief, `/console/find?${new URLSearchParams({ q: text })}`);
+
+/** The links of the results by group. */
+async function hits(text: string): Promise<Record<string, string[]>> {
+  const page = (await find(text)).text;
+  const sections = page.matchAll(/<section class="found" data-found="(\w+)">(.*?)<\/section>/gs);
+  return Object.fromEntries(
+    [...sections].map(([, name = "", inside = ""]) => [
+      name,
+      [...inside.matchAll(/href="([^"]+)"/g)].map(([, href = ""]) => href),
+    ]),
+  );
+}
+
+test("finds apps, the nearest first, and tables with their owners", async () => {
+  expect((await hits("BOOK"))["Apps"]).toEqual([
+    "/console/apps/bookkeeping",
+    "/console/apps/my-books",
+  ]);
+  expect((await hits("ledger"))["Tables"]).toEqual(["/console/tables/ledger"]);
+});
+
+test("finds people by address and by name, escaped", async () => {
+  const path = `/console/people/${person.id}`;
+  expect((await hits(person.email))["People"]).toEqual([path]);
+  expect((await hits("hopper"))["People"]).toEqual([path]);
+  const { text } = await find("hopper");
+  expect(text).toContain("Grace &lt;b&gt;Hopper&lt;/b&gt;");
+  expect(text).not.toContain("<b>Hopper");
+});
+
+test("finds a key by the beginning of its id, and never shows the secret", async () => {
+  const [id = "", secret = ""] = app.key.slice(3).split(".");
+  expect((await hits(id.slice(0, 6)))["Keys"]).toEqual(["/console/apps/bookkeeping/keys"]);
+  expect((await find(id)).text).not.toContain(secret);
+  expect((await hits(secret))["Keys"]).toBeUndefined();
+});
+
+test.each(["0190163d-8694-739b-aea5-966c26f8ad91", "966c26f8ad91"])(
+  "opens the request with the id %s",
+  async (id) => {
+    expect(await hits(id)).toEqual({ Requests: [`/console/requests?id=${id}`] });
+  },
+);
+
+test("finds pages, and lists them where nothing was typed", async () => {
+  expect((await hits("activ"))["Pages"]).toEqual(["/console/activity"]);
+  expect(Object.keys(await hits(""))).toEqual(["Pages"]);
+});
+
+test.each(["%", "\\", "'", "<script>", "\0", "👩‍👩‍👧", "_______________"])(
+  "finds nothing for %s",
+  async (text) => {
+    const page = await find(text);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain("<script>");
+    if (text !== "\0") expect(page.text).toContain("No app, person, table, key or page matches.");
+  },
+);
+
+test("an app has an overview with its address, tables, keys and people", async () => {
+  const { text } = await visit(service, chief, "/console/apps/bookkeeping");
+  expect(text).toContain('<a href="https://books.example.org" target="_blank"');
+  expect(text).toContain("/console/apps/bookkeeping/tables/ledger");
+  expect(text).toContain("1 active");
+  expect(text).toContain("0 with a role");
+});
