@@ -13,7 +13,7 @@ import { resumeDeferredSteps } from "./deferred.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
-import { describePlan } from "./migration.ts";
+import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, nodeAway, readMessageResult } from "./refusals.ts";
@@ -34,11 +34,9 @@ export type PushRequest = PrepareRequest & {
     largeTablePages?: number;
   };
 };
-export type PushResult = {
+export type PushResult = PlanSummary & {
   status: "applied" | "unchanged" | "planned";
   migration: Migration | null;
-  steps: string[];
-  notes: string[];
   /** Settles when no deferred step is left that this process could work on. Never rejects. */
   deferred: Promise<void>;
 };
@@ -78,7 +76,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
   for (let plans = 0; plans < MAX_PLANS; plans++) {
     const prepared = await readAndPrepare(deps, request);
     const { plan, state, migration } = prepared;
-    const told = { steps: describePlan(plan), notes: plan.notes };
+    const told = summarizePlan(plan);
     const resume = (isNeeded: boolean) =>
       isNeeded && !dryRun ? resumeDeferredSteps(deps) : Promise.resolve();
     if (migration === null) {

@@ -54,6 +54,7 @@ const UNCHANGED = {
   migration: null,
   steps: [],
   notes: [],
+  shared: [],
   rows: { rows: 0, values: 0 },
 } as const satisfies Omit<ChangeResult, "deferred">;
 

@@ -1,5 +1,5 @@
 /** The body of a push as it arrives: definition, journal and options, each checked completely. @module */
-import { type Definition, readDefinition } from "../dsl/mod.ts";
+import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
 import { type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
@@ -8,10 +8,10 @@ import { readChange } from "./read_change.ts";
 export type PushBody = {
   definition: Definition;
   journal?: JournalEntry[];
-  options: { dryRun: boolean };
+  options: { dryRun: boolean; share: readonly string[] | undefined };
 };
 
-const KEYS = ["definition", "journal", "dryRun"];
+const KEYS = ["definition", "journal", "dryRun", "share"];
 const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 
 /**
@@ -23,21 +23,26 @@ export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody 
   const read = readDefinition(body["definition"]);
   const journal = readEntries(body["journal"]);
   const { dryRun, details: flagFaults } = readDryRun(body);
+  const { share, details: shareFaults } = readShare(body);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...("details" in journal ? journal.details : []),
     ...flagFaults,
+    ...shareFaults,
     ...findUnknownKeys(body, KEYS),
   ];
   if ("faults" in read || "details" in journal || details.length > 0) throw invalid(details);
   return {
     definition: read.definition,
     ...(journal.entries === undefined ? {} : { journal: journal.entries }),
-    options: { dryRun },
+    options: { dryRun, share },
   };
 }
 
-export type ChangeBody = Omit<PushBody, "definition"> & { change: Change };
+export type ChangeBody = Pick<PushBody, "journal"> & {
+  change: Change;
+  options: { dryRun: boolean };
+};
 
 /**
  * The body of an explicit change.
@@ -106,6 +111,20 @@ export function readDryRun(body: Readonly<Record<string, unknown>>): {
     return { dryRun: dryRun === true, details: [] };
   const message = "Cannot read dryRun: must be true or false";
   return { dryRun: false, details: [{ path: "/dryRun", message }] };
+}
+
+/** The tables of other apps that a push may start to use; `undefined` for any. */
+export function readShare(body: Readonly<Record<string, unknown>>): {
+  share: readonly string[] | undefined;
+  details: Detail[];
+} {
+  const { share } = body;
+  if (share === undefined) return { share, details: [] };
+  const isList = Array.isArray(share) && share.length <= QUOTAS.tables;
+  if (isList && share.every((name): name is string => typeof name === "string"))
+    return { share, details: [] };
+  const message = `Cannot read share: must be a list of up to ${QUOTAS.tables} table names`;
+  return { share: undefined, details: [{ path: "/share", message }] };
 }
 
 export function findUnknownKeys(body: object, known: readonly string[]): Detail[] {

@@ -63,6 +63,16 @@ export function describePlan(plan: Plan): string[] {
   });
 }
 
+/** A plan for people, and the tables of other apps that the app would start to use. */
+export type PlanSummary = { steps: string[]; notes: string[]; shared: string[] };
+
+export function summarizePlan(plan: Plan): PlanSummary {
+  const shared = plan.steps.flatMap((step) =>
+    step.kind === "register" && step.shares === true ? [step.table.name] : [],
+  );
+  return { steps: describePlan(plan), notes: plan.notes, shared };
+}
+
 function toTableName({ table }: Step): string {
   return typeof table === "string" ? table : table.name;
 }

@@ -1,4 +1,5 @@
 /** What the endpoints of push say of themselves, beside their routes. @module */
+import { QUOTAS } from "../dsl/mod.ts";
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
@@ -66,6 +67,14 @@ const NOTES = listOf(
   TEXT,
   "What else a person should know, such as `KEPT: todos.note is no longer declared; it is kept and still served`.",
 );
+const SHARE: JsonSchema = {
+  ...listOf(
+    TEXT,
+    "The tables of other apps that the app may start to use: a table that is not in this list is a conflict. Without the list, every table is allowed.",
+  ),
+  maxItems: QUOTAS.tables,
+};
+const SHARED = listOf(TEXT, "The tables of other apps that the app starts to use.");
 const RESULT = toObject({
   status: {
     type: "string",
@@ -79,6 +88,7 @@ const RESULT = toObject({
   },
   steps: STEPS,
   notes: NOTES,
+  shared: SHARED,
 });
 const CHANGED = toObject({
   ...RESULT.properties,
@@ -122,6 +132,7 @@ const HISTORY = toObject(
         migration: { ...toObject(RECORD), description: "The migration, without its SQL." },
         steps: STEPS,
         notes: NOTES,
+        shared: SHARED,
       }),
       "Of a dry run: what each of the migrations would do. The fields beside it tell what would follow them.",
     ),
@@ -199,8 +210,9 @@ export const OPERATIONS = {
           definition: DEFINITION,
           journal: JOURNAL,
           dryRun: DRY_RUN,
+          share: SHARE,
         },
-        ["journal", "dryRun"],
+        ["journal", "dryRun", "share"],
       ),
     ],
     answers: [{ status: 200, when: "What was done, or would be.", bodies: [RESULT] }],
@@ -260,8 +272,9 @@ export const OPERATIONS = {
             description: "What the project declares now, as plain data.",
           },
           dryRun: DRY_RUN,
+          share: SHARE,
         },
-        ["dryRun"],
+        ["dryRun", "share"],
       ),
     ],
     answers: [{ status: 200, when: "What was done, or would be of each.", bodies: [HISTORY] }],

@@ -25,7 +25,9 @@ export type PlanOptions = {
    * One of the project's migrations, in a row of them. `followed`: tables of other apps are used as a later definition
    * declares.
    */
-  replay?: "followed" | "last";
+  replay?: "followed" | "last" | undefined;
+  /** The tables of other apps that the app may start to use; default: every table. */
+  share?: readonly string[] | undefined;
 };
 
 /** The plan that makes the database match an app's definition; without steps if it already does. */
@@ -33,7 +35,7 @@ export function planPush(
   appId: string,
   definition: Definition,
   state: PushState,
-  { replay }: PlanOptions = {},
+  { replay, share }: PlanOptions = {},
 ): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
@@ -42,6 +44,8 @@ export function planPush(
     const isReplay = replay !== undefined;
     if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
     if (replay === "followed") return NOTHING;
+    const isNew = findUse(appId, table) === undefined;
+    if (isNew && share?.includes(declared.name) === false) return refuseSharing(declared);
     return planForeignTable(appId, declared, { found: table, isReplay });
   });
   return {
@@ -88,12 +92,28 @@ function planForeignTable(
   const use = planUse(appId, declared, { found, isReplay, next: found.definition });
   const isNews = conflicts.length === 0 && before === undefined;
   return {
-    steps: use,
+    steps: isNews ? use.map(markSharing) : use,
     conflicts,
     notes: isNews
       ? [`SHARED: ${declared.name} already exists; you use it as it is`]
       : noteRemovals(declared, before ?? declared),
   };
+}
+
+function markSharing(step: Step): Step {
+  return step.kind === "register" ? { ...step, shares: true } : step;
+}
+
+/** Whether the declaration fits is not said: the app has asked not to use the table. */
+function refuseSharing({ name }: TableDefinition): Plan {
+  const conflict = {
+    table: name,
+    wanted: "this table for this app alone",
+    misfit: "is not possible: another app of this service owns the name",
+    remedy:
+      'choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json',
+  };
+  return { ...NOTHING, conflicts: [conflict] };
 }
 
 function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {

@@ -25,6 +25,8 @@ export type PrepareRequest = {
   options: {
     /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
     journalBytes?: number;
+    /** The tables of other apps that the app may start to use; default: every table. */
+    share?: readonly string[] | undefined;
   };
 };
 
@@ -42,7 +44,7 @@ export function preparePush(
 ): RenderedPlan & { migration: Migration | null } {
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = planRequest(state, { app, definition, change, replayed });
+  const plan = planRequest(state, { app, definition, change, replayed, share: options.share });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
@@ -57,11 +59,15 @@ export function preparePush(
 
 type Planned = Pick<PrepareRequest, "app" | "definition" | "change"> & {
   replayed: ReplayedMigration | undefined;
+  share: readonly string[] | undefined;
 };
 
 /** Where another app owns the table of a replayed change, the definition decides how it is used. */
-function planRequest(state: PushState, { app, definition, change, replayed }: Planned): Plan {
-  const options = toPlanOptions(replayed);
+function planRequest(
+  state: PushState,
+  { app, definition, change, replayed, share }: Planned,
+): Plan {
+  const options = { replay: toReplayOption(replayed), share };
   if (change === undefined) return planPush(app.id, definition, state, options);
   const plan = planChange(app.id, change, state, { isReplay: replayed !== undefined });
   if (replayed === undefined) return plan;
@@ -73,9 +79,9 @@ function planRequest(state: PushState, { app, definition, change, replayed }: Pl
   };
 }
 
-function toPlanOptions(replayed: ReplayedMigration | undefined): PlanOptions {
-  if (replayed === undefined) return {};
-  return { replay: replayed.isFollowed ? "followed" : "last" };
+function toReplayOption(replayed: ReplayedMigration | undefined): PlanOptions["replay"] {
+  if (replayed === undefined) return undefined;
+  return replayed.isFollowed ? "followed" : "last";
 }
 
 /** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */

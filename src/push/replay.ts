@@ -10,12 +10,11 @@ import { canonicalJson } from "../std/canonical_json.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
 import { type Change, toTableNames } from "./change.ts";
-import { describePlan } from "./migration.ts";
+import { type PlanSummary, summarizePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
 import type { ReplayedMigration } from "./replayed_migration.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
-import type { Plan } from "./step.ts";
 import { takeTurn } from "./take_turn.ts";
 
 /** A migration file whose definition was checked. */
@@ -27,10 +26,10 @@ export type ReplayRequest = {
   app: { id: string; slug: string };
   /** What the project declares now. */
   definition: Definition;
-  options: { journalBytes?: number };
+  options: { journalBytes?: number; share?: readonly string[] | undefined };
 };
 /** What the plan says about one of the project's migrations. */
-export type PlannedMigration = { migration: MigrationRecord; steps: string[]; notes: string[] };
+export type PlannedMigration = PlanSummary & { migration: MigrationRecord };
 export type HistoryPlan = Omit<PushResult, "deferred"> & { replays: PlannedMigration[] };
 
 /**
@@ -72,12 +71,17 @@ export async function planReplay(
     await takeTurn(app.id);
     const { plan, migration } = prepareNamed(state, one, { app, definition, options });
     if (migration === null) continue;
-    replays.push({ migration: toRecord(migration), ...tell(plan) });
+    replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });
     state = record(advanceState(state, app, plan), migration);
   }
   const { plan, migration } = preparePush(state, { app, definition, options });
   const isNothing = migration === null && replays.length === 0;
-  return { status: isNothing ? "unchanged" : "planned", migration, ...tell(plan), replays };
+  return {
+    status: isNothing ? "unchanged" : "planned",
+    migration,
+    ...summarizePlan(plan),
+    replays,
+  };
 }
 
 function prepareNamed(
@@ -109,10 +113,6 @@ function record(state: PushState, { seq, name, checksum, text, sql }: Migration)
     migrations: [...state.migrations, { seq, name, checksum }],
     journalBytes: state.journalBytes + Buffer.byteLength(text) + Buffer.byteLength(sql),
   };
-}
-
-function tell(plan: Plan): { steps: string[]; notes: string[] } {
-  return { steps: describePlan(plan), notes: plan.notes };
 }
 
 function toRecord({ seq, name, parent, checksum }: Migration): MigrationRecord {

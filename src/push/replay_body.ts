@@ -1,7 +1,7 @@
 /** The body of a request to apply or plan the project's migrations, checked completely: hostile, as that of a push is. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import { findUnknownKeys, invalid, readDryRun, toDetail } from "./body.ts";
+import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
 import { journalFileName } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
 import {
@@ -13,13 +13,14 @@ import {
 import type { CheckedMigration } from "./replay.ts";
 import { takeTurn } from "./take_turn.ts";
 
-const KEYS = ["migrations", "definition", "dryRun"];
+const KEYS = ["migrations", "definition", "dryRun", "share"];
 
 export type ReplayBody = {
   definition: Definition;
   migrations: CheckedMigration[];
   /** The one that is to be applied; absent from a dry run. */
   next?: CheckedMigration;
+  share: readonly string[] | undefined;
 };
 
 /**
@@ -32,6 +33,7 @@ export async function readReplayBody(
   appId: string,
 ): Promise<ReplayBody> {
   const { dryRun, details: flagFaults } = readDryRun(body);
+  const { share, details: shareFaults } = readShare(body);
   const read = readDefinition(body["definition"]);
   const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
   const migrations = await readMigrations(texts ?? [], appId);
@@ -44,6 +46,7 @@ export async function readReplayBody(
         : [],
     ),
     ...flagFaults,
+    ...shareFaults,
     ...findUnknownKeys(body, KEYS),
   ];
   if ("faults" in read || details.length > 0) throw invalid(details);
@@ -52,6 +55,7 @@ export async function readReplayBody(
   return {
     definition: read.definition,
     migrations: checked,
+    share,
     ...(dryRun || next === undefined ? {} : { next }),
   };
 }

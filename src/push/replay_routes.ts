@@ -13,7 +13,7 @@ import { beginPush } from "./begin_push.ts";
 import { MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
-import { readReplayBody } from "./replay_body.ts";
+import { type ReplayBody, readReplayBody } from "./replay_body.ts";
 import { answerPush, type PushRouteDeps } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
@@ -52,20 +52,20 @@ async function handleMigration(
   body: Body,
 ): Promise<Response> {
   const app = await beginPush(deps, principal, { isApplying: true, dryRun: false });
-  const { next, definition } = await readReplayBody(body, app.id);
+  const { next, ...declared } = await readReplayBody(body, app.id);
   if (next === undefined) throw new Error("A body that is no dry run has no migration");
-  return await answerPush(deps, await replay(deps, next, toRequest(deps, app, definition)));
+  return await answerPush(deps, await replay(deps, next, toRequest(deps, app, declared)));
 }
 
 async function handleDryRun(deps: PushRouteDeps, app: App, body: Body): Promise<Response> {
-  const { migrations, definition } = await readReplayBody(body, app.id);
-  return answerJson(await planReplay(deps, migrations, toRequest(deps, app, definition)));
+  const { migrations, ...declared } = await readReplayBody(body, app.id);
+  return answerJson(await planReplay(deps, migrations, toRequest(deps, app, declared)));
 }
 
 function toRequest(
   { pushLimits: { journalBytes } }: PushRouteDeps,
   app: App,
-  definition: ReplayRequest["definition"],
+  { definition, share }: Pick<ReplayBody, "definition" | "share">,
 ): ReplayRequest {
-  return { app, definition, options: { journalBytes } };
+  return { app, definition, options: { journalBytes, share } };
 }

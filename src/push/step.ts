@@ -50,8 +50,8 @@ export type Step =
   /** The label stays in PostgreSQL's type, under a name that no value can have. */
   | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
   | { kind: "record_table"; table: RecordedDefinition }
-  /** Everything that the app declares or has declared of the table. */
-  | { kind: "register"; table: TableDefinition }
+  /** Everything that the app declares or has declared of the table; `shares`: another app owns it, and this is the first time. */
+  | { kind: "register"; table: TableDefinition; shares?: true }
   /** Forgets what the record still has of the table as it was before an explicit change. */
   | { kind: "record_change"; table: string };
 

@@ -288,6 +288,8 @@ test("the journal of a dev whose database is gone is made anew without a word", 
   expect(readdirSync(folder).sort()).toEqual([".gitattributes", file]);
   app = await service.makeApp(defineSchema({ [freshName()]: {} }));
   asDev(app.key);
-  expect(await push()).toMatchObject({ code: 0, err: "" });
+  const replaced = await push();
+  expect([replaced.code, replaced.err.split("\n").length]).toEqual([0, 2]);
+  expect(replaced.err).toStartWith(`Warning: another app owns ${name}`);
   expect(existsSync(join(folder, file))).toBe(false);
 });

@@ -17,6 +17,7 @@ import { findDestination } from "./destination.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { readPlaces } from "./places.ts";
 import type { Destination } from "./service.ts";
+import { readShare } from "./sharing.ts";
 
 const FLAGS = {
   ...SCHEMA_FLAGS,
@@ -98,6 +99,7 @@ async function runChange(setting: Setting, change: Change): Promise<ExitCode> {
     { folder, schema: args.text("schema"), journal: args.text("journal"), env, terminal },
     {
       ...{ change, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
+      share: readShare(setting),
       confirm: async (result) => {
         stop();
         const lines = describePush({ result, types: undefined, files: [] }, paint);

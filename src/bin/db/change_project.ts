@@ -55,7 +55,7 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
       last === undefined
         ? changeAlone({ service, change, entries, log: openLog(config, terminal.warn) })
         : replayChange(task, {
-            ...{ service, entries, ahead, config, terminal },
+            ...{ service, entries, ahead, share: task.share, config, terminal },
             definition: JSON.parse(last.parts.definition) as Definition,
           });
     const plan = await steps.plan();

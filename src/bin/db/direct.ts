@@ -67,9 +67,9 @@ export async function withDirectService<Result>(
 async function pushStraight(
   deps: PushDeps,
   app: { id: string; slug: string },
-  { definition, journal, dryRun }: PushRequest,
+  { definition, journal, dryRun, share }: PushRequest,
 ): Promise<Pushed> {
-  const options = { dryRun };
+  const options = { dryRun, share };
   const request = { app, definition: checkDefinition(definition), journal, options };
   const { deferred, ...pushed } = await push(deps, request);
   await deferred;
@@ -79,9 +79,9 @@ async function pushStraight(
 type App = { id: string; slug: string };
 
 async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest): Promise<Pushed> {
-  const { definition, next } = await readReplayBody(request, app.id);
+  const { definition, next, share } = await readReplayBody(request, app.id);
   if (next === undefined) throw new Error("A replay of no migration");
-  const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: {} });
+  const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: { share } });
   await deferred;
   return pushed;
 }
@@ -98,8 +98,9 @@ async function changeStraight(
 }
 
 async function planStraight(admin: Database, app: App, request: ReplayRequest): Promise<Pushed> {
-  const { definition, migrations } = await readReplayBody({ ...request, dryRun: true }, app.id);
-  return await planReplay({ admin }, migrations, { app, definition, options: {} });
+  const body = await readReplayBody({ ...request, dryRun: true }, app.id);
+  const { definition, migrations, share } = body;
+  return await planReplay({ admin }, migrations, { app, definition, options: { share } });
 }
 
 async function findStatus(admin: Database, app: { id: string; slug: string }): Promise<Status> {

@@ -25,6 +25,9 @@ export const FILE_FLAGS = {
 export const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
   ...PLACE_FLAGS,
+  "no-share": {
+    about: `share no table of another app: a conflict instead; also "share": false in ${PLACES_FILE}`,
+  },
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
 

@@ -27,6 +27,8 @@ export type History = {
   entries: readonly JournalEntry[];
   /** Those that the service lacks. */
   ahead: readonly ProjectMigration[];
+  /** The tables of other apps that the app may start to use; default: every table. */
+  share: readonly string[] | undefined;
   config: Config;
   terminal: Terminal;
 };
@@ -37,16 +39,16 @@ export type History = {
  * @throws {Problem} what refused one of them, saying what was applied before
  */
 export async function pushHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, config, terminal } = history;
+  const { service, definition, entries, ahead, share, config, terminal } = history;
   const log = openLog(config, terminal.warn);
   const replays: PlannedMigration[] = [];
   try {
     for (const { text } of ahead) {
-      const request = { definition, migrations: [text] };
+      const request = { definition, migrations: [text], share };
       const pushed = await service.replay(request, log);
       if (pushed.migration !== null) replays.push({ ...pushed, migration: pushed.migration });
     }
-    const request = { definition, journal: entries, dryRun: false };
+    const request = { definition, journal: entries, dryRun: false, share };
     const pushed = await service.push(request, log);
     return replays.length === 0 ? pushed : { ...pushed, status: "applied", replays };
   } catch (error) {
@@ -56,10 +58,10 @@ export async function pushHistory(history: History): Promise<Pushed> {
 
 /** What {@linkcode pushHistory} would do. Writes nothing, at the service neither. */
 export async function planHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, config, terminal } = history;
+  const { service, definition, entries, ahead, share, config, terminal } = history;
   const log = openLog(config, terminal.warn);
   if (ahead.length === 0) {
-    const request = { definition, journal: entries, dryRun: true };
+    const request = { definition, journal: entries, dryRun: true, share };
     return await service.push(request, log);
   }
   const first = takeFirst(ahead, definition);
@@ -68,7 +70,7 @@ export async function planHistory(history: History): Promise<Pushed> {
   const migrations = first.map(({ text }) => text);
   // What follows is planned on the state after all of them, or not at all.
   const end = isAll ? definition : (JSON.parse(last.parts.definition) as Definition);
-  const request = { definition: end, migrations };
+  const request = { definition: end, migrations, share };
   const plan = await service.planReplay(request);
   if (isAll) return plan;
   const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned when these are applied`;

@@ -21,6 +21,7 @@ import {
 import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { type Pushed, pushProject } from "./push.ts";
 import { withService } from "./service.ts";
+import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, never from a flag; that of a place from a variable of its own, such as
@@ -29,7 +30,8 @@ ROWHOUSE_API_KEY_STAGING. A push needs the scope schema:push, everything else on
                 "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
 
-const RESULT = "Prints { status, replays, migration, steps, notes, types, files } with --json.";
+const RESULT =
+  "Prints { status, replays, migration, steps, notes, shared, types, files } with --json.";
 
 export const dbCommands: readonly Command[] = [
   {
@@ -41,13 +43,13 @@ rowhouse db push --schema app/schema.ts --app wiki`,
 First applies the migrations of this folder that the service lacks, each by itself: a service may have none of them.
 Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
 rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file. On a terminal, a push to a place
-with "confirm": true first shows the plan and asks.
+with "confirm": true first shows the plan and asks, and so does a push that would share a table of another app.
 ${RESULT}`,
     positionals: [],
     flags: {
       ...SCHEMA_FLAGS,
       "dry-run": { about: "like db plan: shows what it would do" },
-      yes: { about: "push without being asked, also to a place with confirm" },
+      yes: { about: "push without a question, also to a place with confirm; tables can be shared" },
     },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
@@ -132,13 +134,14 @@ async function runPush(
     config,
     dryRun,
     waitS,
+    share: readShare(setting),
     confirm,
   }).finally(stop);
   const code = toExitCode(pushed);
   if (args.has("json")) {
-    const { status, migration, steps, notes, replays = [] } = pushed.result;
+    const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
     const { types = null, files } = pushed;
-    terminal.say(toDocument({ status, replays, migration, steps, notes, types, files }));
+    terminal.say(toDocument({ status, replays, migration, steps, notes, shared, types, files }));
   } else {
     for (const line of describePush(pushed, paint)) terminal.say(line);
   }

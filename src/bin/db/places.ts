@@ -1,4 +1,4 @@
-/** `rowhouse.json`: the named places that a project pushes to. It is in version control, so it never holds a key. @module */
+/** `rowhouse.json`: the places that a project pushes to, and whether it shares tables. It is in version control and never holds a key. @module */
 import { join } from "node:path";
 import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
@@ -25,16 +25,29 @@ const EXAMPLE = '{ "places": { "staging": "https://api.staging.example.org" } }'
 /** What people would call a property that holds a key. */
 const SECRET = /key|token|secret|password|credential/i;
 
+/** What a project says in its file. */
+export type ProjectSettings = {
+  /** In the order of the file. */
+  places: Place[];
+  /** Whether a push may start to use tables of other apps. */
+  share: boolean;
+};
+
+/** The places of a project; none if it has no file. @throws as {@linkcode readProject} */
+export function readPlaces(folder: string): Place[] {
+  return readProject(folder).places;
+}
+
 /**
- * The places of a project, in the order of its file; none if it has no file.
+ * The settings of a project; the defaults if it has no file.
  *
  * @throws {RefusedError} with every fault of the file and its place, and never a value: it may be a secret
  */
-export function readPlaces(folder: string): Place[] {
+export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PLACES_FILE));
-  if (text === undefined) return [];
-  const { places, faults } = checkFile(tryParseJson(text));
-  if (faults.length === 0) return places;
+  if (text === undefined) return { places: [], share: true };
+  const { places, share, faults } = checkFile(tryParseJson(text));
+  if (faults.length === 0) return { places, share };
   const lines = faults.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RefusedError(
     `Cannot use ${PLACES_FILE}: it has ${faults.length} ${faults.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
@@ -61,19 +74,25 @@ export function findPlace(places: readonly Place[], name: string): Place {
 
 type Checked = { places: Place[]; faults: Detail[] };
 
-function checkFile(value: unknown): Checked {
+function checkFile(value: unknown): Checked & { share: boolean } {
+  const none = { places: [], share: true };
   if (!isObject(value))
-    return { places: [], faults: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
-  const { places = {} } = value;
-  const faults = findUnknown(value, "", { known: ["places"], variable: "ROWHOUSE_API_KEY" });
+    return { ...none, faults: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
+  const { places = {}, share = true } = value;
+  const faults = findUnknown(value, "", {
+    known: ["places", "share"],
+    variable: "ROWHOUSE_API_KEY",
+  });
+  if (typeof share !== "boolean") faults.push({ path: "/share", message: "must be true or false" });
   if (!isObject(places))
     return {
-      places: [],
+      ...none,
       faults: [...faults, { path: "/places", message: "must be an object of names and URLs" }],
     };
   const checked = Object.entries(places).map(([name, place]) => checkPlace(name, place));
   return {
     places: checked.flatMap((one) => one.places),
+    share: share === true,
     faults: [...faults, ...checked.flatMap((one) => one.faults)],
   };
 }

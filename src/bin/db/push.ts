@@ -1,10 +1,11 @@
 /** One push from a project's folder: evaluate, send, wait while another one is under way, write journal and types. @module */
 import type { Config, Environment } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
+import type { Status } from "../../push/pure.ts";
 import type { Terminal } from "../cli/command.ts";
 import type { Confirm } from "./confirm.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
-import { planHistory, pushHistory } from "./history.ts";
+import { type History, planHistory, pushHistory } from "./history.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
@@ -16,6 +17,7 @@ import {
 import { makePatient } from "./patience.ts";
 import type { Pushed as PushAnswer } from "./schema_service.ts";
 import { type Destination, withService } from "./service.ts";
+import { listShared, warnOfSharing } from "./sharing.ts";
 import { writeTypes } from "./types.ts";
 
 export type Project = {
@@ -32,7 +34,8 @@ export type PushTask = {
   config: Config;
   dryRun: boolean;
   waitS: number;
-  /** Is told the plan before anything is pushed, and may refuse it. */
+  /** The tables of other apps that the app may start to use; default: every table. */
+  share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
 };
 export type Pushed = {
@@ -63,17 +66,20 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
   const { terminal } = project;
   return await withService(task.destination, config, async (impatient) => {
     const service = makePatient(impatient, { ...task, terminal });
-    const { migrations } = await service.status();
+    const { migrations, tables } = await service.status();
     const { entries, missing, ahead, stale } = await checkJournalFiles(place, migrations);
-    const history = { service, definition, entries, ahead, config, terminal };
+    const { share, confirm } = task;
+    const history = { service, definition, entries, ahead, share, config, terminal };
     if (dryRun) {
       const result = await planHistory(history);
       // The files of another database of `dev` are about to be replaced: none of them is missing.
       const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
-    if (task.confirm !== undefined) await task.confirm(await planHistory(history));
-    const result = await pushHistory(history);
+    const isAsked = confirm !== undefined && (confirm.isForAll || hasNewTable(definition, tables));
+    const agreed = isAsked ? await agree(history, confirm) : share;
+    const result = await pushHistory({ ...history, share: agreed });
+    if (!isAsked) warnOfSharing(terminal, listShared(result));
     await removeJournalFiles(journal, stale);
     const made = result.migration === null ? [] : [result.migration];
     const restored = await fetchMigrations(service, missing);
@@ -81,6 +87,18 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const types = writeTypes({ ...project, file, tables: toNames(definition) });
     return { result, definition, types, files, missing: [] };
   });
+}
+
+/** What the person agrees to share: a table that another app creates after the plan is not among it. */
+async function agree(history: History, { ask }: Confirm): Promise<string[]> {
+  const plan = await planHistory(history);
+  await ask(plan);
+  return listShared(plan);
+}
+
+/** Only a table that the app has not pushed before can start to be shared. */
+function hasNewTable(definition: Definition, pushed: Status["tables"]): boolean {
+  return toNames(definition).some((name) => !pushed.some((table) => table.name === name));
 }
 
 function toNames(definition: Definition): string[] {

@@ -18,9 +18,13 @@ export type PushRequest = {
   definition: Definition;
   journal: readonly JournalEntry[];
   dryRun: boolean;
+  /** The tables of other apps that the app may start to use; default: every table. */
+  share: readonly string[] | undefined;
 };
 /** The project's migrations that the service lacks, as texts, and what the project declares now. */
-export type ReplayRequest = { definition: Definition; migrations: readonly string[] };
+export type ReplayRequest = Pick<PushRequest, "definition" | "share"> & {
+  migrations: readonly string[];
+};
 export type Pushed = Omit<PushResult, "deferred"> & {
   /** The project's migrations that were applied before, or would be. */
   replays?: PlannedMigration[];

@@ -18,6 +18,7 @@ import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
+import { readShare } from "./sharing.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {
@@ -128,7 +129,15 @@ export async function planDefinition(
   const { entries, ahead } = await checkJournalFiles({ folder, journal, destination }, migrations);
   const { terminal } = setting;
   const config = readSettings(setting.env);
-  const plan = await planHistory({ service, definition, entries, ahead, config, terminal });
+  const plan = await planHistory({
+    service,
+    definition,
+    entries,
+    ahead,
+    share: readShare(setting),
+    config,
+    terminal,
+  });
   return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
 }
 

@@ -11,6 +11,7 @@ import { toPrintable } from "../cli/terminal.ts";
 import { describePush } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import { type Pushed, pushProject } from "../db/push.ts";
+import { readShare } from "../db/sharing.ts";
 import { writeIgnore } from "../db/types.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
@@ -216,14 +217,14 @@ async function pushOnce(
   { config, target }: Destination,
 ): Promise<Pushed | undefined> {
   const project = { folder, schema: args.text("schema"), env, terminal };
-  const task = {
-    destination: { kind: "service", target },
-    config,
-    dryRun: false,
-    waitS: 10,
-  } as const;
   try {
-    const pushed = await pushProject(project, task);
+    const pushed = await pushProject(project, {
+      destination: { kind: "service", target },
+      config,
+      dryRun: false,
+      waitS: 10,
+      share: readShare({ args, folder }),
+    });
     for (const line of describePush(pushed)) terminal.say(toPrintable(line));
     return pushed;
   } catch (error) {
