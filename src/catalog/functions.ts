@@ -6,14 +6,14 @@
  * @module
  */
 import { echoColumn, quoteName } from "../db/mod.ts";
-import type { Preview } from "../preview.ts";
+import { PREVIEWS, type Preview } from "../preview.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-/** What `PREVIEW=filters` adds. */
-const QUERY = "query";
-export type Endpoint = (typeof ENDPOINTS)[number] | typeof QUERY;
+/** What each preview adds. */
+const PREVIEWED = { filters: "query", live: "changes" } as const;
+export type Endpoint = (typeof ENDPOINTS)[number] | (typeof PREVIEWED)[Preview];
 
 /** Where the functions run: in one PostgreSQL or on the nodes of a Citus cluster, and with which previews. */
 export type FunctionSite = {
@@ -21,18 +21,19 @@ export type FunctionSite = {
   readonly previews: readonly Preview[];
 };
 
-/** Whether lists accept conditions there: the preview does not cover Citus. */
-export function hasQueries({ isDistributed, previews }: FunctionSite): boolean {
-  return previews.includes("filters") && !isDistributed;
+/** Whether a preview is on there: no preview covers Citus. */
+export function hasPreview({ isDistributed, previews }: FunctionSite, preview: Preview): boolean {
+  return previews.includes(preview) && !isDistributed;
 }
 
 /** The endpoints for which a column set has functions there. */
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return hasQueries(site) ? [...ENDPOINTS, QUERY] : ENDPOINTS;
+  const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
+  return [...ENDPOINTS, ...previews.map((preview) => PREVIEWED[preview])];
 }
 
 /** Every endpoint that a column set may have a function for. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, QUERY];
+export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, ...Object.values(PREVIEWED)];
 
 /** Whether a call may be sent again after its connection broke: not if it may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
@@ -43,6 +44,7 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   update: "unsafe",
   delete: "unsafe",
   query: "safe",
+  changes: "safe",
 };
 
 /** The scope that a function requires of the key, as a bit of `rowhouse.proofs.scopes`. */
@@ -54,7 +56,11 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   update: SCOPE_BITS["data:write"],
   delete: SCOPE_BITS["data:write"],
   query: SCOPE_BITS["data:read"],
+  changes: SCOPE_BITS["data:read"],
 };
+
+/** The bit beside the scopes of each key of a live app. */
+export const LIVE_BIT = 64;
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
@@ -118,6 +124,8 @@ const ARGUMENTS = {
   plan: "text",
   /** The values of a query's conditions. */
   values: "texts",
+  /** The cursor after which changes are read; `null` for the cursor of now. */
+  since: "tags",
   /** The idempotency key and its request, as `rowhouse.claim_key` takes them; `null` without a key. */
   claim: "claim",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
@@ -134,6 +142,7 @@ const OF_ENDPOINT = {
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
   query: ["plan", "values", "bytes", "known"],
+  changes: ["since", "limit", "bytes"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 
 type CallerArgument = (typeof OF_CALLER)[number];

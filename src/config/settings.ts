@@ -108,7 +108,7 @@ export const SETTINGS = {
     ),
     initial: "",
     about:
-      "Features that are off by default, with commas between: filters (conditions, order and selection on lists). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
+      "Features that are off by default, with commas between: filters (conditions, order and selection on lists), live (event streams of changes for apps that an administrator has made live). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
   },
   HOST: {
     form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),

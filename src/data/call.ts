@@ -168,6 +168,7 @@ function statementsOf({ definition }: RecordedTable, isDistributed: boolean): St
     update: of("update"),
     delete: of("delete"),
     query: of("query"),
+    changes: of("changes"),
   };
   const made = { isDistributed, hash: hashColumnSet(definition), texts };
   statements.set(definition, made);

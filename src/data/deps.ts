@@ -2,6 +2,7 @@
 import type { Catalog } from "../catalog/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
+import type { ChangeFeed } from "./change_feed.ts";
 import type { IdempotencyRoom } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 
@@ -18,6 +19,8 @@ export type DataDeps = {
   previews: readonly Preview[];
   /** Maximum number of rows that a query visits. */
   maxVisits: number;
+  /** Live updates, where `PREVIEW` names them. */
+  changeFeed: ChangeFeed | undefined;
   /** How much room each app has left for idempotency keys. */
   idempotencyRoom: IdempotencyRoom;
 };

@@ -34,6 +34,7 @@ import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
+import { openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_PAGES } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
@@ -85,6 +86,8 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const changes = await openChanges(deps, context);
+  if (changes !== undefined) return changes;
   const table = await requireTable(deps, context);
   const id = readRowRequest(context);
   const known = readIfNoneMatch(context.request);

@@ -847,6 +847,19 @@ export const FUNCTIONS = {
     returns: "bool",
     isSet: false,
   },
+  console_set_app_live: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+      live: "bool",
+    },
+    returns: "bool",
+    isSet: false,
+  },
   console_set_console_role: {
     retry: "unsafe",
     takes: {
@@ -1179,6 +1192,7 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
+  feed_name: { retry: "safe", takes: {}, returns: "text", isSet: false },
   find_addresses: {
     retry: "safe",
     takes: { mails: "text[]" },
@@ -1591,6 +1605,12 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  look_at_changes: {
+    retry: "safe",
+    takes: { since: "text", apps: "uuid[]", shown: "bytea[]" },
+    returns: { state: "text", changed: "jsonb", ended: "int4[]" },
+    isSet: true,
+  },
   mail_state: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   make_password_link: {
     retry: "unsafe",
@@ -1953,6 +1973,7 @@ export const FUNCTIONS = {
     returns: "text?",
     isSet: false,
   },
+  reset_changes: { retry: "unsafe", takes: { app: "uuid" }, returns: "void", isSet: false },
   reset_second_factor: {
     retry: "unsafe",
     takes: { mail: "text", actor: "text" },
@@ -2000,6 +2021,12 @@ export const FUNCTIONS = {
   set_app_disabled: {
     retry: "unsafe",
     takes: { app_slug: "text", disabled: "bool", actor: "text" },
+    returns: "bool",
+    isSet: false,
+  },
+  set_app_live: {
+    retry: "unsafe",
+    takes: { app_slug: "text", live: "bool", actor: "text" },
     returns: "bool",
     isSet: false,
   },
@@ -2121,6 +2148,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   sweep_audit: { retry: "safe", takes: { keep_s: "int4" }, returns: "int4", isSet: false },
+  sweep_changes: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   sweep_idempotency_keys: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   sweep_leases: { retry: "safe", takes: {}, returns: "void", isSet: false },
   sweep_nonces: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },

@@ -125,7 +125,7 @@ with relations as (
   select oid, 'rowhouse.' || relname, 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('rowhouse') and relkind in ('r', 'p')
-    and relname ~ '^(proofs|idempotency_keys)(_[0-9]+)?$'
+    and relname ~ '^(proofs|idempotency_keys|changes)(_[0-9]+)?$'
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 app_tables as (select * from tables where wanted_owner = 'rowhouse_tables'),

@@ -31,6 +31,8 @@ export type Upstream = {
   /** Longer than the service's own deadline, so that the service answers first. */
   deadlineMs: number;
   now: () => number;
+  /** Aborted when this process begins to stop: event streams, which have no end of their own, end then. */
+  draining: AbortSignal;
 };
 
 export type ForwardOptions = {
@@ -142,7 +144,7 @@ async function send(upstream: Upstream, context: RequestContext, call: Call): Pr
       signal: abort.signal,
       ...(call.body.length === 0 ? {} : { body: call.body }),
     });
-    return await take(response, context);
+    return await take(response, context, upstream.draining);
   } catch (error) {
     throw toProblem(abort.signal.reason instanceof DeadlineError ? abort.signal.reason : error, {
       audience: upstream.audience,
@@ -161,7 +163,11 @@ class DeadlineError extends Error {
 class AnswerError extends Error {}
 
 /** The answer as the caller gets it. An answer without our request id was not made by the service. */
-async function take(response: Response, { request, requestId }: RequestContext): Promise<Response> {
+async function take(
+  response: Response,
+  { request, requestId }: RequestContext,
+  draining: AbortSignal,
+): Promise<Response> {
   if (response.headers.get("x-request-id") !== requestId)
     throw new AnswerError(`Answered ${response.status} without the request id`);
   const announced = response.headers.get("content-length");
@@ -169,7 +175,10 @@ async function take(response: Response, { request, requestId }: RequestContext):
   const headers = toCallerHeaders(response.headers);
   const isStreamedHead = request.method === "HEAD" && response.status === 200 && announced === null;
   const stream = isStreamedHead ? makeUnsent() : response.body;
-  const body = stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream);
+  const isEndless = headers.get("content-type") === "text/event-stream";
+  const until = isEndless ? draining : undefined;
+  const body =
+    stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream, until);
   return new Response(body, { status: response.status, headers });
 }
 
@@ -183,20 +192,34 @@ function makeUnsent(): ReadableStream<Uint8Array> {
   });
 }
 
-/** The service's bytes as they come; if it breaks off, so does the caller's connection, so that the caller can tell. */
-function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/**
+ * The service's bytes as they come; if it breaks off, so does the caller's connection, so that the caller can tell. A stream
+ * that would go on ends with this signal.
+ */
+function toCaller(
+  stream: ReadableStream<Uint8Array>,
+  until: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
   const reader = stream.getReader();
+  // A read that waits is done then.
+  const stop = () => {
+    until?.removeEventListener("abort", stop);
+    return reader.cancel();
+  };
+  until?.addEventListener("abort", stop);
   return new ReadableStream({
     pull: async (controller) => {
       try {
         const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        if (!done) return controller.enqueue(value);
+        until?.removeEventListener("abort", stop);
+        controller.close();
       } catch {
+        until?.removeEventListener("abort", stop);
         controller.error(); // without the reason: the server would print it, and it cannot reach the caller
       }
     },
-    cancel: () => reader.cancel(),
+    cancel: stop,
   });
 }
 

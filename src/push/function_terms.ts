@@ -9,7 +9,10 @@ import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
+  hasPreview,
+  LIVE_BIT,
   placeholdersOf,
+  RETRY,
   SCOPE_BIT,
 } from "../catalog/mod.ts";
 import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
@@ -20,16 +23,13 @@ export type SetColumn = ColumnSet["columns"][number];
 
 export const TEXT = "pg_catalog.text";
 
-/** Whether the functions run in one PostgreSQL, or on the nodes of a Citus cluster. */
-export type Where = Pick<FunctionSite, "isDistributed">;
-
 /**
  * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
  * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
  */
 export function setTenant(
   app: string,
-  { isDistributed }: Where,
+  { isDistributed }: FunctionSite,
   others: readonly (readonly [string, string])[] = [],
 ): string {
   const plans = isDistributed ? PLANS_WITH_VALUES : PLANS_FOR_ALL;
@@ -68,21 +68,50 @@ export const EQUALS = "operator(pg_catalog.=)";
  * settings, which keep it on its index however few keys there were when the session first planned it.
  */
 export function isProved(endpoint: Endpoint): string {
+  return `exists (select ${fromProof(endpoint)})`;
+}
+
+function fromProof(endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
-  const small = (value: number) => `${value}::pg_catalog.int2`;
-  return `exists (select from rowhouse."proofs" as "$p"
+  return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
-      and ("$p"."scopes" operator(pg_catalog.&) ${small(SCOPE_BIT[endpoint])}) operator(pg_catalog.<>) ${small(0)}
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp())`;
+      and ${hasBit('"$p"."scopes"', SCOPE_BIT[endpoint])}
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()`;
+}
+
+function hasBit(bits: string, bit: number): string {
+  return `(${bits} operator(pg_catalog.&) ${bit}::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2`;
 }
 
 /** The start of a body: sets the tenant, and refuses without a proof. */
-export function beginAs(endpoint: Endpoint, where: Where): string {
+export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
-  return `${setTenant(placeholdersOf(endpoint).app, where, settings)}
-  if not ${isProved(endpoint)} then
+  const isRefused =
+    declareLive(endpoint, site) === "" ? `not ${isProved(endpoint)}` : `"$live" is null`;
+  const look =
+    declareLive(endpoint, site) === ""
+      ? ""
+      : `
+  "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(endpoint)});`;
+  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${look}
+  if ${isRefused} then
     return rowhouse.refuse_key();
   end if;`;
+}
+
+/** The variable that says whether the app is live: of functions of changes and writes, where there are live apps. */
+export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
+  const asks = endpoint === "changes" || RETRY[endpoint] === "unsafe";
+  return asks && hasPreview(site, "live") ? `  "$live" pg_catalog.bool;\n` : "";
+}
+
+/** Records for a live app that rows have changed; `rows` are values or a query of app, table and row id. */
+export function noteChanges(site: FunctionSite, rows: string): string {
+  if (!hasPreview(site, "live")) return "";
+  return `  if "$live" then
+    insert into rowhouse."changes" ("app_id", "table_name", "row_id") ${rows};
+  end if;
+`;
 }
 
 /** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */

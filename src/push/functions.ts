@@ -17,6 +17,7 @@ import {
   type RecordedName,
 } from "../catalog/mod.ts";
 import { quoteBody, quoteName } from "../db/mod.ts";
+import { changesBody } from "./changes_body.ts";
 import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
@@ -30,9 +31,10 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) =
   update: updateBody,
   delete: deleteBody,
   query: queryBody,
+  changes: changesBody,
 };
 
-/** A list and a query look twice, and must see one state of their table. */
+/** These read more than once, and must see one state of their table. */
 const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   list: "stable",
   get: "volatile",
@@ -41,6 +43,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   update: "volatile",
   delete: "volatile",
   query: "stable",
+  changes: "stable",
 };
 
 /** The statements that create or replace the functions of a set, and grant their execution. */

@@ -3,7 +3,7 @@ import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
-  hasQueries,
+  hasPreview,
   placeholdersOf,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
@@ -84,7 +84,7 @@ end`;
 /** The end of a page's text, after `counted` of the rows that were found: one more than the page's, if there are. */
 function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
-  const next = hasQueries(site) ? ` ',"next":', ${nextOf(counted)},` : "";
+  const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
       case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end,${next} '}'`;
 }
@@ -134,7 +134,7 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     ...STATE_SEED,
-    ...(hasQueries(site) ? [`'next'::pg_catalog.bytea`] : []),
+    ...(hasPreview(site, "filters") ? [`'next'::pg_catalog.bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
     ...[limit, offset, bytes].map((name) => `pg_catalog.int4send(${name})`),
     `coalesce("$states", ''::pg_catalog.bytea)`,

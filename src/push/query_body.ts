@@ -9,6 +9,7 @@
  */
 import {
   type ColumnSet,
+  type FunctionSite,
   hashColumnSet,
   placeholdersOf,
   queryColumns,
@@ -28,7 +29,6 @@ import {
   type SetColumn,
   TEXT,
   toBase64Url,
-  type Where,
 } from "./function_terms.ts";
 import { BUILT_AT_ONCE_BYTES, ROW_STATE, STATE_SEED } from "./list_body.ts";
 import { sqlType } from "./types.ts";
@@ -40,7 +40,7 @@ const KEY_CHARACTERS = 200;
  * The tag of the page, followed by the rows unless the caller knows that tag. All is read from one state of the table,
  * because the function is stable.
  */
-export function queryBody(table: ColumnSet, where: Where): string {
+export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const { app, plan, values, bytes, known } = placeholdersOf("query");
   const source = `data.${quoteName(table.name)}`;
   const columns = queryColumns(table);
@@ -73,7 +73,7 @@ export function queryBody(table: ColumnSet, where: Where): string {
   "$bytes" pg_catalog.int8 := 0;
   "$next" ${TEXT} := 'null';
 begin
-${beginAs("query", where)}
+${beginAs("query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(({ kind }) => TARGETS[kind]))},
     ${texts(of(({ kind }) => KEYS[kind]))},

@@ -1,13 +1,21 @@
 /** The bodies of the functions that write. @see function_terms.ts for what they are put together from @module */
-import { type ColumnSet, NO_MATCH, placeholdersOf, TAG_LENGTH } from "../catalog/mod.ts";
-import { quoteName } from "../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  NO_MATCH,
+  placeholdersOf,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
+  declareLive,
   EQUALS,
   initial,
   input,
   isGiven,
   isRow,
+  noteChanges,
   outputs,
   outputVariable,
   ROW_TEXT,
@@ -15,11 +23,10 @@ import {
   TEXT,
   target,
   variable,
-  type Where,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
 
-export function createBody(table: ColumnSet, where: Where): string {
+export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, body, bytes, claim } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map(
@@ -28,17 +35,26 @@ export function createBody(table: ColumnSet, where: Where): string {
   );
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
-${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("create", where)}
+${beginAs("create", site)}
 ${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
-  "$text" := ${ROW_TEXT};
+${noteRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
 ${returnText(id, bytes)}
 end`;
+}
+
+/** Records a row that was written. */
+function noteRow(
+  table: ColumnSet,
+  site: FunctionSite,
+  { app, id }: { app: string; id: string },
+): string {
+  return noteChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
 }
 
 type Claim = { app: string; claim: string; answer: string; short: string };
@@ -78,8 +94,8 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
  * All rows by one statement. If one breaks a rule, all are tried again one by one, because PostgreSQL does not say which row
  * it was: the number of the first one at fault is passed on as the error's hint. Should they all be good by then, they stay.
  */
-export function createManyBody(table: ColumnSet, where: Where): string {
-  if (where.isDistributed) return createEachBody(table, where);
+export function createManyBody(table: ColumnSet, site: FunctionSite): string {
+  if (site.isDistributed) return createEachBody(table, site);
   const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
@@ -93,8 +109,8 @@ export function createManyBody(table: ColumnSet, where: Where): string {
   "$rows" ${TEXT}[] := '{}';
   "$text" ${TEXT};
   "$state" ${TEXT};
-${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
-${beginAs("create_many", where)}
+${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
+${beginAs("create_many", site)}
 ${claimKey({ app, claim, answer: "null", short })}
   begin
     ${insert};
@@ -115,7 +131,7 @@ ${claimKey({ app, claim, answer: "null", short })}
         column = "$column", table = "$table", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
     end;
   end;
-  "$text" := ${rowsText('"$text"')};
+${noteChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
 ${answerKey({ app, claim })}
 ${returnText(`(${ids})[1]`, bytes)}
 end`;
@@ -142,7 +158,7 @@ function insertMany(table: ColumnSet): string {
  * The same where tables are distributed: each row by a statement of its own, because Citus plans no insert of a query in a
  * statement with more. PostgreSQL's words name the constraint, and are passed on, because Citus passes on nothing else.
  */
-function createEachBody(table: ColumnSet, where: Where): string {
+function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
@@ -164,7 +180,7 @@ ${declared.join("")}  "$row" record;
   "$state" ${TEXT};
   "$message" ${TEXT};
 begin
-${beginAs("create_many", where)}
+${beginAs("create_many", site)}
 ${claimKey({ app, claim, answer: "null", short })}
   begin
     while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
@@ -204,7 +220,8 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
     select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
 }
 
-export function updateBody(table: ColumnSet, { isDistributed }: Where): string {
+export function updateBody(table: ColumnSet, site: FunctionSite): string {
+  const { isDistributed } = site;
   const { app, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
@@ -228,10 +245,10 @@ export function updateBody(table: ColumnSet, { isDistributed }: Where): string {
   end if;`;
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
-${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("update", { isDistributed })}
+${beginAs("update", site)}
 ${claimKey({ app, claim, answer: "null", short: idText(id) })}
 ${isDistributed ? refuseUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
@@ -240,24 +257,52 @@ ${isDistributed ? refuseUnmatched(table, "update") : ""}  ${assigned.length === 
     end if;
     return ${notMatched(table, "update")};
   end if;
-  "$text" := ${ROW_TEXT};
+${noteRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
 ${answerKey({ app, claim })}
 ${returnText(id, bytes)}
 end`;
 }
 
-export function deleteBody(table: ColumnSet, { isDistributed }: Where): string {
+export function deleteBody(table: ColumnSet, site: FunctionSite): string {
+  const { isDistributed } = site;
   const { app, id, match } = placeholdersOf("delete");
-  const declared = isDistributed ? `declare\n  "$row" record;\n` : "";
+  const variables = `${declareLive("delete", site)}${isDistributed ? `  "$row" record;\n` : ""}`;
+  const declared = variables === "" ? "" : `declare\n${variables}`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   return `${declared}begin
-${beginAs("delete", { isDistributed })}
+${beginAs("delete", site)}
 ${isDistributed ? refuseUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
-    return '';
+${noteDelete(table, site)}    return '';
   end if;
   return ${notMatched(table, "delete")};
 end`;
+}
+
+/** Records a row that was deleted, and each table of which rows were deleted with it: by references, and theirs. */
+function noteDelete(table: ColumnSet, site: FunctionSite): string {
+  const { app, id } = placeholdersOf("delete");
+  const name = quoteLiteral(table.name);
+  const source = quoteLiteral(`data.${quoteName(table.name)}`);
+  // By what depends on the table: constraints have no index by the table that they refer to.
+  const referring = (oid: string) => `select "$k"."conrelid"
+        from pg_catalog.pg_depend as "$d"
+        join pg_catalog.pg_constraint as "$k" on "$k"."oid" ${EQUALS} "$d"."objid"
+        where "$d"."classid" ${EQUALS} 'pg_catalog.pg_constraint'::pg_catalog.regclass
+          and "$d"."refclassid" ${EQUALS} 'pg_catalog.pg_class'::pg_catalog.regclass
+          and "$d"."refobjid" ${EQUALS} ${oid} and "$k"."confrelid" ${EQUALS} "$d"."refobjid"
+          and "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"`;
+  return noteChanges(
+    site,
+    `with recursive "$t" ("$oid") as (
+        ${referring(`${source}::pg_catalog.regclass::pg_catalog.oid`)}
+        union
+        select "$n"."$oid" from "$t" cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid"))
+      select ${app}, ${name}, ${id}
+      union all
+      select ${app}, "$c"."relname", null from "$t"
+      join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$oid"`,
+  );
 }
 
 /**

@@ -126,7 +126,7 @@ export function openService(options: ServiceOptions): Service {
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
   const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
   const guard = makeGuard({ db, nodes, checkBodies, log: options.log, ...looks });
-  let isDraining = false;
+  const draining = new AbortController();
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({
     pools: {
@@ -150,11 +150,12 @@ export function openService(options: ServiceOptions): Service {
     admin,
     consoleDb,
     identityDb,
+    draining: draining.signal,
     checkReady: makeCheckReady({
       db,
       guard,
       servesRows: servesRows(role),
-      isDraining: () => isDraining,
+      isDraining: () => draining.signal.aborted,
       isAway: () => outage.isUnderWay() || now() - watch.confirmedAt() > SILENCE_LIMIT_MS,
       ...looks,
     }),
@@ -185,10 +186,9 @@ export function openService(options: ServiceOptions): Service {
       const { faults } = await guard.look();
       if (faults.length > 0) throw new IsolationError(faults);
     },
-    drain: () => {
-      isDraining = true;
-    },
+    drain: () => draining.abort(),
     close: async () => {
+      draining.abort();
       watch.stop();
       guard.stop();
       stopSweeps();

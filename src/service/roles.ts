@@ -16,7 +16,10 @@ import {
   type IdempotencyRoom,
   LIST_BYTES,
   LIST_CACHE_BYTES,
+  MAX_STREAMS,
   MAX_VISITS,
+  type MaxStreams,
+  makeChangeFeed,
   makeListCache,
 } from "../data/mod.ts";
 import {
@@ -88,6 +91,8 @@ export type RoleOptions = UpstreamOptions & {
   previews?: readonly Preview[];
   /** Maximum number of rows that a query visits; default: {@linkcode MAX_VISITS}. */
   maxVisits?: number | undefined;
+  /** Default: {@linkcode MAX_STREAMS}. */
+  maxStreams?: MaxStreams;
   /** Default: {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
   /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
@@ -111,6 +116,8 @@ export type Parts = {
   /** Of the login for identity; the same as `db` without such a login. */
   identityDb: Database;
   idempotencyRoom: IdempotencyRoom;
+  /** Aborted when the process begins to stop: event streams end then. */
+  draining: AbortSignal;
   checkReady: CheckReady;
   shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
 };
@@ -149,7 +156,8 @@ function buildAll(parts: Parts): BuiltRole {
 function buildGateway(parts: Parts): BuiltRole {
   const watch = follow(parts, ({ apps }) => callers.refresh(apps));
   const callers = makeCallers(parts, watch);
-  const forwards = makeForwards(parts.options, parts.shared.now);
+  const { options, shared, draining } = parts;
+  const forwards = makeForwards(options, { now: shared.now, draining });
   const checkReady = async () => {
     await parts.checkReady();
     await checkForwards(forwards, makeId);
@@ -265,16 +273,21 @@ function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): Fet
 }
 
 function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
-  const { db, admin, options, idempotencyRoom, checkReady, shared } = parts;
+  const { db, admin, options, idempotencyRoom, draining, checkReady, shared } = parts;
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
     previews = [],
     maxVisits = MAX_VISITS,
+    maxStreams = MAX_STREAMS,
     pushLimits = PUSH_LIMITS,
   } = options;
   const { log } = shared;
   const listCache = makeListCache(listCacheBytes);
+  const changeFeed = previews.includes("live")
+    ? makeChangeFeed({ db, catalog, log, now: () => performance.now(), maxStreams })
+    : undefined;
+  draining.addEventListener("abort", () => changeFeed?.end(), { once: true });
   return {
     db,
     admin,
@@ -284,6 +297,7 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     listCache,
     previews,
     maxVisits,
+    changeFeed,
     idempotencyRoom,
     pushLimits,
     planning: makePlanning(),

@@ -2,9 +2,10 @@
 import { AUDIT_RETENTION_S, sweepAudit } from "../accounts/actions/mod.ts";
 import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
-import type { Database } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { sweepLeases, sweepNonces } from "../gateway/mod.ts";
 import type { Log } from "../observe.ts";
+import type { Preview } from "../preview.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
 import { sweepStatistics } from "./statistics.ts";
@@ -12,14 +13,20 @@ import { type Sweep, startSweep } from "./sweep.ts";
 
 /** What sweeps work with. */
 export type SweepDeps = IdempotencySweepDeps & {
-  options: { log: Log; auditRetentionS?: number | undefined };
+  options: {
+    log: Log;
+    auditRetentionS?: number | undefined;
+    previews?: readonly Preview[] | undefined;
+  };
   /** Of the login for identity. */
   identityDb: Database;
 };
 
 const HOURLY_MS = HOUR_S * 1000;
 const COUNT_INTERVAL_MS = 600_000;
-const NONCE_INTERVAL_MS = 60_000;
+const MINUTE_MS = 60_000;
+/** How many changes one step deletes at most. */
+const CHANGES_STEP = 1000;
 
 /** Starts the sweeps of a role; the returned function stops them. */
 export function startSweeps(deps: SweepDeps, role: Role): () => void {
@@ -45,13 +52,18 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
     const step = () => sweepIdempotency(deps);
     sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
   }
+  if (servesRows(role) && deps.options.previews?.includes("live") === true) {
+    const step = async () =>
+      (await call(deps.db, "sweep_changes", { most: CHANGES_STEP })) >= CHANGES_STEP;
+    sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
+  }
   if (role === "all" || role === "gateway") {
     const step = () => sweepLeases(deps);
     sweeps.push({ what: "leases", intervalMs: COUNT_INTERVAL_MS, step });
   }
   if (role === "data" || role === "identity") {
     const step = () => sweepNonces(deps);
-    sweeps.push({ what: "nonces", intervalMs: NONCE_INTERVAL_MS, step });
+    sweeps.push({ what: "nonces", intervalMs: MINUTE_MS, step });
   }
   const step = () => sweepStatistics(deps);
   sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });

@@ -25,12 +25,15 @@ const MARGIN_MS = 2000;
 export type Forwards = Readonly<Record<Audience, Forward>>;
 
 /** A forwarder to each service. */
-export function makeForwards(options: UpstreamOptions, now: () => number): Forwards {
+export function makeForwards(
+  options: UpstreamOptions,
+  { now, draining }: { now: () => number; draining: AbortSignal },
+): Forwards {
   const deadlineMs = (options.limitMs ?? EXECUTION_LIMIT_MS) + MARGIN_MS;
   const to = (audience: Audience) => {
     const [secret = ""] = readSecrets(options, audience);
     const url = options.upstreams?.[audience];
-    if (url !== undefined) return makeForward({ audience, url, secret, deadlineMs, now });
+    if (url !== undefined) return makeForward({ audience, url, secret, deadlineMs, now, draining });
     throw new Error(`Cannot open a gateway: no address of ${audience} is set`);
   };
   return { data: to("data"), identity: to("identity") };

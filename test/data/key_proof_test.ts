@@ -91,6 +91,7 @@ const ARGUMENTS = {
   update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
   delete: `'${ROW}', null`,
   query: `'{"limit":10,"offset":0,"visits":100,"cursor":"id.asc","order":[1],"picked":[],"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]}}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
+  changes: "null, 1000, 8388608",
 } as const;
 
 describe.each(endpointsOf({ isDistributed: citusUrl() !== undefined, previews: PREVIEWS }))(

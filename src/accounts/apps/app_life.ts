@@ -29,3 +29,12 @@ export async function setAppDisabled(
 ): Promise<boolean> {
   return await runAction(actor, "set_app_disabled", { app_slug: slug, disabled });
 }
+
+/**
+ * Starts or ends live updates of an app; returns whether that changed anything.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function setAppLive(actor: Actor, slug: string, live: boolean): Promise<boolean> {
+  return await runAction(actor, "set_app_live", { app_slug: slug, live });
+}

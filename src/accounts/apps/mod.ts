@@ -1,6 +1,6 @@
 /** Apps with their keys, targets, limits and tables. @module */
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
-export { renameApp, setAppDisabled } from "./app_life.ts";
+export { renameApp, setAppDisabled, setAppLive } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";

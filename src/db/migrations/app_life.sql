@@ -41,6 +41,7 @@ begin
     perform rowhouse.put_proof(app, digest, rowhouse.scope_bits(scopes), expires_at)
     from (select * from rowhouse.api_keys where app_id = app
       and revoked_at is null for update) as live;
+    perform rowhouse.reset_changes(app) from rowhouse.apps where id = app and is_live;
   end if;
   -- After the keys: whoever changes one holds it while this is raised.
   update rowhouse.versions set version = version + 1 where name = 'keys';

@@ -30,6 +30,7 @@ create table rowhouse.apps (
   slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
+  is_live boolean not null default false,
   requests_per_minute integer check (requests_per_minute > 0),
   key_requests_per_minute integer check (key_requests_per_minute > 0)
 );

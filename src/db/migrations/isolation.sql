@@ -46,7 +46,8 @@ create function rowhouse.find_unrecorded() returns setof text language sql stabl
 set search_path = pg_catalog, pg_temp as $$
   select 'Function api.' || proname || ' must be one that a push recorded' from pg_proc
   where pronamespace = 'api'::regnamespace
-    and regexp_replace(proname, '_(list|get|create|create_many|update|delete|query)$', '') not in (
+    and regexp_replace(proname,
+      '_(list|get|create|create_many|update|delete|query|changes)$', '') not in (
       select left(table_name, 32) || '__' || hash from rowhouse.column_sets)
 $$;
 

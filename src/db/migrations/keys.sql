@@ -36,7 +36,8 @@ create trigger raise_version after insert or update of scopes, expires_at, revok
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read.
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read. Of the key of a live
+-- app also 64: what it writes is added to rowhouse.changes.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -70,6 +71,7 @@ begin
   perform rowhouse.enter_app(app);
   delete from rowhouse.proofs where app_id = app;
   delete from rowhouse.idempotency_keys where app_id = app;
+  delete from rowhouse.changes where app_id = app;
 end
 $$;
 
@@ -163,10 +165,10 @@ create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, un
   returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  if exists (select from rowhouse.apps where id = app and disabled_at is null) then
-    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-    values (app, new_digest, bits, coalesce(until, 'infinity'));
-  end if;
+  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+  select app, new_digest, case when is_live then bits | 64::smallint else bits end,
+    coalesce(until, 'infinity')
+  from rowhouse.apps where id = app and disabled_at is null;
 end
 $$;
 

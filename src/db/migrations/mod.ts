@@ -28,6 +28,7 @@ import INVITATIONS from "./invitations.sql" with { type: "text" };
 import ISOLATION from "./isolation.sql" with { type: "text" };
 import KEYS from "./keys.sql" with { type: "text" };
 import LEASES from "./leases.sql" with { type: "text" };
+import LIVE from "./live.sql" with { type: "text" };
 import MAILS from "./mails.sql" with { type: "text" };
 import ME from "./me.sql" with { type: "text" };
 import NONCES from "./nonces.sql" with { type: "text" };
@@ -97,6 +98,7 @@ const BASELINE = [
   CHANGES,
   PUSH_READS,
   APP_LIFE,
+  LIVE,
   APP_DELETION,
   CONSOLE_READS,
   CONSOLE_HOME,

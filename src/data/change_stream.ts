@@ -1,0 +1,70 @@
+/** One subscriber's event stream. @see https://html.spec.whatwg.org/multipage/server-sent-events.html @module */
+
+/** What happened, as the database returns it: the cursor after it, what it is, and its events as JSON. */
+export type News = { cursor: string; kind: "ready" | "changes" | "reset"; events: string };
+
+export type ChangeStream = {
+  readonly response: Response;
+  /** Sends these bytes. A stream that has too many unread bytes ends instead: its reader resumes by the last id. */
+  readonly send: (chunk: Uint8Array) => void;
+  readonly end: () => void;
+};
+
+/** Maximum number of bytes that wait for a slow reader. */
+const MAX_UNREAD_BYTES = 1_048_576;
+
+const encoder = new TextEncoder();
+
+/** A comment, which keeps the connection open. */
+export const HEARTBEAT = encoder.encode(": \n\n");
+
+export function encodeNews({ cursor, kind, events }: News): Uint8Array {
+  return encoder.encode(`id: ${cursor}\nevent: ${kind}\ndata: ${events}\n\n`);
+}
+
+/** A stream whose first event is sent already; `onEnd` runs once, however it ends. */
+export function makeChangeStream(
+  first: Uint8Array,
+  { signal }: Request,
+  onEnd: () => void,
+): ChangeStream {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const finish = (): void => {
+    signal.removeEventListener("abort", end);
+    controller = undefined;
+    onEnd();
+  };
+  const end = (): void => {
+    if (controller === undefined) return;
+    const ending = controller;
+    finish();
+    ending.close();
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (started) => {
+        controller = started;
+        started.enqueue(first);
+      },
+      cancel: () => {
+        if (controller !== undefined) finish();
+      },
+    },
+    { highWaterMark: MAX_UNREAD_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
+  );
+  signal.addEventListener("abort", end, { once: true });
+  return {
+    response: new Response(body, {
+      headers: {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    }),
+    send: (chunk) => {
+      if ((controller?.desiredSize ?? 0) < 0) end();
+      else controller?.enqueue(chunk);
+    },
+    end,
+  };
+}

@@ -1,0 +1,67 @@
+/** The stream of a table's changes: what its request must be, and one call of the function that reads them. @module */
+import { acceptsEventStream, type KeyRequestContext, refuseQuery } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { callFunction } from "./call.ts";
+import type { ReadNews } from "./change_feed.ts";
+import type { News } from "./change_stream.ts";
+import type { DataDeps } from "./deps.ts";
+
+/** Where the id of a row would be. */
+export const CHANGES = "changes";
+/** A reader that is further behind reads the table again. */
+const MAX_CHANGES = 1000;
+const MAX_CHANGES_BYTES = 1_048_576;
+/** No cursor of ours is longer; one that PostgreSQL cannot read is unknown, and leads to a reset. */
+const MAX_CURSOR_CHARACTERS = 16_384;
+const UNKNOWN_CURSOR = "";
+
+/**
+ * `undefined` unless the request asks for a stream of the changes of a table of a live app: any other app's request is
+ * answered as one for a row.
+ *
+ * @throws {Problem} not_implemented — on Citus; unsupported_query; rate_limited; unavailable
+ */
+export async function openChanges(
+  deps: DataDeps,
+  context: KeyRequestContext,
+): Promise<Response | undefined> {
+  const { request, params, principal, query } = context;
+  const { changeFeed, catalog } = deps;
+  if (changeFeed === undefined || params["id"] !== CHANGES || request.method !== "GET")
+    return undefined;
+  if (!acceptsEventStream(request.headers.get("accept"))) return undefined;
+  const name = params["table"] ?? "";
+  if (catalog.find(principal.appId, name) === undefined) await catalog.refresh();
+  if (catalog.find(principal.appId, name) === undefined) return undefined;
+  if (catalog.isDistributed())
+    throw new Problem("not_implemented", {
+      message: "Event streams are not supported on a Citus cluster: its nodes have no common order",
+    });
+  const read: ReadNews = (reader, since) => readNews(deps, reader, { name, since });
+  if (query !== "" && (await read(context, null)) !== undefined)
+    refuseQuery(query, "an event stream has all changes of its table");
+  const since = request.headers.get("last-event-id");
+  const isKnown = since === null || /^[\w.:,-]+$/.test(since.slice(0, MAX_CURSOR_CHARACTERS));
+  return await changeFeed.open(context, {
+    table: name,
+    since: isKnown ? since : UNKNOWN_CURSOR,
+    read,
+  });
+}
+
+async function readNews(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { name, since }: { name: string; since: string | null },
+): Promise<News | undefined> {
+  const table = deps.catalog.find(context.principal.appId, name);
+  if (table === undefined) return undefined;
+  const bytes = Math.min(deps.maxResponseBytes, MAX_CHANGES_BYTES);
+  const values = { since, limit: MAX_CHANGES, bytes };
+  const found = await callFunction(deps, context, { table, endpoint: "changes", values });
+  if (found === null) return undefined;
+  const text = new TextDecoder().decode(found);
+  const [cursor = "", kind = ""] = text.split("\n", 2);
+  const events = text.slice(cursor.length + kind.length + 2);
+  return { cursor, kind: kind as News["kind"], events };
+}

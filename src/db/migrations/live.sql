@@ -1,0 +1,174 @@
+-- Live updates: which rows of live apps changed, by id and without content. The functions that
+-- write rows add to it where PREVIEW names "live" and the app is live. Under the tenant's policy,
+-- like rows.
+--
+-- A cursor is a snapshot: what is new since then is what the snapshot does not show. So neither the
+-- order of commits nor a long transaction hides a change. Changes are kept for 10 to 20 minutes.
+
+create table rowhouse.changes (
+  app_id uuid not null,
+  -- Empty: all tables of the app.
+  table_name text not null,
+  -- Null: any rows of the table.
+  row_id uuid,
+  xid xid8 not null default pg_current_xact_id()
+);
+create index changes__app_id__xid__idx on rowhouse.changes (app_id, xid);
+alter table rowhouse.changes enable row level security;
+alter table rowhouse.changes force row level security;
+create policy tenant on rowhouse.changes for all to public
+  using (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)
+  with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true),
+    '')::pg_catalog.uuid);
+grant select, insert on rowhouse.changes to rowhouse_tenant;
+
+-- The cursors that this database can continue: those of its own name, from the floor on. The next
+-- floor replaces the floor after a retention.
+create table rowhouse.change_feed (
+  is_only boolean primary key default true check (is_only),
+  name text not null default substr(md5(gen_random_uuid()::text), 1, 8),
+  floor xid8 not null default pg_snapshot_xmin(pg_current_snapshot()),
+  next_floor xid8 not null default pg_snapshot_xmin(pg_current_snapshot()),
+  floor_at timestamptz not null default now()
+);
+insert into rowhouse.change_feed default values;
+grant select on rowhouse.change_feed to rowhouse_tenant;
+
+-- The start of every cursor: a restored database, a promoted standby and another cluster each have
+-- transaction ids of their own.
+create function rowhouse.feed_name() returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select concat(name, '-', to_hex(system_identifier), '-',
+    ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0'))
+  from rowhouse.change_feed, pg_control_system() where is_only
+$$;
+grant execute on function rowhouse.feed_name() to rowhouse_tenant;
+
+-- The snapshot of a cursor; null where the changes since then are not all known.
+create function rowhouse.read_cursor(cursor text) returns pg_snapshot language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  since pg_snapshot;
+begin
+  if split_part(cursor, '.', 1) <> rowhouse.feed_name() then
+    return null;
+  end if;
+  since := split_part(cursor, '.', 2)::pg_snapshot;
+  return (select since from rowhouse.change_feed where is_only
+    and pg_snapshot_xmin(since) >= floor
+    and pg_snapshot_xmax(since) <= pg_snapshot_xmax(pg_current_snapshot()));
+exception when invalid_text_representation then
+  return null;
+end
+$$;
+grant execute on function rowhouse.read_cursor(text) to rowhouse_tenant;
+
+-- For a process with subscribers, by the app and the proof of each key, the apps in order: the
+-- state now, which tables of these apps changed since the last call, and the places of keys that
+-- may no longer read changes. Each app is read as itself.
+create function rowhouse.look_at_changes(since text, apps uuid[], shown bytea[])
+returns table (state text, changed jsonb, ended integer[])
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off as $$
+declare
+  app uuid;
+  before constant pg_snapshot := since::pg_snapshot;
+begin
+  -- Before the changes are read: what commits meanwhile is found again by the next call.
+  state := pg_current_snapshot()::text;
+  changed := '[]';
+  ended := '{}';
+  for place in 1 .. cardinality(apps) loop
+    if app is distinct from apps[place] then
+      app := apps[place];
+      perform rowhouse.enter_app(app);
+      changed := changed || coalesce((select jsonb_agg(jsonb_build_array(app, found.table_name))
+        from (select distinct table_name from rowhouse.changes
+          where app_id = app and xid >= pg_snapshot_xmin(before)
+            and not pg_visible_in_snapshot(xid, before)) as found), '[]');
+    end if;
+    if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown[place])
+        and scopes & 65::smallint = 65 and expires_at > clock_timestamp()) then
+      ended := ended || (place - 1);
+    end if;
+  end loop;
+  return next;
+end
+$$;
+comment on function rowhouse.look_at_changes is 'idempotent';
+grant execute on function rowhouse.look_at_changes(text, uuid[], bytea[])
+  to rowhouse_service, rowhouse_data;
+
+-- Moves the floor once a retention is over, and deletes at most so many changes below it; how many.
+-- A dump from another cluster brings changes of transactions that are still to come here.
+create function rowhouse.sweep_changes(most integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  past xid8;
+  swept integer := 0;
+  swept_here integer;
+begin
+  perform set_config('enable_seqscan', 'off', true);
+  update rowhouse.change_feed set
+    floor = case when greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot())
+      then pg_snapshot_xmin(pg_current_snapshot()) else next_floor end,
+    next_floor = pg_snapshot_xmin(pg_current_snapshot()), floor_at = now()
+  where floor_at < now() - interval '10 minutes'
+    or greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot());
+  select floor into past from rowhouse.change_feed;
+  for app in select id from rowhouse.apps where is_live loop
+    exit when swept >= most;
+    perform rowhouse.enter_app(app);
+    delete from rowhouse.changes where app_id = app and ctid = any (array(
+      select ctid from rowhouse.changes where app_id = app
+        and (xid < past or xid >= pg_snapshot_xmax(pg_current_snapshot())) limit most - swept));
+    get diagnostics swept_here = row_count;
+    swept := swept + swept_here;
+  end loop;
+  return swept;
+end
+$$;
+comment on function rowhouse.sweep_changes is 'idempotent';
+grant execute on function rowhouse.sweep_changes(integer) to rowhouse_service, rowhouse_data;
+
+-- Has the readers of an app's changes read everything again.
+create function rowhouse.reset_changes(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  insert into rowhouse.changes (app_id, table_name) values (app, '');
+end
+$$;
+
+-- Whether this changed anything. The functions that write rows see it in the proofs of keys.
+-- action: admin
+create function rowhouse.set_app_live(app_slug text, live boolean, actor text)
+  returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  was_live boolean;
+begin
+  select id, is_live into app, was_live from rowhouse.apps where slug = app_slug for update;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  if was_live = live then
+    return false;
+  end if;
+  perform rowhouse.enter_app(app);
+  update rowhouse.apps set is_live = live where id = app;
+  update rowhouse.proofs set
+    scopes = case when live then scopes | 64::smallint else scopes & ~64::smallint end
+  where app_id = app;
+  if live then
+    perform rowhouse.reset_changes(app);
+  else
+    delete from rowhouse.changes where app_id = app;
+  end if;
+  insert into rowhouse.audit (actor, action, app)
+  values (actor, case when live then 'start_live' else 'end_live' end, app_slug);
+  return true;
+end
+$$;

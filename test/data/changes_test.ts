@@ -1,0 +1,202 @@
+/** Event streams of changes, where the preview is on and the app is live; anywhere else the path is answered as before. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required(),
+    project: t.ref("projects", { onDelete: "cascade" }),
+    meta: t.json(),
+  },
+});
+const TODOS = "/v1/data/db/todos";
+const CHANGES = `${TODOS}/changes`;
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+const open: EventReader[] = [];
+beforeAll(async () => {
+  service = await openTestService({
+    service: { previews: ["live"], maxStreams: { app: 30, key: 20 } },
+  });
+  app = await service.makeApp(schema);
+  other = await service.makeApp(schema);
+  for (const { slug } of [app, other]) await setAppLive(service.service, slug, true);
+});
+afterAll(async () => {
+  for (const events of open) await events.close();
+  await service.close();
+});
+
+async function listen(as: TestApp, since?: string, path = CHANGES): Promise<EventReader> {
+  const events = await openEvents(service.url + path, { key: as.key, since });
+  open.push(events);
+  return events;
+}
+
+async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: string }> {
+  const made = await service.call(as, path, { method: "POST", json });
+  expect(made.status).toBe(201);
+  return made.json as { id: string };
+}
+
+/** Events until one fulfills a condition; that one. */
+async function until(
+  events: EventReader,
+  isIt: (event: StreamEvent) => boolean,
+): Promise<StreamEvent> {
+  for (;;) {
+    const event = await events.next();
+    if (event === undefined) throw new Error("The stream ended");
+    if (isIt(event)) return event;
+  }
+}
+
+const names = (id: string) => (event: StreamEvent) => JSON.stringify(event.data).includes(id);
+
+test("a stream begins with ready, and has rows as they are", async () => {
+  const events = await listen(app);
+  expect(events.response.status).toBe(200);
+  expect(await events.next()).toMatchObject({ kind: "ready", data: [] });
+  const row = await create(app, { title: "first", meta: { text: "two\nlines" } });
+  const created = await until(events, names(row.id));
+  expect(created).toMatchObject({ kind: "changes", data: [{ put: row }] });
+  const path = `${TODOS}/${row.id}`;
+  const changed = await service.call(app, path, { method: "PATCH", json: { title: "second" } });
+  expect(await until(events, names("second"))).toMatchObject({ data: [{ put: changed.json }] });
+  await service.call(app, path, { method: "DELETE" });
+  expect(await until(events, names("delete"))).toMatchObject({ data: [{ delete: row.id }] });
+});
+
+test("a batch is one event with all its rows", async () => {
+  const events = await listen(app);
+  const made = await service.call(app, TODOS, {
+    method: "POST",
+    json: [{ title: "one" }, { title: "two" }],
+  });
+  const { rows } = made.json as { rows: { id: string }[] };
+  const event = await until(events, names(rows[0]?.id ?? "-"));
+  expect(event.data).toBeArrayOfSize(2);
+});
+
+test("a reader that comes back with its last id gets what it missed", async () => {
+  const events = await listen(app);
+  const ready = await events.next();
+  await events.close();
+  const row = await create(app, { title: "missed" });
+  const again = await listen(app, ready?.id);
+  expect(await again.next()).toMatchObject({ kind: "changes", data: [{ put: row }] });
+});
+
+test.each(["", "x", "00000000-1-1.5:5:", "a.b:c", "1".repeat(2000)])(
+  "an unknown cursor leads to a reset",
+  async (since) => {
+    const events = await listen(app, since);
+    expect(await events.next()).toMatchObject({ kind: "reset", data: [] });
+  },
+);
+
+test("a delete resets the tables whose rows go with it", async () => {
+  const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
+  await create(app, { title: "in it", project: project.id });
+  const events = await listen(app);
+  await events.next();
+  await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
+  expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
+});
+
+test("no event of one app reaches another", async () => {
+  const [mine, theirs] = await Promise.all([listen(app), listen(other)]);
+  const inOther = await create(other, { title: "same title" });
+  const inMine = await create(app, { title: "same title" });
+  const seen = await until(theirs, names(inOther.id));
+  expect(JSON.stringify(seen)).not.toContain(app.id);
+  const own = await until(mine, names(inMine.id));
+  expect(JSON.stringify(own)).not.toContain(other.id);
+  expect(
+    await service.call(other, CHANGES, { headers: { "last-event-id": own.id } }),
+  ).toMatchObject({ status: 400 });
+});
+
+test("an app that is not live is answered as without the preview", async () => {
+  const still = await service.makeApp(schema);
+  const plain = await openTestService({ service: { previews: [] } });
+  try {
+    const app = await plain.makeApp(schema);
+    for (const accept of ["text/event-stream", "*/*", "text/event-stream, application/json"]) {
+      const headers = { accept };
+      const off = await service.call(still, CHANGES, { headers });
+      const before = await plain.call(app, CHANGES, { headers });
+      const toAnswer = ({ status, json }: typeof off) => ({
+        status,
+        ...(json as object),
+        requestId: 0,
+      });
+      expect(toAnswer(off)).toEqual(toAnswer(before));
+    }
+  } finally {
+    await plain.close();
+  }
+});
+
+test("a revoked key and a disabled app end their streams", async () => {
+  const third = await service.makeApp(schema);
+  await setAppLive(service.service, third.slug, true);
+  const events = await listen(third);
+  await events.next();
+  await setAppDisabled(service.service, third.slug, true);
+  expect(await events.next()).toBeUndefined();
+});
+
+test("a push of other columns resets the stream", async () => {
+  const owned = defineSchema({ notes: { title: t.string().required() } });
+  const pushing = await service.makeApp(owned);
+  await setAppLive(service.service, pushing.slug, true);
+  const events = await listen(pushing, undefined, "/v1/data/db/notes/changes");
+  await events.next();
+  const row = await create(pushing, { title: "before" }, "/v1/data/db/notes");
+  await until(events, names(row.id));
+  await service.pushSchema(
+    pushing,
+    defineSchema({ notes: { title: t.string().required(), text: t.string() } }),
+  );
+  expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
+  const json = { text: "after" };
+  await service.call(pushing, `/v1/data/db/notes/${row.id}`, { method: "PATCH", json });
+  expect(await until(events, names("after"))).toBeDefined();
+});
+
+test("a key has a limited number of streams", async () => {
+  const busy = await service.makeApp(schema);
+  await setAppLive(service.service, busy.slug, true);
+  await Promise.all(Array.from({ length: 20 }, () => listen(busy)));
+  const { response } = await listen(busy);
+  expect(response.status).toBe(429);
+  expect(response.headers.get("retry-after")).toBe("5");
+});
+
+test("a process that stops ends its streams first", async () => {
+  const stopping = await openTestService({ service: { previews: ["live"] } });
+  try {
+    const app = await stopping.makeApp(schema);
+    await setAppLive(stopping.service, app.slug, true);
+    const events = await openEvents(stopping.url + CHANGES, { key: app.key });
+    await events.next();
+    for (const process of stopping.processes) process.drain();
+    expect(await events.next()).toBeUndefined();
+  } finally {
+    await stopping.close();
+  }
+});
+
+test("a stream takes no parameters", async () => {
+  const answer = await service.call(app, `${CHANGES}?limit=1`, {
+    headers: { accept: "text/event-stream" },
+  });
+  expect(answer.status).toBe(400);
+});

@@ -1,0 +1,63 @@
+/** Reads a stream of server-sent events as a program does. @module */
+
+export type StreamEvent = { id: string; kind: string; data: unknown };
+
+export type EventReader = {
+  readonly response: Response;
+  /** The next event; `undefined` at the end of the stream. */
+  readonly next: () => Promise<StreamEvent | undefined>;
+  readonly close: () => Promise<void>;
+};
+
+/** Opens a stream, which may be answered otherwise: see `response`. */
+export async function openEvents(
+  url: string,
+  { key, since }: { key: string; since?: string | undefined },
+): Promise<EventReader> {
+  const abort = new AbortController();
+  const response = await fetch(url, {
+    headers: {
+      accept: "text/event-stream",
+      authorization: `Bearer ${key}`,
+      ...(since === undefined ? {} : { "last-event-id": since }),
+    },
+    signal: abort.signal,
+  });
+  const isStream = response.headers.get("content-type") === "text/event-stream";
+  const reader = isStream ? response.body?.getReader() : undefined;
+  const decoder = new TextDecoder();
+  let text = "";
+  const next = async (): Promise<StreamEvent | undefined> => {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end !== -1) {
+        const block = text.slice(0, end);
+        text = text.slice(end + 2);
+        if (!block.startsWith(":")) return toEvent(block);
+        continue;
+      }
+      const { done = true, value } = (await reader?.read()) ?? {};
+      if (done) return undefined;
+      text += decoder.decode(value, { stream: true });
+    }
+  };
+  return {
+    response,
+    next,
+    close: async () => {
+      abort.abort();
+      await reader?.closed.catch(() => undefined);
+    },
+  };
+}
+
+function toEvent(block: string): StreamEvent {
+  const fields = new Map(
+    block.split("\n").map((line) => {
+      const colon = line.indexOf(": ");
+      return [line.slice(0, colon), line.slice(colon + 2)];
+    }),
+  );
+  const { id = "", event = "", data = "null" } = Object.fromEntries(fields);
+  return { id, kind: event, data: JSON.parse(data) };
+}
