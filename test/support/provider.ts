@@ -1,9 +1,14 @@
 /** A real OpenID Connect provider in process, and what it may be made to answer wrongly. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import Provider from "oidc-provider";
+import type OidcProvider from "oidc-provider";
+import type { Configuration } from "oidc-provider";
 import type { ProviderSettings } from "../../src/identity/mod.ts";
 import { type Jar, toCookieHeader } from "./people.ts";
+
+const { default: Provider }: typeof import("oidc-provider") = withoutWarnings(() =>
+  import.meta.require("oidc-provider"),
+);
 
 /** What the provider says of an account, by the name that is typed into its sign-in form. */
 export type Account = { email?: string; email_verified?: unknown; name?: string; groups?: unknown };
@@ -97,13 +102,13 @@ export async function startProvider(
 function makeProvider(
   { settings, accounts }: TestProvider,
   { callback, key }: { callback: string; key: Key },
-): Provider {
+): OidcProvider {
   const ttl = Object.fromEntries(
     ["AccessToken", "AuthorizationCode", "Grant", "IdToken", "Interaction", "Session"].map(
       (name) => [name, 600],
     ),
   );
-  const provider = new Provider(settings.issuer, {
+  const configuration: Configuration = {
     clients: [
       {
         client_id: settings.clientId,
@@ -128,10 +133,22 @@ function makeProvider(
     cookies: { keys: ["a key of the tests"] },
     pkce: { required: () => true },
     ttl,
-  });
+  };
+  const provider = withoutWarnings(() => new Provider(settings.issuer, configuration));
   // It would print what a test breaks on purpose.
   provider.silent = true;
   return provider;
+}
+
+/** The package warns of Bun, and of what only a provider in production must have. */
+function withoutWarnings<Result>(use: () => Result): Result {
+  const { warn } = console;
+  console.warn = () => undefined;
+  try {
+    return use();
+  } finally {
+    console.warn = warn;
+  }
 }
 
 async function makeKey(): Promise<Key> {
