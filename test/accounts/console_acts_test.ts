@@ -11,7 +11,7 @@ import { toPresented } from "../../src/accounts/secrets/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { makeProject, runCommand } from "../support/command.ts";
+import { makeProject, runHere } from "../support/command.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
 import { type Jar, makePerson, type Person, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -212,7 +212,7 @@ describe("a login", () => {
   test("of the Console is none that does something else already", async () => {
     const project = makeProject();
     const { adminUrl, servingUrl } = service.database;
-    const ran = await runCommand(["migrate"], {
+    const ran = await runHere(["migrate"], {
       ...project,
       env: {
         ADMIN_DATABASE_URL: adminUrl,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeProject, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
+import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { freshName, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -40,7 +40,7 @@ const env = () => ({
   ROWHOUSE_API_KEY_PRODUCTION: apps.production.key,
 });
 const db = (...words: string[]) =>
-  runCommand(["db", ...words], { folder: project.folder, env: env() });
+  runHere(["db", ...words], { folder: project.folder, env: env() });
 const start = (...words: string[]) =>
   startOnTerminal(["db", ...words], {
     folder: project.folder,
@@ -113,7 +113,7 @@ test("a change needs a named place, and --yes where there is no terminal", async
   await db("push", "--to", "staging");
   writeSchema("titel: t.string().required()");
   const words = ["drop", `${name}.note`];
-  const unnamed = await runCommand(["db", ...words, "--yes"], {
+  const unnamed = await runHere(["db", ...words, "--yes"], {
     folder: project.folder,
     env: { ...env(), ROWHOUSE_URL: staging.url, ROWHOUSE_API_KEY: apps.staging.key },
   });

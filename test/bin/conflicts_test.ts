@@ -1,7 +1,7 @@
 /** Settings that are valid one by one and cannot work together: each with its exact text, and by the commands all at once. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { findServeFaults } from "../../src/bin/cli/settings.ts";
-import { makeProject, runCommand } from "../support/command.ts";
+import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const ALL = {
@@ -244,14 +244,14 @@ describe("told all at once, beside faults of one setting", () => {
   ];
 
   test.each(["serve", "migrate"])("by rowhouse %s", async (command) => {
-    const { code, out, err } = await runCommand([command], { ...project, env });
+    const { code, out, err } = await runHere([command], { ...project, env });
     const lines = FAULTS.map((fault) => `  ${fault}\n`).join("");
     expect([code, out]).toEqual([1, ""]);
     expect(err).toBe(`Cannot start: the configuration has faults\n${lines}`);
   });
 
   test("by rowhouse doctor, which goes on", async () => {
-    const { code, out } = await runCommand(["doctor", "--json"], { ...project, env });
+    const { code, out } = await runHere(["doctor", "--json"], { ...project, env });
     const { findings } = JSON.parse(out) as { findings: { about: string; says: string }[] };
     const told = findings.filter(({ about }) => about === "settings").map(({ says }) => says);
     expect([code, told]).toEqual([1, FAULTS]);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { makeProject, type Outcome, runHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -40,7 +40,7 @@ async function makeTable(): Promise<TestTable> {
 }
 
 const data = (app: TestApp, ...words: string[]): Promise<Outcome> =>
-  runCommand(["data", ...words], {
+  runHere(["data", ...words], {
     ...project,
     env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
   });

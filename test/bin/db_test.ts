@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import {
   makeProject,
   ROOT,
-  runCommand,
+  runHere,
   schemaText,
   startCommand,
   startOnTerminal,
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const db = (...words: string[]) =>
-  runCommand(["db", ...words], {
+  runHere(["db", ...words], {
     ...project,
     env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
   });
@@ -226,7 +226,7 @@ test("conflicts with another app's tables are reported at once, with the owner",
 test("an operator pushes straight to the database", async () => {
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const direct = (...words: string[]) => runCommand(["db", ...words], { ...project, env });
+  const direct = (...words: string[]) => runHere(["db", ...words], { ...project, env });
   expect(await direct("push", "--app", app.slug)).toMatchObject({ code: 0, err: "" });
   expect(await direct("push", "--app", app.slug)).toMatchObject({
     code: 0,
@@ -242,7 +242,7 @@ test("an operator pushes straight to the database", async () => {
 describe("a refused push says why", () => {
   const push = (env: Record<string, string>) => {
     project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
-    return runCommand(["db", "push"], { ...project, env });
+    return runHere(["db", "push"], { ...project, env });
   };
   test("an unknown key exits with 4", async () => {
     const { code, err } = await push({
@@ -317,7 +317,7 @@ describe("push to a service that is overloaded", () => {
     return { url: `http://127.0.0.1:${proxy.port}`, seen, stop: () => proxy.stop(true) };
   }
   const push = (url: string, wait: string) =>
-    runCommand(["db", "push", "--wait", wait], {
+    runHere(["db", "push", "--wait", wait], {
       ...project,
       env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
     });
@@ -448,7 +448,7 @@ describe("status", () => {
 
     const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
     const asOperator = (...words: string[]) =>
-      runCommand(["db", "status", "--app", app.slug, ...words], { ...project, env });
+      runHere(["db", "status", "--app", app.slug, ...words], { ...project, env });
     const users = others.map(({ slug }) => slug).sort();
 
     expect(JSON.parse((await asOperator("--json")).out).apps).toEqual([
@@ -512,7 +512,7 @@ describe("with --json a failure is one document, with prose on standard error as
     },
   ];
   const run = (words: string[], env: Record<string, string>) =>
-    runCommand([...words, "--json"], { ...project, env });
+    runHere([...words, "--json"], { ...project, env });
   const settings = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
 
   test.each(rows)("$name", async ({ words, env, text, code, error, details = [] }) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { makeProject, runCommand, schemaText, startCommand } from "../support/command.ts";
+import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -53,7 +53,7 @@ function writeHistory(texts: readonly string[], from = 1): void {
 }
 
 const run = (words: readonly string[], env: Record<string, string> = {}) =>
-  runCommand(["db", ...words], {
+  runHere(["db", ...words], {
     folder: project.folder,
     env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key, ...env },
   });

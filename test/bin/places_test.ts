@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { makeProject, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
+import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -26,7 +26,7 @@ const writeSchema = (name: string, columns = "title: t.string()") =>
   project.write("schema/mod.ts", schemaText(`{ ${name}: { ${columns} } }`));
 const writePlaces = (places: object) => project.write("rowhouse.json", JSON.stringify({ places }));
 const run = (words: readonly string[], env: Record<string, string> = {}) =>
-  runCommand(words, { ...project, env });
+  runHere(words, { ...project, env });
 const AWAY = "http://127.0.0.1:1";
 
 test("a push goes to the place that --to names, with that place's key, whatever else is set", async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { makeProject, runCommand } from "../support/command.ts";
+import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -34,7 +34,7 @@ function run(command: string, preview: string, ...words: string[]) {
     PORT: "0",
     PREVIEW: preview,
   };
-  return runCommand([command, ...words], { ...project, env });
+  return runHere([command, ...words], { ...project, env });
 }
 
 async function listQueries(): Promise<string[]> {
@@ -88,6 +88,6 @@ testOne("the processes of other roles leave the record as it is", async () => {
     DATABASE_URL: roleUrls.identity,
     ROLE: "identity",
   };
-  expect((await runCommand(["migrate"], { ...project, env })).code).toBe(0);
+  expect((await runHere(["migrate"], { ...project, env })).code).toBe(0);
   expect(await listQueries()).toEqual(["later", "notes"]);
 });

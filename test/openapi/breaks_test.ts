@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeProject, type Outcome, ROOT, runCommand, schemaText } from "../support/command.ts";
+import { makeProject, type Outcome, ROOT, runHere, schemaText } from "../support/command.ts";
 
 const project = makeProject();
 afterAll(() => project.remove());
@@ -10,7 +10,7 @@ const write = (columns: string) =>
 /** The command, which the page shows with its words. */
 async function run(words: string): Promise<Outcome> {
   expect(await Bun.file(join(ROOT, "docs/data.md")).text()).toContain(`\nrowhouse ${words}`);
-  return await runCommand(words.split(" "), project);
+  return await runHere(words.split(" "), project);
 }
 
 const BEFORE =
@@ -18,7 +18,7 @@ const BEFORE =
 
 test("the command prints the document of a schema, without a service", async () => {
   write(`title: ${BEFORE}`);
-  const ran = await runCommand(["openapi", "--url", "https://api.example.org"], project);
+  const ran = await runHere(["openapi", "--url", "https://api.example.org"], project);
   expect([ran.code, ran.err]).toEqual([0, ""]);
   const document = JSON.parse(ran.out);
   expect(document.servers).toEqual([{ url: "https://api.example.org" }]);
@@ -77,7 +77,7 @@ test("a table that is gone is told by its endpoints; a file that is no document 
   expect(ran.err.match(/is gone/g)).toHaveLength(5);
   expect(ran.err).toContain("  PATCH /v1/data/db/todos/{id} is gone\n");
   for (const file of ["schema/mod.ts", "nothing.json"]) {
-    const refused = await runCommand(["openapi", "--against", file], project);
+    const refused = await runHere(["openapi", "--against", file], project);
     expect([refused.code, refused.out]).toEqual([1, ""]);
     expect(refused.err).toContain(file);
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
-import { makeProject, runCommand, schemaText } from "../support/command.ts";
+import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import {
   definitionOf,
@@ -164,7 +164,7 @@ test("rowhouse db plan waits for its turn as long as --wait says, and says why",
   const project = makeProject({ "schema/mod.ts": schemaText("{}") });
   const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
   const plan = (wait: string) =>
-    runCommand(["db", "plan", "--wait", wait], { folder: project.folder, env });
+    runHere(["db", "plan", "--wait", wait], { folder: project.folder, env });
 
   const impatient = await plan("1");
   // Seconds before the next is due, however long the commands have taken to start.

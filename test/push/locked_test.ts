@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeIsolationLook } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
-import { makeProject, runCommand, schemaText } from "../support/command.ts";
+import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone, whileLocked } from "../support/held_lock.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
@@ -122,7 +122,7 @@ test("an operator's status waits for no table: it says that the database was not
 
   await whileLocked(service.database.adminUrl, name, async () => {
     const words = ["db", "status", "--app", app.slug, "--json"];
-    const { result, ms } = await time(runCommand(words, { ...project, env }));
+    const { result, ms } = await time(runHere(words, { ...project, env }));
 
     expect([result.code, result.err]).toEqual([0, expect.stringContaining("was not compared")]);
     expect(JSON.parse(result.out)).toMatchObject({ tables: [name], drift: null });

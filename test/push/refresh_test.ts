@@ -5,7 +5,7 @@ import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { makeProject, type Outcome, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 const run = (words: string[]): Promise<Outcome> =>
-  runCommand(words, {
+  runHere(words, {
     ...project,
     env: {
       DATABASE_URL: service.database.servingUrl,

@@ -28,7 +28,7 @@ import {
   toLogin,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, type Outcome, ROOT, runCommand, startCommand } from "../support/command.ts";
+import { makeProject, type Outcome, ROOT, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openMailServer } from "../support/mail_server.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
@@ -257,7 +257,7 @@ describe("rowhouse doctor", () => {
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   });
   const run = (url: string, ...flags: string[]): Promise<Outcome> =>
-    runCommand(["doctor", ...flags], {
+    runHere(["doctor", ...flags], {
       ...project,
       env: {
         ...serving(),
@@ -297,10 +297,10 @@ describe("rowhouse doctor", () => {
 
   test("warns where identity shares a login, and where the other login can do the same", async () => {
     const settings = { ...serving(), DATABASE_URL: database.servingUrl };
-    const { out } = await runCommand(["doctor"], { ...project, env: settings });
+    const { out } = await runHere(["doctor"], { ...project, env: settings });
     expect(out).toContain("warn identity login: is not set: a thief of the pushing");
     const own = { ...settings, IDENTITY_DATABASE_URL: database.roleUrls.identity };
-    const shared = await runCommand(["doctor"], { ...project, env: own });
+    const shared = await runHere(["doctor"], { ...project, env: own });
     expect(shared.out).toContain(`${LOGIN} of DATABASE_URL is a member of rowhouse_service`);
   });
 
@@ -322,7 +322,7 @@ describe("rowhouse doctor", () => {
     },
   ])("tells where the Console has $name", async ({ to, told }) => {
     const part = typeof to === "function" ? to() : to;
-    const { code, out } = await runCommand(["doctor"], {
+    const { code, out } = await runHere(["doctor"], {
       ...project,
       env: {
         DATABASE_URL: database.servingUrl,
@@ -381,7 +381,7 @@ describe("rowhouse doctor", () => {
       HOST: "127.0.0.1",
       PORT: "0",
     };
-    const { code, out } = await runCommand(["doctor"], { ...project, env });
+    const { code, out } = await runHere(["doctor"], { ...project, env });
     expect(code).toBe(typeof told === "string" ? 1 : 0);
     if (typeof told === "string") expect(out).toContain(told);
     else expect(out).toMatch(told);
@@ -400,7 +400,7 @@ describe("rowhouse doctor", () => {
     { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, asks: false },
     { role: "data", more: {}, asks: true },
   ] as const)("examines a $role with its own login alone", async ({ role, more, asks }) => {
-    const { code, out, err } = await runCommand(["doctor"], {
+    const { code, out, err } = await runHere(["doctor"], {
       ...project,
       env: {
         DATABASE_URL: database.roleUrls[role],
@@ -452,7 +452,7 @@ describe("rowhouse doctor", () => {
     });
 
     test("counts what an older identity secret is needed for, and never shows one", async () => {
-      const { code, out } = await runCommand(["doctor"], {
+      const { code, out } = await runHere(["doctor"], {
         ...project,
         env: { ...env(), COOKIE_DOMAIN: "example.org" },
       });
@@ -478,14 +478,14 @@ describe("rowhouse doctor", () => {
         IDENTITY_URL: "https://id.example.org",
       };
       provider.register("http://id.example.org/oidc/corp/callback");
-      const { out } = await runCommand(["doctor"], { ...project, env: settings });
+      const { out } = await runHere(["doctor"], { ...project, env: settings });
       expect(out).toContain(
         `ok   sign-in with the Corporation: ${provider.settings.issuer} answers\n`,
       );
       expect(out).toContain("ok   mail server: lets us in\n");
       provider.wrong = { metadata: { issuer: "https://elsewhere.example.org" } };
       await mail.close();
-      const later = await runCommand(["doctor"], { ...project, env: settings });
+      const later = await runHere(["doctor"], { ...project, env: settings });
       expect(later.out).toContain(
         `warn sign-in with the Corporation: ${provider.settings.issuer} does not answer as an OpenID Connect provider: `,
       );
@@ -498,10 +498,10 @@ describe("rowhouse doctor", () => {
       const says =
         "COOKIE_DOMAIN is not set, and 1 person has an account: whoever signs in would be signed in at no app";
       const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
-      const doctor = await runCommand(["doctor"], { ...project, env: env() });
+      const doctor = await runHere(["doctor"], { ...project, env: env() });
       expect(doctor.code).toBe(1);
       expect(doctor.out).toContain(`FAIL cookies: ${says}\n     ${remedy}\n`);
-      const serve = await runCommand(["serve"], { ...project, env: { ...env(), PORT: "0" } });
+      const serve = await runHere(["serve"], { ...project, env: { ...env(), PORT: "0" } });
       expect(serve).toEqual({
         code: 1,
         out: "",
@@ -511,7 +511,7 @@ describe("rowhouse doctor", () => {
   });
 
   test("warns where the processes may open more connections than there are", async () => {
-    const { code, out } = await runCommand(["doctor"], {
+    const { code, out } = await runHere(["doctor"], {
       ...project,
       env: {
         DATABASE_URL: database.adminUrl,
@@ -532,7 +532,7 @@ describe("rowhouse doctor", () => {
       admin.message(`grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
         alter role ${LOGIN} in database ${other.name} reset temp_file_limit; select 1`),
     );
-    const { code, out } = await runCommand(["doctor"], {
+    const { code, out } = await runHere(["doctor"], {
       ...project,
       env: {
         DATABASE_URL: other.servingUrl,
@@ -547,7 +547,7 @@ describe("rowhouse doctor", () => {
   });
 
   test("warns of proxies that are everybody", async () => {
-    const { out } = await runCommand(["doctor"], {
+    const { out } = await runHere(["doctor"], {
       ...project,
       env: { IDENTITY_SECRET: TEST_IDENTITY_SECRET, TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" },
     });
@@ -619,7 +619,7 @@ describe("rowhouse doctor", () => {
     },
   ])("tells of a gateway with $name, and never shows it", async ({ more, says }) => {
     const env = { ...GATEWAY, ...more };
-    const { out } = await runCommand(["doctor"], { ...project, env });
+    const { out } = await runHere(["doctor"], { ...project, env });
     expect(out).toContain(says);
     expect(out).not.toMatch(/s{32}|i{32}/);
   });
@@ -657,7 +657,7 @@ describe("rowhouse doctor", () => {
       still: ["driver"],
     },
   ])("lists settings at fault and goes on: $name", async ({ hurt, faults, still }) => {
-    const { code, out, err } = await runCommand(["doctor", "--json"], {
+    const { code, out, err } = await runHere(["doctor", "--json"], {
       ...project,
       env: {
         DATABASE_URL: database.servingUrl,
@@ -689,8 +689,8 @@ describe("rowhouse doctor", () => {
       user: { email: "", password: "" },
     };
     const there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
-    const bare = await runCommand(["doctor", "--json"], there);
-    const set = await runCommand(["doctor"], {
+    const bare = await runHere(["doctor", "--json"], there);
+    const set = await runHere(["doctor"], {
       ...there,
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
     });
@@ -716,7 +716,7 @@ describe("rowhouse doctor", () => {
     const write = (text: string) =>
       withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
     const ask = async (env: Record<string, string>) => {
-      const { out } = await runCommand(["doctor", "--json"], { ...project, env });
+      const { out } = await runHere(["doctor", "--json"], { ...project, env });
       const { findings } = JSON.parse(out) as { findings: Told[] };
       return findings
         .filter(({ about }) => about === "rowhouse dev")
@@ -749,7 +749,7 @@ describe("rowhouse doctor", () => {
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
     );
-    const { code, out } = await runCommand(["doctor"], {
+    const { code, out } = await runHere(["doctor"], {
       ...project,
       env: {
         DATABASE_URL: other.servingUrl,
@@ -769,9 +769,9 @@ describe("rowhouse doctor", () => {
   test("reports a database without migrations, and one that is away", async () => {
     const empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
-    const bare = await runCommand(["doctor"], { ...project, env });
+    const bare = await runHere(["doctor"], { ...project, env });
     await empty.drop();
-    const away = await runCommand(["doctor"], {
+    const away = await runHere(["doctor"], {
       ...project,
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
     });
@@ -785,7 +785,7 @@ describe("rowhouse doctor", () => {
     const wrong = (change: (url: URL) => void) => {
       const url = new URL(database.adminUrl);
       change(url);
-      return runCommand(["doctor"], { ...project, env: { ADMIN_DATABASE_URL: url.href } });
+      return runHere(["doctor"], { ...project, env: { ADMIN_DATABASE_URL: url.href } });
     };
     const login = await wrong((url) => Object.assign(url, { password: "secret-word" }));
     const missing = await wrong((url) => Object.assign(url, { pathname: "/nowhere" }));

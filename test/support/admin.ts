@@ -1,12 +1,6 @@
-/** `rowhouse admin` as an operator runs it, beside a service over the same database. @module */
+/** `rowhouse admin` as an operator runs it, next to a service over the same database. @module */
 import { expect } from "bun:test";
-import {
-  makeProject,
-  type Outcome,
-  runCommand,
-  type Settings,
-  startOnTerminal,
-} from "./command.ts";
+import { makeProject, type Outcome, runHere, type Settings, startOnTerminal } from "./command.ts";
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import { openTestService, type TestService } from "./service.ts";
 
@@ -32,7 +26,7 @@ export async function openAdmin(settings: Settings = {}): Promise<Admin> {
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     ...settings,
   };
-  const run = (...words: string[]) => runCommand(["admin", ...words], { ...project, env });
+  const run = (...words: string[]) => runHere(["admin", ...words], { ...project, env });
   return {
     service,
     run,

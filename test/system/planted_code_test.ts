@@ -19,7 +19,7 @@ import {
   toLogin,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, runCommand, schemaText } from "../support/command.ts";
+import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { swapReadsPeople } from "../support/planted.ts";
@@ -148,7 +148,7 @@ test("commands that touch apps' rows refuse while there are faults, and say whic
     ["admin", "move-app", owner.slug, "--to", "10.0.0.3:5432"],
     ["db", "push", "--app", owner.slug],
   ]) {
-    const { code, err } = await runCommand(args, { ...project, env });
+    const { code, err } = await runHere(args, { ...project, env });
     expect([
       code,
       err.includes("Index data.planted must contain only what a push indexes"),

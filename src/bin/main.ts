@@ -1,0 +1,92 @@
+/**
+ * The command `rowhouse`: finds the subcommand, runs it, and turns the outcome into an exit code. Never ends the process.
+ *
+ * @module
+ */
+import { findNearest } from "../std/find_nearest.ts";
+import { quote } from "../std/quote.ts";
+import { readArguments } from "./cli/arguments.ts";
+import { type CommandRow, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
+import { explain, toExitCode, toFailure } from "./cli/explain.ts";
+import { describeCommand, overview } from "./cli/help.ts";
+import { VERSION } from "./cli/package.ts";
+import { makePaint } from "./cli/paint.ts";
+import { toDocument, toPrintable } from "./cli/terminal.ts";
+import { COMMANDS, EXAMPLES } from "./commands.ts";
+
+type Place = Omit<Setting, "args">;
+
+/** Runs the command that the words name. */
+export async function main(argv: readonly string[], place: Place): Promise<ExitCode> {
+  const { env, terminal } = place;
+  try {
+    return await runCommand(argv, place);
+  } catch (error) {
+    // Checked before the arguments are parsed: an unknown one is a failure too.
+    if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
+    const paint = makePaint(env, process.stderr.isTTY === true);
+    const name = findCommand(argv)?.name ?? (findGroup(argv[0]).length > 0 ? argv[0] : undefined);
+    terminal.warn(paint("red", toPrintable(explain(error, name))));
+    return toExitCode(error);
+  }
+}
+
+async function runCommand(argv: readonly string[], place: Place): Promise<ExitCode> {
+  const { terminal } = place;
+  if (["--version", "-v", "version"].includes(argv[0] ?? "")) {
+    terminal.say(VERSION);
+    return EXIT.done;
+  }
+  const isHelpWord = argv[0] === "help" || (argv[1] === "help" && findGroup(argv[0]).length > 0);
+  const wantsHelp = isHelpWord || argv.some((word) => word === "--help" || word === "-h");
+  const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
+  const row = findCommand(wantsHelp ? words : argv);
+  if (wantsHelp || isBare(argv)) {
+    terminal.say(
+      row === undefined ? describeGroup(words[0]) : describeCommand(await row.load(), row.summary),
+    );
+    return wantsHelp ? EXIT.done : EXIT.usage;
+  }
+  if (row === undefined) throw unknownCommand(argv);
+  const command = await row.load();
+  const args = readArguments(command, argv.slice(command.name.split(" ").length));
+  return await command.run({ args, ...place });
+}
+
+/** Whether nothing was typed, or only the first word of commands that have two. */
+function isBare(argv: readonly string[]): boolean {
+  return argv.length === 0 || (argv.length === 1 && findGroup(argv[0]).length > 0);
+}
+
+/** The commands that begin with a word; all of them if none does. */
+function describeGroup(word = ""): string {
+  const group = findGroup(word);
+  const name = group.length === 0 ? "" : word;
+  return overview(group.length === 0 ? COMMANDS : group, name, EXAMPLES[name] ?? "");
+}
+
+function findGroup(word: string | undefined): CommandRow[] {
+  return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+}
+
+function findCommand(argv: readonly string[]): CommandRow | undefined {
+  return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
+}
+
+/** Names the nearest command; if none is near, those that begin with the first word, or all. */
+function unknownCommand(argv: readonly string[]): UsageError {
+  const [first = ""] = argv;
+  const group = findGroup(first);
+  const typed = group.length > 0 ? argv.slice(0, 2).join(" ") : first;
+  const names = (group.length > 0 ? group : COMMANDS).map(({ name }) => name);
+  const firsts = [...new Set(names.map((name) => name.split(" ")[0] ?? ""))];
+  const near =
+    findNearest(argv.slice(0, 2).join(" "), names) ??
+    findNearest(typed, [...names, ...(group.length > 0 ? [] : firsts)]);
+  const expected = group.length > 0 ? names : firsts;
+  const says =
+    near === undefined
+      ? `expected one of ${expected.join(", ")}`
+      : `did you mean rowhouse ${near}?`;
+  return new UsageError(`Unknown command ${quote(typed)}: ${says}`);
+}
