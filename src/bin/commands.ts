@@ -15,7 +15,7 @@ function fromModule(
     name,
     summary,
     load: async () => {
-      const command = (await load()).find((one) => one.name === name);
+      const command = (await load()).find((command) => command.name === name);
       if (command === undefined) throw new Error(`No module has the command ${name}`);
       return command;
     },

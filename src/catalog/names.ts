@@ -86,9 +86,9 @@ export function referencesOf(table: TableDefinition): Constraint[] {
 /** The constraint or index of this table with this name, which a shard may have shortened. */
 export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
   const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
-  const exact = all.find((one) => one.name === name);
+  const exact = all.find((named) => named.name === name);
   if (exact !== undefined) return exact;
-  const [shortened, other] = all.filter((one) => isNamed(one.name, name));
+  const [shortened, other] = all.filter((named) => isNamed(named.name, name));
   return other === undefined ? shortened : undefined;
 }
 

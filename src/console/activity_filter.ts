@@ -68,7 +68,7 @@ ${renderDay("to", "To", typed.to)}
 function renderActions(chosen: string): Html {
   const known = Object.entries(ACTION_WORDS)
     .map(([value, label]) => ({ value, label }))
-    .toSorted((one, two) => one.label.localeCompare(two.label, "en"));
+    .toSorted((action, two) => action.label.localeCompare(two.label, "en"));
   const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "anything" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Action", choices, value: chosen });

@@ -53,10 +53,10 @@ export const endUsePage = makeFormPage({
 });
 
 function renderEffect(slug: string, names: readonly string[]): Part {
-  const one = names.length === 1;
+  const isOnly = names.length === 1;
   return html`<input type="hidden" name="told" value="${names.join(",")}">
 <p>This goes, and cannot be undone:</p>
 <ul class="plain">${names.map((name) => html`<li>all rows of ${slug} in <b>${name}</b></li>`)}</ul>
-${!one && html`<p>These tables reference each other and are removed together.</p>`}
-<p>${slug} is answered 404 for ${one ? "it" : "them"} then. The ${one ? "table" : "tables"} and other apps' rows stay; a push of ${slug} registers ${one ? "it" : "them"} again.</p>`;
+${!isOnly && html`<p>These tables reference each other and are removed together.</p>`}
+<p>${slug} is answered 404 for ${isOnly ? "it" : "them"} then. The ${isOnly ? "table" : "tables"} and other apps' rows stay; a push of ${slug} registers ${isOnly ? "it" : "them"} again.</p>`;
 }

@@ -89,7 +89,7 @@ function renderActs(slug: string, { keyId, name }: ListedKey): Html {
 export async function readActiveKey(visit: Visit) {
   const { key: keyId = "" } = visit.context.params;
   const shown = await readApp(visit);
-  const key = shown.keys.find((one) => one.keyId === keyId && one.status === "active");
+  const key = shown.keys.find((key) => key.keyId === keyId && key.status === "active");
   if (key === undefined) throw noActiveKey();
   return { ...shown, keyId, key };
 }

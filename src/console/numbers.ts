@@ -86,7 +86,7 @@ function renderNothing(): Html {
 function toSeries({ counted }: Numbers, span: Span, points: number) {
   const spread = (place: 1 | 2 | 3) => {
     const counts = Array<number>(STEPS[span].steps).fill(0);
-    for (const one of counted) if (one[0] < counts.length) counts[one[0]] = one[place];
+    for (const step of counted) if (step[0] < counts.length) counts[step[0]] = step[place];
     return toFewer(counts, points);
   };
   return { requests: spread(1), errors: spread(2), refusals: spread(3) };

@@ -104,7 +104,7 @@ export function renderTextField(field: TextField): Html {
 <label for="${name}">${label}</label>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${input}
-${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>`}
+${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
 ${faults.length > 0 && html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
 </div>`;
 }
@@ -144,7 +144,7 @@ ${form.fields}
 
 /** A refusal above a form; screen readers announce it at once. */
 export function renderFault(message: string, details: readonly Part[] = []): Html {
-  return html`<div class="notice notice-fault" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((one) => html`<li>${one}</li>`)}</ul>`}</div>`;
+  return html`<div class="notice notice-fault" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
 }
 
 export function renderRemark(text: Part): Html {

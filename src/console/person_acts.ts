@@ -80,7 +80,7 @@ export const consoleRoleAct = makePersonAct({
 
 /** @throws {Problem} invalid_request — the form was written by hand */
 export function readConsoleRole(text = "none") {
-  const role = CONSOLE_ROLES.find((one) => one === text);
+  const role = CONSOLE_ROLES.find((role) => role === text);
   if (role === undefined && text !== "none")
     throw new Problem("invalid_request", { message: "Choose one of the Console roles" });
   return role;

@@ -21,7 +21,7 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   const path = `${table}?limit=${limit}&offset=${offset}`;
   const { text } = await callRows(visit, { appId, path, isExport });
   const page = tryParseJson(text);
-  const rows = splitRows(text).map((one) => ({ row: readRow(one), text: one }));
+  const rows = splitRows(text).map((part) => ({ row: readRow(part), text: part }));
   return { rows, hasMore: isObject(page) && page["hasMore"] === true };
 }
 

@@ -146,7 +146,7 @@ function renderPager(
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
 <p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && ` of ${offset + count}`}</p>
-<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
+<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
 <div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
 </nav>`;
 }

@@ -19,7 +19,7 @@ const MOST_HIDDEN = 200;
 
 export function readPlace({ context }: Visit): Place {
   const query = new Map(readParameters(context.query));
-  const limit = LIMITS.find((one) => String(one) === query.get("limit")) ?? DEFAULT_LIMIT;
+  const limit = LIMITS.find((limit) => String(limit) === query.get("limit")) ?? DEFAULT_LIMIT;
   // People count from one, the endpoints from zero.
   const from = query.get("from") ?? "1";
   const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;

@@ -134,7 +134,7 @@ function renderRules({ unique, index, onDelete }: NamedColumn): Part {
 
 function renderConstraints({ name, definition, builds, found }: ShownTable): Html {
   const stateOf = (part: string) => {
-    const build = builds.find((one) => one.name === part && one.state !== "done");
+    const build = builds.find((build) => build.name === part && build.state !== "done");
     if (build !== undefined) return renderPill(BUILD_WORDS[build.state] ?? "to be built", "warn");
     return found !== null && findState(found.parts, part) === undefined
       ? renderPill("missing", "warn")
@@ -143,21 +143,21 @@ function renderConstraints({ name, definition, builds, found }: ShownTable): Htm
   const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
   const rows = [
     { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
-    ...keysOf(definition).map((one) => ({ ...one, kind: "unique" })),
-    ...referencesOf(definition).map((one) => ({
-      ...one,
-      kind: `→ ${targets.get(one.columns[0] ?? "")}`,
+    ...keysOf(definition).map((constraint) => ({ ...constraint, kind: "unique" })),
+    ...referencesOf(definition).map((reference) => ({
+      ...reference,
+      kind: `→ ${targets.get(reference.columns[0] ?? "")}`,
     })),
-    ...indexesOf(definition).map((one) => ({ ...one, kind: "index" })),
+    ...indexesOf(definition).map((constraint) => ({ ...constraint, kind: "index" })),
   ];
   return renderTable(
     "Keys, indexes and references",
     [{ name: "Kind" }, { name: "Columns" }, { name: "Name" }, { name: "State" }],
-    rows.map((one): Part[] => [
-      one.kind,
-      html`<code>${one.columns.join(", ")}</code>`,
-      html`<code class="quiet">${one.name}</code>`,
-      stateOf(one.name),
+    rows.map((row): Part[] => [
+      row.kind,
+      html`<code>${row.columns.join(", ")}</code>`,
+      html`<code class="quiet">${row.name}</code>`,
+      stateOf(row.name),
     ]),
   );
 }

@@ -128,7 +128,7 @@ function toIndex(index: Constraint, columns: ReadonlyMap<string, QueryColumn>): 
 function findFixed({ where }: ListQuery, { columns }: Index): Comparison[] {
   const fixed = columns.map((column) => findComparison(where, column, ["eq"]));
   const end = fixed.indexOf(undefined);
-  return fixed.slice(0, end === -1 ? undefined : end).filter((one) => one !== undefined);
+  return fixed.slice(0, end === -1 ? undefined : end).filter((position) => position !== undefined);
 }
 
 function findComparison(

@@ -57,8 +57,8 @@ async function findMixing(clients: readonly Database[]): Promise<Pooling> {
     for (const client of clients) looks.push({ client, ...(await look(client)) });
   if (looks.some(({ given, known }) => !known.includes(given))) return "followed";
   // Two clients met in a session, or one was in two.
-  const isHandedOn = looks.some((one) =>
-    looks.some((two) => (one.client === two.client) !== (one.backend === two.backend)),
+  const isHandedOn = looks.some((look) =>
+    looks.some((two) => (look.client === two.client) !== (look.backend === two.backend)),
   );
   return isHandedOn ? "mixed" : "sessions";
 }

@@ -76,7 +76,7 @@ export function toStandIn(name: string): NamedColumn {
 
 function readKind(fields: Fields, { at, faults }: Report): Kind | undefined {
   const value = fields.get("kind");
-  const kind = KINDS.find((one) => one === value);
+  const kind = KINDS.find((kind) => kind === value);
   if (kind === undefined) {
     faults.add(at, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
   }
@@ -121,10 +121,10 @@ function readValues(value: unknown, { at, faults }: Report): readonly string[] {
   if (list?.length === 0)
     faults.add(at, "Cannot use an enum without values: must have at least one");
   const values: string[] = [];
-  for (const one of list ?? []) {
-    const fault = findValueFault(one, values);
-    if (fault === undefined && typeof one === "string") values.push(one);
-    else faults.add(at, `Cannot use enum value ${describe(one)}: ${fault}`);
+  for (const item of list ?? []) {
+    const fault = findValueFault(item, values);
+    if (fault === undefined && typeof item === "string") values.push(item);
+    else faults.add(at, `Cannot use enum value ${describe(item)}: ${fault}`);
   }
   return values;
 }

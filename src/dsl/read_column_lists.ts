@@ -34,12 +34,12 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
     faults.add(at, `Cannot make ${what} on no columns: must name at least one`);
   }
   const names: string[] = [];
-  for (const one of list ?? []) {
+  for (const item of list ?? []) {
     const isLast = names.length > 0 && names.length + 1 === list?.length;
     const fault =
-      isLast && one === "id" && what === "an index" ? undefined : findFault(one, names, wanted);
-    if (fault === undefined && typeof one === "string") names.push(one);
-    else faults.add(at, `Cannot make ${what} on ${describe(one)}: ${fault}`);
+      isLast && item === "id" && what === "an index" ? undefined : findFault(item, names, wanted);
+    if (fault === undefined && typeof item === "string") names.push(item);
+    else faults.add(at, `Cannot make ${what} on ${describe(item)}: ${fault}`);
   }
   const isDecimal = (name: string) =>
     wanted.columns.some((column) => column.name === name && column.kind === "decimal");

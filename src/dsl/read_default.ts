@@ -49,7 +49,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
   },
   enum: {
     wanted: "must be one of the column's values",
-    read: (value, { values }) => values.find((one) => one === value),
+    read: (value, { values }) => values.find((known) => known === value),
   },
   ref: {
     wanted: "a reference cannot have one, because its row would have to exist in every app",
@@ -94,7 +94,7 @@ function isJson(value: unknown): value is Json {
     if (isScalar(part)) continue;
     const inner = depth < QUOTAS.defaultDepth ? readInner(part) : undefined;
     if (inner === undefined || left.length + inner.length > QUOTAS.defaultBytes) return false;
-    left.push(...inner.map((one) => ({ part: one, depth: depth + 1 })));
+    left.push(...inner.map((item) => ({ part: item, depth: depth + 1 })));
   }
   return true;
 }
@@ -109,7 +109,9 @@ function readInner(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value.length > QUOTAS.defaultBytes ? undefined : [...value];
   if (!isObject(value) || !isPlain(value)) return undefined;
   const entries = Object.entries(value);
-  return entries.every(([key]) => isStorableText(key)) ? entries.map(([, one]) => one) : undefined;
+  return entries.every(([key]) => isStorableText(key))
+    ? entries.map(([, item]) => item)
+    : undefined;
 }
 
 /** Whether JSON.stringify would write exactly the object's own keys: not a Date, a Map or an instance of a class. */

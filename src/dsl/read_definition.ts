@@ -48,8 +48,8 @@ function readTables(value: unknown, faults: Faults): readonly TableDefinition[] 
   const list = readList(fields.get("tables"), bounds, faults) ?? [];
   const tables: TableDefinition[] = [];
   const names = new Map<string, string>();
-  list.forEach((one, index) => {
-    const table = readTable(one, index + 1, faults);
+  list.forEach((entry, index) => {
+    const table = readTable(entry, index + 1, faults);
     if (table === undefined) return;
     refuseSecondName(table.name, names, { table: table.name }, faults);
     tables.push(table);

@@ -56,8 +56,8 @@ function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedCo
   if (list === undefined) return undefined;
   const columns: NamedColumn[] = [];
   const names = new Map<string, string>();
-  list.forEach((one, index) => {
-    const column = readColumn(one, { ...at, nth: index + 1 }, faults);
+  list.forEach((entry, index) => {
+    const column = readColumn(entry, { ...at, nth: index + 1 }, faults);
     if (column === undefined) return;
     refuseSecondName(column.name, names, { ...at, column: column.name }, faults);
     columns.push(column);

@@ -148,7 +148,8 @@ async function exchange(
 ): Promise<boolean> {
   try {
     const leases = await lease(sent.map(({ report }) => report));
-    for (const one of sent) settle(one, leases.get(one.report.name), { askedAt, time: now() });
+    for (const sentReport of sent)
+      settle(sentReport, leases.get(sentReport.report.name), { askedAt, time: now() });
     return true;
   } catch (error) {
     noteFault(error);

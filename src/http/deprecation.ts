@@ -16,13 +16,15 @@ export function deprecationHeaders(
   sent: { headers: Headers; query: string },
 ): Record<string, string> {
   const { deprecated, parameters = [] } = operation ?? {};
-  const used = parameters.filter((one) => one.deprecated !== undefined && isSent(one, sent));
-  const found = [deprecated, ...used.map((one) => one.deprecated)].filter(
-    (one) => one !== undefined,
+  const used = parameters.filter(
+    (parameter) => parameter.deprecated !== undefined && isSent(parameter, sent),
   );
-  const [since] = found.map((one) => one.since).sort();
+  const found = [deprecated, ...used.map((parameter) => parameter.deprecated)].filter(
+    (deprecation) => deprecation !== undefined,
+  );
+  const [since] = found.map((deprecation) => deprecation.since).sort();
   if (since === undefined) return {};
-  const [until] = found.flatMap((one) => one.until ?? []).sort();
+  const [until] = found.flatMap((deprecation) => deprecation.until ?? []).sort();
   return {
     deprecation: `@${Date.parse(since) / 1000}`,
     ...(until === undefined ? {} : { sunset: new Date(until).toUTCString() }),

@@ -179,7 +179,7 @@ async function answerWith(visit: OwnVisit, trouble: Trouble | undefined): Promis
 ${remark !== undefined && renderNotice("remark", remark)}
 ${trouble !== undefined && renderNotice("fault", trouble.fault)}
 ${!passkeys.isFresh && renderStale()}
-${passkeys.list.length === 0 ? html`<p class="empty">You have no passkey yet.</p>` : html`<ul class="sessions">${passkeys.list.map((one) => renderPasskey(one, visit, passkeys))}</ul>`}
+${passkeys.list.length === 0 ? html`<p class="empty">You have no passkey yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
   return answerAccountPage(deps, {

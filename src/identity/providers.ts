@@ -61,8 +61,8 @@ export function makeProviders(
   settings: readonly ProviderSettings[],
   deps: ProviderDeps,
 ): Providers {
-  const list = settings.map((one) => makeProvider(one, deps));
-  return { list, find: (name) => list.find((one) => one.settings.name === name) };
+  const list = settings.map((setting) => makeProvider(setting, deps));
+  return { list, find: (name) => list.find((provider) => provider.settings.name === name) };
 }
 
 function makeProvider(settings: ProviderSettings, deps: ProviderDeps): Provider {

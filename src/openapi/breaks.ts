@@ -39,9 +39,9 @@ function findLostParameters(published: Value, current: Value): string[] {
   return eachEndpoint(published).flatMap(({ path, method, operation }) => {
     const other = get(get(current, path), method);
     if (other === undefined) return [];
-    const names = new Set(list(other, "parameters").map((one) => get(one, "name")));
+    const names = new Set(list(other, "parameters").map((parameter) => get(parameter, "name")));
     return list(operation, "parameters")
-      .map((one) => String(get(one, "name")))
+      .map((parameter) => String(get(parameter, "name")))
       .filter((name) => !names.has(name))
       .map((name) => `${method.toUpperCase()} ${path} no longer takes ${name}`);
   });
@@ -101,11 +101,11 @@ function findNewlyRequired(name: string, published: Value, current: Value): stri
     get(get(current, "properties"), String(column)) !== undefined;
   if (name.endsWith("-row"))
     return before
-      .filter((one) => !after.includes(one) && isThere(one))
-      .map((one) => `${name}.${one} may now be absent`);
+      .filter((key) => !after.includes(key) && isThere(key))
+      .map((key) => `${name}.${key} may now be absent`);
   return after
-    .filter((one) => !before.includes(one))
-    .map((one) => `${name}.${one} is now required`);
+    .filter((key) => !before.includes(key))
+    .map((key) => `${name}.${key} is now required`);
 }
 
 function typesOf(schema: Value): Value[] {

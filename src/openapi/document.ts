@@ -202,7 +202,10 @@ function toDeprecated({
 
 function toResponsesOf({ operation, refusals, table }: TableRoute): JsonSchema {
   const form = formOf(operation);
-  const answers = operation.answers.map((one) => [String(one.status), toAnswer(one, table)]);
+  const answers = operation.answers.map((answer) => [
+    String(answer.status),
+    toAnswer(answer, table),
+  ]);
   const references = refusals.map((refusal) => [
     String(refusal.status),
     { $ref: `#/components/responses/${toRefusalName(refusal, form)}` },

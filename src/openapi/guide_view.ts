@@ -42,7 +42,7 @@ const LINK = /^(\w+)\.md(#.*)?$/;
 function toTarget(href: string): Target | undefined {
   if (/^(#|https:)/.test(href)) return { href };
   const [, page = "", place = ""] = LINK.exec(href) ?? [];
-  const guide = ALL.find((one) => one.page === page);
+  const guide = ALL.find((guide) => guide.page === page);
   return guide && { href: `${toGuidePath(guide.page)}${place}`, title: guide.title };
 }
 
@@ -65,7 +65,7 @@ ${renderMenuGroup("For tools", [
 
 /** What is read after it. */
 function renderNext({ page }: Guide): Html | undefined {
-  const next = ALL[ALL.findIndex((one) => one.page === page) + 1];
+  const next = ALL[ALL.findIndex((guide) => guide.page === page) + 1];
   if (next === undefined) return undefined;
   return html`<p class="guide-next">Next: <a href="${toGuidePath(next.page)}">${next.title}</a> <span class="quiet">${next.about}</span></p>`;
 }

@@ -44,7 +44,7 @@ export function toTableSchemas(
     [name("insert")]: {
       type: "object",
       properties: toProperties(columns, toInsertSchema),
-      ...listRequired(columns.filter((one) => one.required && one.default === undefined)),
+      ...listRequired(columns.filter((column) => column.required && column.default === undefined)),
       // Commands read and check files of rows by it: not every fact has a keyword of JSON Schema.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },

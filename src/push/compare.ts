@@ -93,9 +93,11 @@ function findColumnConflicts(column: NamedColumn, table: TableDefinition, remedy
 
 /** Unique constraints and indexes belong to the table: an app may declare fewer, but no others. */
 function findExtraKeys(declared: TableDefinition, table: TableDefinition, remedy: string): Clash[] {
-  const found = new Set([...keysOf(table), ...indexesOf(table)].map((one) => one.name));
+  const found = new Set(
+    [...keysOf(table), ...indexesOf(table)].map((constraint) => constraint.name),
+  );
   return [...keysOf(declared), ...indexesOf(declared)]
-    .filter((one) => !found.has(one.name))
+    .filter((constraint) => !found.has(constraint.name))
     .map(({ kind, columns }) => {
       const [article, word] = kind === "key" ? ["a", "unique constraint"] : ["an", "index"];
       return {

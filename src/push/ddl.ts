@@ -183,10 +183,12 @@ function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
   const found = `data.${quoteName(before.name)}`;
   const renamed = `data.${quoteName(table.name)}`;
-  const derived = [...keysOf(before), ...indexesOf(before), ...referencesOf(before)].map((one) => ({
-    ...one,
-    to: deriveName(table.name, one.columns.map(rename), one.kind),
-  }));
+  const derived = [...keysOf(before), ...indexesOf(before), ...referencesOf(before)].map(
+    (constraint) => ({
+      ...constraint,
+      to: deriveName(table.name, constraint.columns.map(rename), constraint.kind),
+    }),
+  );
   const types = before.columns
     .filter(({ kind }) => kind === "enum")
     .map(({ name }) => ({

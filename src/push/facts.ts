@@ -115,12 +115,12 @@ function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
         `btree (${printTerms(index)}) where ${printRows(index)}`,
       ],
     ),
-    ...referencesOf(table).map((one): Fact => {
-      const column = targets.get(one.columns[0] ?? "");
+    ...referencesOf(table).map((reference): Fact => {
+      const column = targets.get(reference.columns[0] ?? "");
       const cascade = column?.onDelete === "cascade" ? " on delete cascade" : "";
       return [
-        `${path} / constraint ${one.name}`,
-        `foreign key ${list(one.columns)} references ${column?.table} (app_id, id)${cascade}`,
+        `${path} / constraint ${reference.name}`,
+        `foreign key ${list(reference.columns)} references ${column?.table} (app_id, id)${cascade}`,
       ];
     }),
   ];

@@ -21,7 +21,7 @@ export function findForeignConflicts(
     if (clash.column !== undefined && !isThere(clash.column)) return lacking(clash, ownerSlug);
     return clash.column !== undefined && isTold(clash.column) ? clash : withhold(clash, declared);
   });
-  return [...new Map(conflicts.map((one) => [JSON.stringify(one), one])).values()];
+  return [...new Map(conflicts.map((conflict) => [JSON.stringify(conflict), conflict])).values()];
 }
 
 /** A column of the app's own that the owner does not declare. */

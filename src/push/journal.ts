@@ -67,17 +67,17 @@ export function compareJournal(
   );
   const lastSame = Math.max(0, ...same);
   const differing: Found[] = [];
-  for (const one of found.values()) {
-    const migration = bySeq.get(one.seq);
-    const parent = found.get(one.seq - 1)?.parts?.checksum ?? bySeq.get(one.seq - 1)?.checksum;
-    if (one.parts !== undefined && one.parts.seq !== one.seq) faults.push(...findRenaming(one));
-    else if (same.has(one.seq)) faults.push(...findRenaming(one));
+  for (const file of found.values()) {
+    const migration = bySeq.get(file.seq);
+    const parent = found.get(file.seq - 1)?.parts?.checksum ?? bySeq.get(file.seq - 1)?.checksum;
+    if (file.parts !== undefined && file.parts.seq !== file.seq) faults.push(...findRenaming(file));
+    else if (same.has(file.seq)) faults.push(...findRenaming(file));
     // The checksum of what follows covers what comes before it: only this file can have been changed.
-    else if (migration !== undefined && one.seq < lastSame) faults.push(edited(one, migration));
-    else if (isIntact(one, parent)) {
-      faults.push(...findRenaming(one));
-      differing.push(one);
-    } else faults.push(misfit(one, { migration, isAlone: !found.has(one.seq - 1) }));
+    else if (migration !== undefined && file.seq < lastSame) faults.push(edited(file, migration));
+    else if (isIntact(file, parent)) {
+      faults.push(...findRenaming(file));
+      differing.push(file);
+    } else faults.push(misfit(file, { migration, isAlone: !found.has(file.seq - 1) }));
   }
   const first = differing.find(({ seq }) => bySeq.has(seq));
   if (first !== undefined) faults.push(diverged(first, differing, recorded));
@@ -97,13 +97,13 @@ type Found = JournalFile & { seq: number; parts: MigrationParts | undefined };
 function sortFiles(files: readonly JournalFile[]) {
   const faults: JournalFault[] = [];
   const found = new Map<number, Found>();
-  for (const one of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
-    const seq = Number(JOURNAL_FILE.exec(one.file)?.[1] ?? Number.NaN);
+  for (const file of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
+    const seq = Number(JOURNAL_FILE.exec(file.file)?.[1] ?? Number.NaN);
     const earlier = found.get(seq);
-    if (Number.isNaN(seq)) faults.push(stray(one.file));
+    if (Number.isNaN(seq)) faults.push(stray(file.file));
     else if (earlier === undefined)
-      found.set(seq, { ...one, seq, parts: splitMigrationText(one.text) });
-    else faults.push(twice(one.file, earlier.file));
+      found.set(seq, { ...file, seq, parts: splitMigrationText(file.text) });
+    else faults.push(twice(file.file, earlier.file));
   }
   return { found, faults };
 }
@@ -140,10 +140,10 @@ function findRenaming({ file, parts }: Found): JournalFault[] {
 type Misfit = { migration: MigrationRecord | undefined; isAlone: boolean };
 
 /** Why a file that is not as recorded, nor as push wrote it, cannot be used. */
-function misfit(one: Found, { migration, isAlone }: Misfit): JournalFault {
-  if (migration !== undefined) return edited(one, migration);
-  if (one.parts === undefined) return unknown(one.file);
-  return isAlone && one.seq > 1 ? gap(one) : changed(one.file);
+function misfit(file: Found, { migration, isAlone }: Misfit): JournalFault {
+  if (migration !== undefined) return edited(file, migration);
+  if (file.parts === undefined) return unknown(file.file);
+  return isAlone && file.seq > 1 ? gap(file) : changed(file.file);
 }
 
 function edited({ file, parts }: Found, recorded: MigrationRecord): JournalFault {
@@ -182,7 +182,7 @@ function stray(file: string): JournalFault {
 }
 
 function twice(file: string, other: string): JournalFault {
-  const message = `Cannot use ${file}: ${other} has the same number; remove the one that push did not write`;
+  const message = `Cannot use ${file}: ${other} has the same number; remove the file that push did not write`;
   return { code: "twice", file, message };
 }
 

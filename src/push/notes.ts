@@ -16,9 +16,10 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
     ...findGone(keysOf(recorded), keysOf(declared)),
     ...findGone(indexesOf(recorded), indexesOf(declared)),
   ]
-    .filter((one) => one.columns.every(isDeclared))
+    .filter((constraint) => constraint.columns.every(isDeclared))
     .map(
-      (one) => `KEPT: ${showConstraint(one)} of ${declared.name} is no longer declared; it is kept`,
+      (constraint) =>
+        `KEPT: ${showConstraint(constraint)} of ${declared.name} is no longer declared; it is kept`,
     );
   return [...columns, ...constraints];
 }
@@ -55,5 +56,5 @@ function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">)
 }
 
 function findGone(before: readonly Constraint[], now: readonly Constraint[]): Constraint[] {
-  return before.filter((one) => !now.some((other) => other.name === one.name));
+  return before.filter((constraint) => !now.some((other) => other.name === constraint.name));
 }

@@ -175,7 +175,9 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
 function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
   const inKeys = new Set(keysOf(found.definition).flatMap((key) => key.columns));
-  const before = new Map(found.definition.columns.map((one) => [one.name, showDefault(one)]));
+  const before = new Map(
+    found.definition.columns.map((column) => [column.name, showDefault(column)]),
+  );
   return next.columns
     .filter((column) => inKeys.has(column.name) && column.default !== undefined)
     .filter((column) => showDefault(column) !== before.get(column.name))
@@ -196,5 +198,5 @@ function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
     .filter((use) => use.appId !== found.ownerAppId)
     .flatMap((use) => findConflicts(use.definition, next, remedy))
     .map((conflict) => ({ ...conflict, wanted: conflict.found, found: conflict.wanted }));
-  return [...new Map(broken.map((one) => [JSON.stringify(one), one])).values()];
+  return [...new Map(broken.map((conflict) => [JSON.stringify(conflict), conflict])).values()];
 }

@@ -54,8 +54,10 @@ function planConstraints(
   recorded: RecordedDefinition,
   { isDeferred }: { isDeferred: boolean },
 ): Step[] {
-  const before = new Set([...keysOf(recorded), ...indexesOf(recorded)].map((one) => one.name));
-  const isNew = (one: { name: string }) => !before.has(one.name);
+  const before = new Set(
+    [...keysOf(recorded), ...indexesOf(recorded)].map((constraint) => constraint.name),
+  );
+  const isNew = (constraint: { name: string }) => !before.has(constraint.name);
   const table = next.name;
   return [
     // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would not have happened.
@@ -74,7 +76,7 @@ function planReferences(
   added: readonly NamedColumn[],
   { isDeferred }: { isDeferred: boolean },
 ): Step[] {
-  const names = new Map(referencesOf(table).map((one) => [one.columns[0], one]));
+  const names = new Map(referencesOf(table).map((reference) => [reference.columns[0], reference]));
   return added.flatMap((column): Step[] => {
     const reference = names.get(column.name);
     if (reference === undefined) return [];

@@ -20,11 +20,13 @@ export function findTooManyReferences(
     uses.filter((use) => use.appId === appId).flatMap((use) => toReferences(use.definition)),
   );
   const known = new Set(registered.map(toKey));
-  const fresh = definition.tables.flatMap(toReferences).filter((one) => !known.has(toKey(one)));
+  const fresh = definition.tables
+    .flatMap(toReferences)
+    .filter((reference) => !known.has(toKey(reference)));
   const byTarget = Map.groupBy([...registered, ...fresh], ({ target }) => target);
   const tables = new Map(state.tables.map((table) => [table.name, table]));
   return [...byTarget].flatMap(([target, references]) => {
-    const made = fresh.filter((one) => one.target === target);
+    const made = fresh.filter((reference) => reference.target === target);
     const [first] = made;
     if (first === undefined) return [];
     const found = tables.get(target);

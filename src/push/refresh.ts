@@ -105,7 +105,9 @@ export async function findOutdatedTables(
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
   const { tables, functions, ...site } = recorded;
-  const digests = new Map(functions.map((one) => [`${one.name}(${one.arguments})`, one.digest]));
+  const digests = new Map(
+    functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
+  );
   const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
     digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
     digestOf(renderBody(set, endpoint, site));

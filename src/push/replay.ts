@@ -62,14 +62,14 @@ export async function planReplay(
   { app, definition, options }: ReplayRequest,
 ): Promise<HistoryPlan> {
   const names = new Set([
-    ...[definition, ...migrations.map((one) => one.definition)].flatMap(toNames),
+    ...[definition, ...migrations.map((migration) => migration.definition)].flatMap(toNames),
     ...migrations.flatMap(({ change }) => toTableNames(change)),
   ]);
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
-  for (const one of migrations) {
+  for (const named of migrations) {
     await takeTurn(app.id);
-    const { plan, migration } = prepareNamed(state, one, { app, definition, options });
+    const { plan, migration } = prepareNamed(state, named, { app, definition, options });
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });
     state = record(advanceState(state, app, plan), migration);

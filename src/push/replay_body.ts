@@ -40,9 +40,9 @@ export async function readReplayBody(
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...(texts === undefined ? [describeTexts(dryRun)] : []),
-    ...migrations.flatMap((one, index) =>
-      "faults" in one
-        ? one.faults.map((message) => ({ path: `/migrations/${index}`, message }))
+    ...migrations.flatMap((migration, index) =>
+      "faults" in migration
+        ? migration.faults.map((message) => ({ path: `/migrations/${index}`, message }))
         : [],
     ),
     ...flagFaults,
@@ -50,7 +50,7 @@ export async function readReplayBody(
     ...findUnknownKeys(body, KEYS),
   ];
   if ("faults" in read || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((one) => ("faults" in one ? [] : [one]));
+  const checked = migrations.flatMap((migration) => ("faults" in migration ? [] : [migration]));
   const [next] = checked;
   return {
     definition: read.definition,
@@ -62,7 +62,7 @@ export async function readReplayBody(
 
 function readTexts(value: unknown, most: number): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > most) return undefined;
-  return value.every((one): one is string => typeof one === "string") ? value : undefined;
+  return value.every((item): item is string => typeof item === "string") ? value : undefined;
 }
 
 function describeTexts(dryRun: boolean): Detail {
@@ -94,6 +94,6 @@ function readMigration(text: string): CheckedMigration | { faults: string[] } {
   if ("definition" in read && !("faults" in changed))
     return { ...rest, text, definition: read.definition, ...changed };
   const file = journalFileName(parts);
-  const faults = [read, changed].flatMap((one) => ("faults" in one ? one.faults : []));
+  const faults = [read, changed].flatMap((part) => ("faults" in part ? part.faults : []));
   return { faults: faults.map((fault) => `Cannot read ${file}: ${fault}`) };
 }

@@ -25,7 +25,9 @@ export function findTableDifferences({
   const unfinished = new Set(
     builds
       .filter(({ state }) => state !== "done")
-      .map((one) => `table ${name} / ${one.kind === "index" ? "index" : "constraint"} ${one.name}`),
+      .map(
+        (fact) => `table ${name} / ${fact.kind === "index" ? "index" : "constraint"} ${fact.name}`,
+      ),
   );
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
   const recorded = toFacts({ tables: [definition], sets: [], isDistributed: false, previews: [] });

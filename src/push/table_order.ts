@@ -13,7 +13,7 @@ export function orderTables(
     references.filter(({ child, parent }) => child === name && parent !== name && left.has(parent));
   for (let next = first(left); next !== undefined; next = first(left)) {
     const name =
-      [...left].find((one) => waitsFor(one).length === 0) ?? findInCircle(next, waitsFor);
+      [...left].find((table) => waitsFor(table).length === 0) ?? findInCircle(next, waitsFor);
     circular.push(...waitsFor(name));
     tables.push(name);
     left.delete(name);

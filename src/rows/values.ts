@@ -43,7 +43,7 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Re
     typeof value === "string" && column.values?.includes(value) === true
       ? { value }
       : {
-          fault: `Must be one of ${(column.values ?? []).map((one) => JSON.stringify(one)).join(", ")}`,
+          fault: `Must be one of ${(column.values ?? []).map((value) => JSON.stringify(value)).join(", ")}`,
         },
 };
 

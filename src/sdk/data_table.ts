@@ -187,7 +187,7 @@ export function makeTable(
     const name = `${table}.${verb}`;
     // By presence: an id that is undefined must be refused, not become a call of the list.
     const segments = "id" in sent ? [table, sent.id] : [table];
-    const path = `/v1/data/db/${segments.map((one) => toSegment(one, name)).join("/")}`;
+    const path = `/v1/data/db/${segments.map((segment) => toSegment(segment, name)).join("/")}`;
     return { ...toBounds(options), ...sent, name, path };
   };
   const sendRow = async (call: Call) => {

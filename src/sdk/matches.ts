@@ -76,7 +76,7 @@ function isTrue(test: Test, subject: Subject): boolean | undefined {
   if (test.op === "is") return value === null;
   if (value === null) return undefined;
   const compare = makeCompare(subject.columns.get(test.column)?.column);
-  if (test.op === "in") return test.values.some((one) => compare(value as Value, one) === 0);
+  if (test.op === "in") return test.values.some((item) => compare(value as Value, item) === 0);
   if (test.op === "like") return isLike(`${value}`, `${test.value}`);
   if (test.op === "ilike") return isLike(fold(`${value}`), fold(`${test.value}`));
   return OUTCOMES[test.op](compare(value as Value, test.value));
@@ -122,8 +122,8 @@ function compareValues(a: Value, b: Value): number {
 function compareTexts(a: string, b: string): number {
   let place = 0;
   while (place < a.length && a.charCodeAt(place) === b.charCodeAt(place)) place++;
-  const [one = -1, other = -1] = [a, b].map((text) => text.charCodeAt(place));
-  const [first, second] = [one, other].map(toRank);
+  const [left = -1, right = -1] = [a, b].map((text) => text.charCodeAt(place));
+  const [first, second] = [left, right].map(toRank);
   return (first ?? 0) - (second ?? 0);
 }
 
@@ -140,27 +140,27 @@ function compareIgnoringCase(a: Value, b: Value): number {
 const DECIMAL = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/;
 
 function compareDecimals(a: Value, b: Value): number {
-  const [one, other] = [a, b].map((value) => {
+  const [left, right] = [a, b].map((value) => {
     const [, sign = "", whole = "", fraction = ""] = DECIMAL.exec(`${value}`) ?? [];
     return { isNegative: sign === "-" && whole + fraction !== "", whole, fraction };
   });
-  if (one === undefined || other === undefined) return 0;
-  if (one.isNegative !== other.isNegative) return one.isNegative ? -1 : 1;
+  if (left === undefined || right === undefined) return 0;
+  if (left.isNegative !== right.isNegative) return left.isNegative ? -1 : 1;
   const larger =
-    one.whole.length - other.whole.length ||
-    compareTexts(one.whole, other.whole) ||
-    compareTexts(one.fraction, other.fraction);
-  return one.isNegative ? -larger : larger;
+    left.whole.length - right.whole.length ||
+    compareTexts(left.whole, right.whole) ||
+    compareTexts(left.fraction, right.fraction);
+  return left.isNegative ? -larger : larger;
 }
 
 function compareTimes(a: Value, b: Value): number {
-  const [one, other] = [a, b].map((value) => {
+  const [left, right] = [a, b].map((value) => {
     const [, fraction = ""] = /\.(\d+)/.exec(`${value}`) ?? [];
     const seconds = Date.parse(`${value}`.replace(/\.\d+/, ""));
     return { seconds, micros: Number(fraction.padEnd(6, "0")) };
   });
-  if (one === undefined || other === undefined) return 0;
-  return one.seconds - other.seconds || one.micros - other.micros;
+  if (left === undefined || right === undefined) return 0;
+  return left.seconds - right.seconds || left.micros - right.micros;
 }
 
 /** Without a regular expression, which can take long on long texts. */

@@ -84,7 +84,7 @@ function toColumnTests(column: string, asked: unknown): Test[] {
         return { op, of: [{ op: "and", of: toColumnTests(column, readObject(op, value)) }] };
       if (op === "is" && value === null) return { op, column };
       if (op === "in" && Array.isArray(value))
-        return { op, column, values: value.map((one: unknown) => readScalar(column, one)) };
+        return { op, column, values: value.map((item: unknown) => readScalar(column, item)) };
       if (isValueOperator(op)) return { op, column, value: readScalar(column, value) };
       throw new TypeError(`Cannot compare "${column}" by "${op}": there is no such comparison`);
     });

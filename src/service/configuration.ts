@@ -13,7 +13,7 @@ export function judgeSettings(faults: readonly string[]): Finding[] {
 /** What a gateway shares with each service: if both know a secret, each can pose as the gateway to the other. */
 export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
   const about = "secrets";
-  if (!secrets.data.some((one) => secrets.identity.includes(one)))
+  if (!secrets.data.some((secret) => secrets.identity.includes(secret)))
     return { about, level: "ok", says: "of data and identity differ" };
   return {
     about,

@@ -95,9 +95,9 @@ function toLost(values: IdentityValues): Finding {
 }
 
 function describe(values: IdentityValues): string {
-  return KINDS.map(([kind, one, many]) => ({ count: values[kind], one, many }))
+  return KINDS.map(([kind, singular, many]) => ({ count: values[kind], singular, many }))
     .filter(({ count }) => count > 0)
-    .map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
+    .map(({ count, singular, many }) => `${count} ${count === 1 ? singular : many}`)
     .join(", ");
 }
 
@@ -110,7 +110,11 @@ const KINDS = [
   ["claimedRoles", "claimed role", "claimed roles"],
   ["secondFactors", "second factor", "second factors"],
   ["addresses", "address", "addresses"],
-] as const satisfies readonly (readonly [kind: keyof IdentityValues, one: string, many: string])[];
+] as const satisfies readonly (readonly [
+  kind: keyof IdentityValues,
+  singular: string,
+  many: string,
+])[];
 
 /** By secret; a kind without values counts none. */
 async function countValues(admin: Database): Promise<IdentityValues[]> {

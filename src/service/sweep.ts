@@ -24,7 +24,7 @@ export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => v
   const run = (): void => void sweep().catch(noteFault(log, `the sweep of ${what}`));
   const first = setTimeout(run, FIRST_MS);
   const timer = setInterval(run, intervalMs);
-  for (const one of [first, timer]) one.unref();
+  for (const timeout of [first, timer]) timeout.unref();
   return () => {
     isStopped = true;
     clearTimeout(first);

@@ -52,9 +52,9 @@ export function readTargets(
       return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${fault}` };
     return toTarget(kind, url);
   });
-  const faults = read.flatMap((one) => ("message" in one ? [one] : []));
+  const faults = read.flatMap((target) => ("message" in target ? [target] : []));
   if (faults.length > 0) throw refuse(faults);
-  return read.flatMap((one) => ("message" in one ? [] : [one]));
+  return read.flatMap((target) => ("message" in target ? [] : [target]));
 }
 
 function refuse(faults: readonly Detail[]): Problem {

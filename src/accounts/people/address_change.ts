@@ -45,8 +45,8 @@ async function findChanging(
   { email, newEmail }: Texts,
 ): Promise<{ id: string; shown: string | undefined }> {
   const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
-  const person = found.find((one) => one.email === email);
-  const isTaken = found.some((one) => one.email === newEmail && one.email !== email);
+  const person = found.find((user) => user.email === email);
+  const isTaken = found.some((user) => user.email === newEmail && user.email !== email);
   if (person !== undefined && !isTaken)
     return { id: person.id, shown: proveFound(actor.identitySecrets, person) };
   if (person !== undefined) throw takenEmail(newEmail);

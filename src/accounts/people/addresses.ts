@@ -102,9 +102,11 @@ export async function readAddresses(
     const after = page.at(-1)?.email ?? "";
     const rows = await call(db, "list_addresses", { after_email: after, most: PAGE });
     page = rows.map((row) => ({ ...row, userId: row.user_id, secretId: row.secret_id }));
-    state.unconfirmed.push(...page.filter((one) => !isConfirmed(secrets, one)));
+    state.unconfirmed.push(...page.filter((address) => !isConfirmed(secrets, address)));
     state.outdated.push(
-      ...page.filter((one) => one.secretId !== secrets.current.id && isConfirmed(secrets, one)),
+      ...page.filter(
+        (address) => address.secretId !== secrets.current.id && isConfirmed(secrets, address),
+      ),
     );
   } while (page.length === PAGE);
   return state;

@@ -57,7 +57,7 @@ function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined
 }
 
 function toOne(found: readonly (Problem | undefined)[]): Problem {
-  const problems = found.filter((one) => one !== undefined);
+  const problems = found.filter((problem) => problem !== undefined);
   const [only] = problems;
   if (only !== undefined && problems.length === 1) return only;
   const details = problems.map(({ message }) => ({ path: "", message }));

@@ -58,8 +58,8 @@ export function toPresented(
   const wellFormed = [...new Set(texts)].flatMap((text) => splitSecretText(text) ?? []);
   if (wellFormed.length > MAX_PRESENTED) return "";
   return wellFormed
-    .flatMap((one) =>
-      all.map((by) => `${one.id}.${Buffer.from(proveCookie(by, kind, one)).toString("hex")}`),
+    .flatMap((text) =>
+      all.map((by) => `${text.id}.${Buffer.from(proveCookie(by, kind, text)).toString("hex")}`),
     )
     .join(",");
 }

@@ -45,9 +45,9 @@ export function toDeviceText(
   { userId, hasFactor }: { userId: string; hasFactor: boolean },
 ): string {
   const { id = makeIdText(deps.randomBytes), userIds = [], factorUserIds = [] } = device ?? {};
-  const users = [userId, ...userIds.filter((one) => one !== userId)].slice(0, MAX_USERS);
-  const isMarked = (one: string) => (one === userId ? hasFactor : factorUserIds.includes(one));
-  const named = [id, ...users.map((one) => (isMarked(one) ? `${one}f` : one))].join(".");
+  const users = [userId, ...userIds.filter((id) => id !== userId)].slice(0, MAX_USERS);
+  const isMarked = (user: string) => (user === userId ? hasFactor : factorUserIds.includes(user));
+  const named = [id, ...users.map((user) => (isMarked(user) ? `${user}f` : user))].join(".");
   return `${named}.${toMac(deps.identitySecrets.current, named)}`;
 }
 

@@ -19,14 +19,14 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
   const email = only === undefined ? undefined : readEmail(only);
   const found = await readAddresses({ db: admin }, identitySecrets);
   const renewed = await confirmAddresses(deps, found.outdated, { isRenewal: true });
-  const chosen = found.unconfirmed.filter((one) => email === undefined || one.email === email);
+  const chosen = found.unconfirmed.filter((user) => email === undefined || user.email === email);
   if (email !== undefined && chosen.length === 0)
     throw new RefusedError(`Nothing to confirm: ${email} is confirmed, or nobody has this address`);
   if (chosen.length > 0 && email === undefined && !args.has("yes"))
     throw new RefusedError(describeUnconfirmed(found));
   const confirmed = await confirmAddresses(deps, chosen, { isRenewal: false });
   return {
-    document: { renewed, confirmed: chosen.map((one) => one.email) },
+    document: { renewed, confirmed: chosen.map((user) => user.email) },
     lines: [
       `Confirmed ${confirmed} ${confirmed === 1 ? "address" : "addresses"}`,
       ...(confirmed === 0

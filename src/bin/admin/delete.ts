@@ -38,8 +38,8 @@ async function deleteAppOverRows(
 function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const list = (isOwned: boolean) =>
-    tables.flatMap((one) =>
-      one.isOwned === isOwned ? [`${one.name} (${show(one.rows, "row")})`] : [],
+    tables.flatMap((table) =>
+      table.isOwned === isOwned ? [`${table.name} (${show(table.rows, "row")})`] : [],
     );
   const [owned, others] = [list(true), list(false)];
   return [

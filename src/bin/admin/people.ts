@@ -314,7 +314,7 @@ async function readNewRole(deps: AdminDeps, text: string, named: Named): Promise
 }
 
 function readConsoleRole(text: string, expected: readonly string[] = CONSOLE_ROLES): ConsoleRole {
-  const role = CONSOLE_ROLES.find((one) => one === text);
+  const role = CONSOLE_ROLES.find((role) => role === text);
   if (role !== undefined) return role;
   throw new UsageError(
     `Unknown Console role ${quote(text)}: expected one of ${expected.join(", ")}`,

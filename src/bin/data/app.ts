@@ -55,9 +55,9 @@ function readTables(target: Target, document: object): readonly TableDefinition[
 }
 
 function findTable(tables: readonly TableDefinition[], name: string): TableDefinition {
-  const table = tables.find((one) => one.name === name);
+  const table = tables.find((table) => table.name === name);
   if (table !== undefined) return table;
-  const names = tables.map((one) => one.name);
+  const names = tables.map((table) => table.name);
   const near = findNearest(name, names);
   const expected =
     names.length === 0

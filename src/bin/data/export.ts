@@ -27,7 +27,7 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
 /** The format that a flag names, if it is given. */
 export function readFormat(args: Arguments): FileFormat | undefined {
   const text = args.text("format");
-  const format = FILE_FORMATS.find((one) => one === text);
+  const format = FILE_FORMATS.find((format) => format === text);
   if (text === undefined || format !== undefined) return format;
   throw new UsageError(`Cannot read --format: must be one of ${FILE_FORMATS.join(", ")}`);
 }

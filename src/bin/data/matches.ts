@@ -34,7 +34,7 @@ function planMatch(app: App, table: TableDefinition, text: string): Plan {
     throw new UsageError(`Cannot match ${reference}: it is not a reference of ${table.name}`);
   if (source.table !== target)
     throw new UsageError(`Cannot match ${reference} by ${target}: it refers to ${source.table}`);
-  const column = app.findTable(target).columns.find((one) => one.name === name);
+  const column = app.findTable(target).columns.find((column) => column.name === name);
   if (column?.unique !== true)
     throw new UsageError(`Cannot match by ${target}.${name}: it is not a unique column`);
   return { reference, target, column };

@@ -22,7 +22,7 @@ export function describePush(
   const isNothing = migration === null && replays.length === 0;
   return [
     ...(isNothing ? [OPENINGS.unchanged] : []),
-    ...replays.flatMap((one) => describeMigration(OPENINGS[status], one, paint)),
+    ...replays.flatMap((replay) => describeMigration(OPENINGS[status], replay, paint)),
     ...(migration === null ? [] : [`${OPENINGS[status]} ${showMigration(migration)}`]),
     ...describeSteps(result, paint),
     ...[...files, ...(types === undefined ? [] : [types])].map((file) => `Wrote ${file}`),

@@ -27,9 +27,9 @@ const EXCLUSIVE: readonly (readonly [string, string, string])[] = [
  */
 export function findDestination(where: Where, config: Config): Destination {
   const { args } = where;
-  for (const [one, other, reason] of EXCLUSIVE) {
-    if (args.has(one) && args.has(other))
-      throw new UsageError(`Flags --${one} and --${other} exclude each other: ${reason}`);
+  for (const [flag, other, reason] of EXCLUSIVE) {
+    if (args.has(flag) && args.has(other))
+      throw new UsageError(`Flags --${flag} and --${other} exclude each other: ${reason}`);
   }
   const app = args.text("app");
   return app === undefined ? findService(where, config) : findDatabase(app, config, where);

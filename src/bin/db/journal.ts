@@ -104,7 +104,7 @@ export function listJournalFiles(
   { folder, journal }: { folder: string; journal: string },
   migrations: readonly MigrationRecord[],
 ): string[] {
-  return migrations.map((one) => relative(folder, join(journal, journalFileName(one))));
+  return migrations.map((migration) => relative(folder, join(journal, journalFileName(migration))));
 }
 
 /** Writes what the folder lacks; the paths of the files, as seen from the project. */

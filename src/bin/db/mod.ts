@@ -179,6 +179,6 @@ async function runPull(setting: Setting): Promise<ExitCode> {
   const files = await writeJournalFiles({ folder, journal }, missing);
   if (args.has("json")) terminal.say(toDocument({ files }));
   else if (files.length === 0) terminal.say("Nothing to do");
-  else for (const one of files) terminal.say(`Wrote ${one}`);
+  else for (const file of files) terminal.say(`Wrote ${file}`);
   return EXIT.done;
 }

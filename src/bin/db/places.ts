@@ -58,13 +58,13 @@ export function readProject(folder: string): ProjectSettings {
 
 /** @throws {UsageError} there is no place of that name: lists those that there are */
 export function findPlace(places: readonly Place[], name: string): Place {
-  const place = places.find((one) => one.name === name);
+  const place = places.find((place) => place.name === name);
   if (place !== undefined) return place;
   if (places.length === 0)
     throw new UsageError(
       `There is no place ${quote(name)}: name it in ${PLACES_FILE}, such as ${EXAMPLE}`,
     );
-  const names = places.map((one) => one.name);
+  const names = places.map((place) => place.name);
   const near = findNearest(name, names);
   const guess = near === undefined ? "" : `did you mean ${near}? `;
   throw new UsageError(
@@ -91,9 +91,9 @@ function checkFile(value: unknown): Checked & { share: boolean } {
     };
   const checked = Object.entries(places).map(([name, place]) => checkPlace(name, place));
   return {
-    places: checked.flatMap((one) => one.places),
+    places: checked.flatMap((part) => part.places),
     share: share === true,
-    faults: [...faults, ...checked.flatMap((one) => one.faults)],
+    faults: [...faults, ...checked.flatMap((part) => part.faults)],
   };
 }
 

@@ -156,7 +156,9 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
       ({ table, owner, users }) =>
         `  ${table}: owned by ${owner}, used by ${users.length === 0 ? "no other app" : users.join(", ")}`,
     ),
-    ...migrations.map((one) => `  ${showMigration(one)}  ${one.checksum.slice(0, 19)}`),
+    ...migrations.map(
+      (migration) => `  ${showMigration(migration)}  ${migration.checksum.slice(0, 19)}`,
+    ),
     ...deferredSteps
       .filter(({ state }) => state !== "done")
       .map(

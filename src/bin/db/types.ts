@@ -65,7 +65,7 @@ function findTypesRemark(folder: string): string | undefined {
   const isFound = lists.some(
     (list) =>
       Array.isArray(list) &&
-      list.some((one) => String(one).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
+      list.some((pattern) => String(pattern).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
   );
   if (isFound) return undefined;
   return `Note: tsconfig.json does not include ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;

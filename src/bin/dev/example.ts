@@ -34,7 +34,7 @@ type Handler = (request: Request) => Promise<Response>;
 function findExample(folder: string, app: string): string | undefined {
   const isClone = !PACKAGE.split(sep).includes("node_modules");
   const folders = isClone && app === DEMO_APP ? [join(PACKAGE, "examples", "todo")] : [folder];
-  return folders.find((one) => readIfThere(join(one, SERVER))?.includes(MAKER));
+  return folders.find((folder) => readIfThere(join(folder, SERVER))?.includes(MAKER));
 }
 
 /**

@@ -72,7 +72,7 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
 
 function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
   const named = (wrote: boolean) =>
-    done.filter((one) => one.wrote === wrote).map(({ path }) => path);
+    done.filter((file) => file.wrote === wrote).map(({ path }) => path);
   return { written: named(true), kept: named(false) };
 }
 

@@ -56,7 +56,7 @@ async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
   return [
     serving,
     ...(await examinePooler(pushing).then(
-      (one) => [one],
+      (check) => [check],
       () => [],
     )),
   ];

@@ -48,8 +48,8 @@ function renderLogin({ name, password, groups, settings }: Login): string {
       : `
 elsif (select rolpassword from pg_catalog.pg_authid where rolname = ${quoteLiteral(name)}) is distinct from ${quoteLiteral(password)} then
   alter role ${login}${secret};`;
-  const set = (JSON.parse(settings) as string[]).map((one) => {
-    const [setting = "", ...value] = one.split("=");
+  const set = (JSON.parse(settings) as string[]).map((assignment) => {
+    const [setting = "", ...value] = assignment.split("=");
     const text = `alter role ${login} in database %I set ${setting} = ${quoteLiteral(value.join("="))}`;
     return `execute format(${quoteLiteral(text)}, current_database());`;
   });

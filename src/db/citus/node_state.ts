@@ -9,7 +9,7 @@ import { EVERYWHERE } from "./set_up.ts";
 /** What a node lacks that `rowhouse migrate` would give it, in the words of an operator; none if it may have rows. */
 export async function findNodeGaps(admin: Database, node: string): Promise<string[]> {
   const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
-  const answer = (await askNodes(admin, renderGaps(logins))).find((one) => one.node === node);
+  const answer = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
   if (answer === undefined) return [];
   if (!answer.success) return [toFault(answer)];
   const gaps = JSON.parse(answer.result) as string[];

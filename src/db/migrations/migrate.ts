@@ -55,7 +55,7 @@ export async function migrate(admin: Database): Promise<string[]> {
 
 export async function compareMigrations(db: Database): Promise<MigrationState> {
   const applied = await readApplied(db);
-  const ours = new Map(MIGRATIONS.map((one) => [one.number, checksum(one)]));
+  const ours = new Map(MIGRATIONS.map((migration) => [migration.number, checksum(migration)]));
   return {
     missing: [...ours.keys()].filter((number) => !applied.has(number)),
     isOtherBaseline: [...applied].some(([number, recorded]) => ours.get(number) !== recorded),

@@ -31,18 +31,19 @@ export function makePatientSender(ticker: Ticker): PatientSender {
   const stuck = new WeakSet<Connection>();
   const avoided = new Map<string, number>();
 
-  const countTick = (one: Sent): void => {
-    one.ticks++;
-    const isLate = one.ticks > PATIENCE_TICKS;
-    if (!isLate && one.connection.isAlive()) return;
-    // The first one holds up those behind it.
-    if (isLate && !stuck.has(one.connection)) avoided.set(one.queue, performance.now() + AVOID_MS);
-    if (isLate) stuck.add(one.connection);
-    one.leave();
+  const countTick = (attempt: Sent): void => {
+    attempt.ticks++;
+    const isLate = attempt.ticks > PATIENCE_TICKS;
+    if (!isLate && attempt.connection.isAlive()) return;
+    // The first attempt holds up those behind it.
+    if (isLate && !stuck.has(attempt.connection))
+      avoided.set(attempt.queue, performance.now() + AVOID_MS);
+    if (isLate) stuck.add(attempt.connection);
+    attempt.leave();
   };
   const ticking: Ticking = {
     tick: () => {
-      for (const one of [...sent]) countTick(one);
+      for (const attempt of [...sent]) countTick(attempt);
     },
   };
 
@@ -50,13 +51,13 @@ export function makePatientSender(ticker: Ticker): PatientSender {
     send: (statement, { connection, queue }) =>
       new Promise((resolve) => {
         const end = (rows: unknown[] | undefined): void => {
-          if (sent.delete(one) && sent.size === 0) ticker.remove(ticking);
+          if (sent.delete(attempt) && sent.size === 0) ticker.remove(ticking);
           resolve(rows);
         };
         const leave = (): void => end(undefined);
-        const one: Sent = { connection, queue, ticks: 0, leave };
+        const attempt: Sent = { connection, queue, ticks: 0, leave };
         if (sent.size === 0) ticker.add(ticking);
-        sent.add(one);
+        sent.add(attempt);
         connection.send(statement).then(end, leave);
       }),
     isStuck: (connection) => stuck.has(connection),

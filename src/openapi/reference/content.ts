@@ -34,7 +34,7 @@ export function renderGroups(groups: Groups): Html {
   return html`${[...groups].map(
     ([group, endpoints]) => html`<h2 id="${group}">${GROUP_NAMES[group] ?? group}</h2>
 <p class="lead">${renderProse(about[group] ?? "")}</p>
-${endpoints.map((one) => renderEndpoint(one, REFERENCE_PATH))}`,
+${endpoints.map((endpoint) => renderEndpoint(endpoint, REFERENCE_PATH))}`,
   )}`;
 }
 
@@ -77,8 +77,8 @@ export function renderTable(table: string, endpoints: readonly Endpoint[]): Html
   return html`<h1><bdi>${table}</bdi></h1>
 <p class="lead">The rows of this table, as your key's app has declared it.</p>
 <h2 class="visually-hidden">Endpoints</h2>
-${endpoints.map((one) =>
-  renderEndpoint({ ...one, summary: one.summary.replace(suffix, "") }, REFERENCE_PATH),
+${endpoints.map((endpoint) =>
+  renderEndpoint({ ...endpoint, summary: endpoint.summary.replace(suffix, "") }, REFERENCE_PATH),
 )}`;
 }
 

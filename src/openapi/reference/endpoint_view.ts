@@ -44,13 +44,13 @@ function renderPath(path: string): Html {
 function renderParameters(parameters: readonly Parameter[]): Html | undefined {
   if (parameters.length === 0) return undefined;
   return html`<h4>Parameters</h4>
-<ul class="fields">${parameters.map((one) => renderField(one, one.in))}</ul>`;
+<ul class="fields">${parameters.map((parameter) => renderField(parameter, parameter.in))}</ul>`;
 }
 
 function renderBody({ fields, maxItems }: Body): Html {
   return html`<h4>Body</h4>
 ${maxItems !== undefined && html`<p class="quiet">One of these, or a list of 1 to ${maxItems.toLocaleString("en")}.</p>`}
-<ul class="fields">${fields.map((one) => renderField(one))}</ul>
+<ul class="fields">${fields.map((field) => renderField(field))}</ul>
 ${fields.length === 0 && html`<p class="quiet">The columns of the table.</p>`}`;
 }
 
@@ -77,7 +77,7 @@ ${answers.map(
   ({ status, fields }) =>
     fields.length > 0 &&
     html`<details class="refusals"><summary>Fields <span class="quiet">${status}</span></summary>
-<ul class="fields">${fields.map((one) => renderField(one))}</ul></details>`,
+<ul class="fields">${fields.map((field) => renderField(field))}</ul></details>`,
 )}
 <details class="refusals"><summary>Errors <span class="quiet">${[...new Set(refusals.map(({ status }) => status))].join(" ")}</span></summary>
 <ul class="fields">${refusals.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
@@ -103,14 +103,18 @@ function renderAnswer({ answers }: Endpoint): Html | undefined {
 
 function toSamplePath({ path, parameters }: Endpoint): string {
   return path.replace(/\{(\w+)\}/g, (_, name) => {
-    const found = parameters.find((one) => one.in === "path" && one.name === name);
+    const found = parameters.find(
+      (parameter) => parameter.in === "path" && parameter.name === name,
+    );
     return encodeURIComponent(String(found?.sample ?? name));
   });
 }
 
 /** What has no default is asked for. */
 function toSampleQuery({ parameters }: Endpoint): string {
-  const asked = parameters.filter((one) => one.in === "query" && one.default === undefined);
+  const asked = parameters.filter(
+    (parameter) => parameter.in === "query" && parameter.default === undefined,
+  );
   if (asked.length === 0) return "";
   return `?${asked.map(({ name, sample }) => `${name}=${encodeURIComponent(String(sample))}`).join("&")}`;
 }

@@ -61,7 +61,9 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
     about: text(operation["description"]),
     isDeprecated: operation["deprecated"] === true,
     ...readAccess(list(operation["security"])),
-    parameters: list(operation["parameters"]).map((one) => toParameter(document, Object(one))),
+    parameters: list(operation["parameters"]).map((parameter) =>
+      toParameter(document, Object(parameter)),
+    ),
     body: readBody(document, schemasOf(operation["requestBody"])),
     answers: responses
       .filter(({ status }) => status < "400")
@@ -74,7 +76,7 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
 
 /** What its `security` says: alternatives, each of a way to prove who asks with its scopes. */
 function readAccess(security: readonly unknown[]): Pick<Endpoint, "access" | "scope"> {
-  const ways = security.flatMap((one) => Object.entries(Object(one)));
+  const ways = security.flatMap((requirement) => Object.entries(Object(requirement)));
   const [[way, scopes] = ["", []]] = ways;
   const [scope] = list(scopes).map(text);
   if (way === "") return { access: "open", scope };
@@ -96,9 +98,11 @@ function toParameter(document: Document, parameter: JsonSchema): Parameter {
 
 /** Fields of the first shape that is taken; of rows the others are lists of it. */
 function readBody(document: Document, schemas: readonly JsonSchema[]): Body | undefined {
-  const [first, ...others] = schemas.map((one) => followReference(document, one));
+  const [first, ...others] = schemas.map((schema) => followReference(document, schema));
   if (first === undefined) return undefined;
-  const [maxItems] = others.map((one) => one["maxItems"]).filter((one) => typeof one === "number");
+  const [maxItems] = others
+    .map((other) => other["maxItems"])
+    .filter((count) => typeof count === "number");
   return {
     fields: listFields(document, first, { isSent: true }),
     sample: makeSample(document, first, { isSent: true }),
@@ -128,5 +132,5 @@ function schemasOf(content: unknown): JsonSchema[] {
   const schema: unknown = json["schema"];
   if (schema === undefined) return [];
   const choices = list(Object(schema)["oneOf"]);
-  return (choices.length === 0 ? [schema] : choices).map((one) => Object(one));
+  return (choices.length === 0 ? [schema] : choices).map((choice) => Object(choice));
 }

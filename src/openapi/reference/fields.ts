@@ -46,11 +46,11 @@ export function listFields(
   const schema = followReference(document, given);
   const required = list(schema["required"]);
   return Object.entries(Object(schema["properties"])).flatMap(([name, value]) => {
-    const one: JsonSchema = Object(value);
-    const field = toField(document, `${prefix}${name}`, one);
+    const property: JsonSchema = Object(value);
+    const field = toField(document, `${prefix}${name}`, property);
     return [
       { ...field, isRequired: isSent && required.includes(name) },
-      ...listInner(document, one, { isSent, prefix: field.name }),
+      ...listInner(document, property, { isSent, prefix: field.name }),
     ];
   });
 }
@@ -69,14 +69,14 @@ function listInner(document: Document, schema: JsonSchema, options: ListOptions)
 function toTypeWords(document: Document, given: JsonSchema): string {
   const schema = followReference(document, given);
   if (schema["const"] !== undefined) return `always ${printJson(schema["const"])}`;
-  const choices = list(schema["anyOf"]).map((one) => Object(one));
+  const choices = list(schema["anyOf"]).map((choice) => Object(choice));
   const [choice] = choices;
   if (choice !== undefined) {
-    const isNull = choices.some((one) => one["type"] === "null");
+    const isNull = choices.some((choice) => choice["type"] === "null");
     return `${toTypeWords(document, choice)}${isNull ? " or null" : ""}`;
   }
-  const types = [schema["type"]].flat().filter((one) => one !== undefined);
-  const named = types.filter((one) => one !== "null").map(text);
+  const types = [schema["type"]].flat().filter((type) => type !== undefined);
+  const named = types.filter((type) => type !== "null").map(text);
   const orNull = types.length > named.length ? " or null" : "";
   if (list(schema["enum"]).length > 0) return `one of${orNull === "" ? "" : ", or null"}`;
   if (named[0] === "array")

@@ -54,7 +54,7 @@ ${tables !== undefined && tables.length > 0 && renderMenuGroup("Tables", tables.
 ${[...groups].map(([group, endpoints]) =>
   renderMenuGroup(
     GROUP_NAMES[group] ?? group,
-    endpoints.map((one) => toEndpointEntry(REFERENCE_PATH, one)),
+    endpoints.map((endpoint) => toEndpointEntry(REFERENCE_PATH, endpoint)),
   ),
 )}
 ${renderMenuGroup("Guides", [
@@ -67,7 +67,7 @@ function toTableEntry(shown: ReferencePage["table"]): (table: string) => Entry {
   return (name) => {
     const path = toTablePath(name);
     if (name !== shown?.name) return { name, path };
-    const parts = shown.endpoints.map((one) => toEndpointEntry(path, one));
+    const parts = shown.endpoints.map((endpoint) => toEndpointEntry(path, endpoint));
     return { name, path, isCurrent: true, parts };
   };
 }

@@ -26,12 +26,12 @@ export function makeSample(
   const schema = followReference(document, given);
   if (schema["const"] !== undefined) return schema["const"];
   const [value] = [schema["default"], ...list(schema["enum"]), ...list(schema["examples"])].filter(
-    (one) => one !== undefined && one !== null,
+    (value) => value !== undefined && value !== null,
   );
   if (value !== undefined) return value;
   const [choice] = list(schema["anyOf"]);
   if (choice !== undefined) return makeSample(document, Object(choice), options);
-  const type = [schema["type"]].flat().find((one) => one !== "null");
+  const type = [schema["type"]].flat().find((type) => type !== "null");
   if (type === "object") return sampleObject(document, schema, options);
   if (type === "array") return sampleArray(document, schema, options);
   if (type === "integer") return schema["minimum"] ?? 1;
@@ -45,7 +45,7 @@ function sampleObject(
   { isSent = false }: SampleOptions,
 ): Record<string, unknown> {
   const all = Object.entries(Object(schema["properties"])).map(
-    ([name, one]) => [name, Object(one)] as const,
+    ([name, property]) => [name, Object(property)] as const,
   );
   const required = list(schema["required"]);
   const needed = all.filter(([name]) => required.includes(name));
@@ -53,7 +53,7 @@ function sampleObject(
   const some = all.filter(([, one]) => one["format"] !== "uuid").slice(0, 1);
   const shown = isSent ? (needed.length > 0 ? needed : some) : all;
   return Object.fromEntries(
-    shown.map(([name, one]) => [name, makeSample(document, one, { isSent })]),
+    shown.map(([name, property]) => [name, makeSample(document, property, { isSent })]),
   );
 }
 
@@ -70,7 +70,7 @@ function sampleArray(
 /** Few texts have a pattern of their own. */
 function sampleText({ pattern }: JsonSchema): string {
   const texts = ["Example", "example", `sha256:${"0".repeat(64)}`];
-  return texts.find((one) => new RegExp(String(pattern ?? "")).test(one)) ?? "";
+  return texts.find((text) => new RegExp(String(pattern ?? "")).test(text)) ?? "";
 }
 
 /**

@@ -7,7 +7,7 @@ export function renderTryIt({ id, method, path, access, parameters, body }: Endp
   const isKeyed = access === "key" || access === "optional-key";
   return html`<details class="try" hidden data-try><summary>Try it</summary>
 <form method="post" data-method="${method}" data-path="${path}"${access === "key" && html` data-needs-key`}${isKeyed && html` data-sends-key`}>
-${parameters.map((one) => renderInput(id, one))}
+${parameters.map((parameter) => renderInput(id, parameter))}
 ${body !== undefined && renderBody(id, printJson(toTried(body), 2))}
 <button class="button button-primary" type="submit">Send</button>
 </form>

@@ -30,7 +30,7 @@ export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEve
     (ctrlKey || metaKey) && "Control",
     altKey && "Alt",
     shiftKey && key.length > 1 && "Shift",
-  ].filter((one) => one !== false);
+  ].filter((part) => part !== false);
   return [...held, key].join("+");
 }
 
