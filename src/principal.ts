@@ -37,6 +37,8 @@ export type Principal = {
   readonly scopes: readonly Scope[];
   /** What the database takes as proof of the key: 32 bytes. A secret, neither logged nor shown. */
   readonly proof: Uint8Array;
+  /** Whether the Console speaks for the app: its requests have a rate limit of their own. */
+  readonly isOfConsole: boolean;
   readonly [checked]: true;
 };
 
@@ -46,7 +48,8 @@ export function makePrincipal(key: {
   keyId: string;
   scopes: readonly Scope[];
   proof: Uint8Array;
+  isOfConsole?: boolean;
 }): Principal {
-  const { appId, keyId, scopes, proof } = key;
-  return Object.freeze({ appId, keyId, scopes, proof }) as Principal;
+  const { appId, keyId, scopes, proof, isOfConsole = false } = key;
+  return Object.freeze({ appId, keyId, scopes, proof, isOfConsole }) as Principal;
 }

@@ -38,6 +38,8 @@ export type ConsolePageDeps = PageDeps & {
   callApi: ((request: Request) => Promise<Response>) | undefined;
   /** Keys for rows, by a digest of who uses them for what. */
   rowsKeys: Map<string, RowsKey>;
+  /** Whether the list endpoint searches and sorts, as far as this process knows. */
+  hasFilters: boolean;
 };
 
 /** A row may be sent back whole. */

@@ -1,9 +1,10 @@
 /**
  * Rows through the data endpoints, as any program reaches them, with a key that lives five minutes: so a page shows what
- * the app is served, and a form is refused what the app would be. Counts to the app's rate limit like its other requests.
+ * the app is served, and a form is rejected where the app would be. Such requests have a rate limit of their own.
  *
  * @module
  */
+import { ConsoleRefused, SignInTooOld } from "../accounts/actions/mod.ts";
 import { parseJson } from "../http/mod.ts";
 import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
@@ -78,6 +79,13 @@ function isDetail(detail: unknown): detail is Detail {
   return (
     isObject(detail) && typeof detail["path"] === "string" && typeof detail["message"] === "string"
   );
+}
+
+/** The rejection by an endpoint, for the form that asked. @throws the error if it is another, or rejects the visitor */
+export function toRejection(error: unknown): Problem {
+  const isOfVisitor = error instanceof ConsoleRefused || error instanceof SignInTooOld;
+  if (!(error instanceof Problem) || isOfVisitor) throw error;
+  return error;
 }
 
 /** A row as the endpoints send it. */

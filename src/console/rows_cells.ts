@@ -7,9 +7,16 @@ import { toRowPath } from "./rows_table.ts";
 
 /** The longest text of a cell. */
 const CELL_CHARS = 80;
+
+type CellOptions = {
+  slug: string;
+  /** Of the rows that references point to. */
+  labels?: ReadonlyMap<string, string>;
+};
+
 /** A cell; `data-cut` says that its text is not the whole value. */
-export function renderCell(column: NamedColumn, value: unknown, slug: string): Html {
-  const { text, shown } = toCell({ column, value, slug });
+export function renderCell(column: NamedColumn, value: unknown, options: CellOptions): Html {
+  const { text, shown } = toCell({ column, value, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
   return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${shown}</td>`;
 }
@@ -32,7 +39,7 @@ const NUMERIC: Readonly<Record<Kind, boolean>> = {
 };
 
 type Cell = { text?: string; shown: Part };
-type CellInput = { column: NamedColumn; value: unknown; slug: string };
+type CellInput = CellOptions & { column: NamedColumn; value: unknown };
 
 function toCell(input: CellInput): Cell {
   const { column, value } = input;
@@ -64,7 +71,7 @@ const CELLS = {
     shown: renderCode(JSON.stringify(value)),
   }),
   enum: (text) => ({ text, shown: renderPill(text) }),
-  ref: (text, { column, slug }) => ({ shown: renderReference(column, text, slug) }),
+  ref: (text, input) => ({ shown: renderReference(text, input) }),
 } satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
 
 /** What is no value, in words that no value has the look of. */
@@ -82,10 +89,15 @@ function renderCode(text: string): Html {
   return html`<code><bdi>${cut(text)}</bdi></code>`;
 }
 
-function renderReference({ table = "" }: NamedColumn, id: string, slug: string): Html {
+function renderReference(id: string, { column: { table = "" }, slug, labels }: CellInput): Html {
   const path = toRowPath(toRowsPath(slug, table), id);
-  // Beside the id: a press on the value edits it.
-  return html`<span class="mono" title="${id}">${shortenId(id)}</span><a class="cell-link" href="${path}" aria-label="Open row ${shortenId(id)} of ${table}">↗</a>`;
+  const label = labels?.get(id);
+  const name =
+    label === undefined
+      ? html`<span class="mono" title="${id}">${shortenId(id)}</span>`
+      : html`<bdi title="${id}">${label}</bdi>`;
+  // Not around the label: a press on the label edits the value.
+  return html`${name}<a class="cell-link" href="${path}" aria-label="Open row ${shortenId(id)} of ${table}">↗</a>`;
 }
 
 /** A moment as PostgreSQL prints it, without the zeros at its end. */

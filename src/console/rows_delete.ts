@@ -4,11 +4,10 @@ import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderActForm, renderFault, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
-import { callRows } from "./rows_call.ts";
+import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { toPlainJson } from "./rows_copy.ts";
 import { answerNoRow, type FoundRow, findRow } from "./rows_edit.ts";
-import { takeRefusal } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
@@ -29,7 +28,7 @@ export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
       headers: { "if-match": readHeaderValue(visit.fields.get("etag")) },
     });
   } catch (error) {
-    const problem = takeRefusal(error);
+    const problem = toRejection(error);
     // Somebody else was first: it is gone as wanted.
     if (problem.code !== "not_found") return await answerQuestion(visit, table, problem);
   }
@@ -78,5 +77,5 @@ const SHOWN_COLUMNS = 6;
 /** Enough of it to know it by. */
 function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
   const some = definition.columns.slice(0, SHOWN_COLUMNS);
-  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], slug)}</tr>`)}</tbody></table>`;
+  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], { slug })}</tr>`)}</tbody></table>`;
 }

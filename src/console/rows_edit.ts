@@ -9,10 +9,10 @@ import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderFault, renderLink } from "./parts.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
-import { callRows, type Row, readRow } from "./rows_call.ts";
+import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
-import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
+import { makeFields, renderFaults, renderRowForm, sortFaults } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
@@ -31,7 +31,7 @@ export async function findRow(
     const { text, etag } = await callRows(visit, { appId, path });
     return { row: readRow(text), etag };
   } catch (error) {
-    const { code } = takeRefusal(error);
+    const { code } = toRejection(error);
     if (code !== "not_found" && code !== "invalid_id") throw error;
     return undefined;
   }
@@ -71,7 +71,7 @@ export async function answerRowForm(visit: Visit): Promise<Response> {
       });
     return answerSeeOther(withPlace(table.path, readPlace(visit), { stored: found.row.id }));
   } catch (error) {
-    const problem = takeRefusal(error);
+    const problem = toRejection(error);
     const now = await findRow(visit, table);
     if (now === undefined) return answerNoRow(table);
     const isLate = problem.code === "precondition_failed";

@@ -8,7 +8,7 @@
 import { type PagePlace, readPages, toCsvNames, toCsvValues } from "../rows/mod.ts";
 import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
-import { takeRefusal } from "./rows_form.ts";
+import { toRejection } from "./rows_call.ts";
 import { type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
@@ -75,7 +75,7 @@ async function listPatiently(
     try {
       return await listRows(visit, { ...place, isExport: true });
     } catch (error) {
-      const { code, headers } = takeRefusal(error);
+      const { code, headers } = toRejection(error);
       if (code !== "rate_limited" || waited === MOST_WAITS) throw error;
       await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MOST_WAIT_S) * 1000);
     }

@@ -18,6 +18,8 @@ export type RowField = {
   now?: string | undefined;
   /** Rows that a reference may point to. */
   targets?: readonly Choice[] | undefined;
+  /** The rows of the table that it points to, and the column by which people know them. */
+  picked?: { path: string; label: string | undefined } | undefined;
   /** Where the row is that it points to. */
   target?: string | undefined;
   /** The value would not fit into a form. */
@@ -93,9 +95,12 @@ const CONTROLS = {
   ref: renderReference,
 } satisfies Record<Kind, (control: Control) => Html>;
 
-function renderReference({ field: { column, targets = [] }, text, common }: Control): Html {
+function renderReference({ field, text, common }: Control): Html {
+  const { column, targets = [], picked } = field;
   const list = targets.length > 0 && html` list="targets.${column.name}"`;
-  return html`<input type="text" ${common}${list} value="${text}">${targets.length > 0 && html`<datalist id="targets.${column.name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
+  const rows =
+    picked && html` data-pick="${picked.path}" data-pick-label="${picked.label ?? "id"}"`;
+  return html`<input type="text" ${common}${list}${rows} value="${text}">${targets.length > 0 && html`<datalist id="targets.${column.name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
 }
 
 function toRows(text: string, min: number): number {

@@ -1,25 +1,19 @@
 /** The form of a row, new or not: its fields, what was refused at each of them, and what a reference may point to. @module */
-import { ConsoleRefused, SignInTooOld } from "../accounts/actions/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { type Detail, Problem } from "../problem.ts";
+import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { type Choice, renderFault, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
-import type { Row } from "./rows_call.ts";
+import { toRejection } from "./rows_call.ts";
+import { shortenId } from "./rows_cells.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import { listRows } from "./rows_list.ts";
+import { findLabelColumn, findTable, toLabel } from "./rows_related.ts";
 import type { State } from "./rows_state.ts";
 import { type RowsTable, toRowPath } from "./rows_table.ts";
-
-/** What an endpoint refused, for the form that asked; a refusal of the visitor is none. */
-export function takeRefusal(error: unknown): Problem {
-  const isOfVisitor = error instanceof ConsoleRefused || error instanceof SignInTooOld;
-  if (!(error instanceof Problem) || isOfVisitor) throw error;
-  return error;
-}
 
 export type Faults = { of: ReadonlyMap<string, string[]>; others: string[] };
 
@@ -80,6 +74,7 @@ export async function makeFields(
       now: now?.get(column.name),
       targets: targets.get(column.table ?? ""),
       target: toTarget(table, column, text),
+      picked: toPicked(table, column),
       isTooLong,
     };
   });
@@ -89,33 +84,34 @@ function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: st
   return kind === "ref" && isUuid(id) ? toRowPath(toRowsPath(slug, table), id) : undefined;
 }
 
+/** What a script needs to search the rows that a reference may point to. */
+function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
+  const target = kind === "ref" ? findTable(table, name) : undefined;
+  return target && { path: toRowsPath(table.slug, name), label: findLabelColumn(target)?.name };
+}
+
 const MOST_TARGET_TABLES = 5;
 const MOST_TARGETS = 100;
-const LABEL_CHARS = 60;
 
 /** The first rows of the tables that this one refers to; any other can be named by its id. */
-async function readTargets(
-  visit: Visit,
-  { appId, definition }: RowsTable,
-): Promise<ReadonlyMap<string, Choice[]>> {
+async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<string, Choice[]>> {
+  const { appId, definition } = of;
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
     const place = { limit: MOST_TARGETS, offset: 0 };
     // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
     const { rows } = await listRows(visit, { appId, table, ...place }).catch((error) => {
-      takeRefusal(error);
+      toRejection(error);
       return { rows: [] };
     });
-    return [table, rows.map(({ row }) => ({ value: row.id, label: toLabel(row) }))];
+    const known = findTable(of, table);
+    return [
+      table,
+      rows.map(({ row }) => ({ value: row.id, label: toLabel(known, row) ?? shortenId(row.id) })),
+    ];
   };
   const some = [...tables].slice(0, MOST_TARGET_TABLES);
   return new Map(await Promise.all(some.map(read)));
-}
-
-/** What people know a row by: its first text. */
-function toLabel({ id, app_id, ...rest }: Row): string {
-  const text = Object.values(rest).find((value) => typeof value === "string" && value !== "");
-  return typeof text === "string" ? text.slice(0, LABEL_CHARS) : id;
 }
 
 export type RowForm = {

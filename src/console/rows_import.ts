@@ -21,8 +21,7 @@ import {
 import type { Visit } from "./enter.ts";
 import { renderFault, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
-import { callRows } from "./rows_call.ts";
-import { takeRefusal } from "./rows_form.ts";
+import { callRows, toRejection } from "./rows_call.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { answerRowsPage, describeColumn, type RowsTable, readRowsTable } from "./rows_table.ts";
 
@@ -65,7 +64,7 @@ async function answerBatch(visit: Visit, table: RowsTable, body: string): Promis
     await sendBatch(visit, table, { body, key });
     return answerJson({ isStored: true });
   } catch (error) {
-    const { code, message, status, details = [], headers } = takeRefusal(error);
+    const { code, message, status, details = [], headers } = toRejection(error);
     const retryAfterS = Number(headers["retry-after"] ?? 0);
     return answerJson({ isStored: false, code, message, details, retryAfterS }, { status });
   }
@@ -111,7 +110,7 @@ function explainStop(
   error: unknown,
   { stored, lines }: { stored: number; lines: readonly number[] },
 ): Omit<Rejected, "text"> {
-  const { message, details = [] } = takeRefusal(error);
+  const { message, details = [] } = toRejection(error);
   const [line = 1] = lines;
   return {
     message: `${message}. Before line ${line}, ${stored} rows are stored; sent again as it is, the text goes on from there.`,

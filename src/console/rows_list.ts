@@ -1,9 +1,10 @@
-/** A page of rows as the data endpoints send it, each with the text and the tag that it has by itself. @module */
+/** Rows as the data endpoints send them, each with its text and its tag: a page, some by their ids, and how many there are. @module */
 import { rowTag } from "../catalog/mod.ts";
 import { isObject } from "../std/is_object.ts";
+import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
-import { callRows, type Row, readRow } from "./rows_call.ts";
+import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 
 export type ListedRow = { row: Row; text: string };
 export type RowsPage = { rows: ListedRow[]; hasMore: boolean };
@@ -23,6 +24,55 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   const page = tryParseJson(text);
   const rows = splitRows(text).map((part) => ({ row: readRow(part), text: part }));
   return { rows, hasMore: isObject(page) && page["hasMore"] === true };
+}
+
+/** How many calls for single rows are under way at a time. */
+const MAX_CALLS = 10;
+
+/** The rows with these ids, in this order; an id without a row is left out. */
+export async function findRows(
+  visit: Visit,
+  { appId, table, ids }: { appId: string; table: string; ids: readonly string[] },
+): Promise<ListedRow[]> {
+  const found = await mapBounded(ids, MAX_CALLS, async (id) => {
+    try {
+      const { text } = await callRows(visit, { appId, path: `${table}/${id}` });
+      return { row: readRow(text), text };
+    } catch (error) {
+      if (toRejection(error).code !== "not_found") throw error;
+      return undefined;
+    }
+  });
+  return found.filter((listed) => listed !== undefined);
+}
+
+type CountOptions = { appId: string; table: string; min: number; max: number };
+
+/**
+ * How many rows a table has, if not more than `max`; it has at least `min`. Where the list endpoint does not count, single
+ * rows are read at twice the distance each time, and then by halves.
+ */
+export async function countRows(visit: Visit, options: CountOptions): Promise<number | undefined> {
+  const { appId, table, min, max } = options;
+  const path = `${table}?limit=1`;
+  const { text } = await callRows(visit, { appId, path, headers: { prefer: "count=bounded" } });
+  const page = tryParseJson(text);
+  if (isObject(page) && typeof page["count"] === "number") return page["count"];
+  const isThere = async (offset: number) =>
+    (await listRows(visit, { appId, table, limit: 1, offset })).rows.length > 0;
+  let low = min;
+  let high = Math.min(Math.max(min * 2, 1), max);
+  while (await isThere(high)) {
+    if (high === max) return undefined;
+    low = high + 1;
+    high = Math.min(high * 2, max);
+  }
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isThere(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** What `If-Match` takes for a row of a list. */

@@ -6,9 +6,9 @@ import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { readHeaderValue } from "./read.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
-import { callRows, type Row, readRow } from "./rows_call.ts";
+import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
-import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
+import { makeFields, renderFaults, renderRowForm, sortFaults } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import {
@@ -53,7 +53,7 @@ export async function answerNewRowForm(visit: Visit): Promise<Response> {
     });
     return answerSeeOther(withPlace(path, readPlace(visit), { added: readRow(text).id }));
   } catch (error) {
-    const problem = takeRefusal(error);
+    const problem = toRejection(error);
     const isOther = problem.code === "idempotency_mismatch";
     return await answerForm(visit, table, {
       states: new Map(values.map(({ column, state }) => [column.name, state])),

@@ -6,14 +6,15 @@
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { answerSeeOther, type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
-import { type ListedRow, listRows, tagOf } from "./rows_list.ts";
-import { LIMITS, MAX_OFFSET, type Place, readPlace, withPlace } from "./rows_place.ts";
+import { countRows, findRows, type ListedRow, listRows, tagOf } from "./rows_list.ts";
+import { LIMITS, MAX_OFFSET, type Place, readPlace, SHOW, withPlace } from "./rows_place.ts";
+import { type Labels, readLabels } from "./rows_related.ts";
 import {
   answerRowsPage,
   describeColumn,
@@ -30,10 +31,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
   if (isUuid(from)) return answerSeeOther(toRowPath(table.path, from));
   const asked = readPlace(visit);
   const place = from === "last" ? await findLastPlace(visit, table, asked) : asked;
-  const { rows, hasMore } = await listRows(visit, { ...table, ...place });
-  const { path, definition } = table;
-  const columns = definition.columns.filter(({ name }) => !place.hidden.includes(name));
-  const shown = { ...table, definition: { ...definition, columns } };
+  const { path } = table;
   return answerRowsPage(table, {
     title: table.table,
     actions: [
@@ -45,31 +43,49 @@ export async function answerRows(visit: Visit): Promise<Response> {
     ],
     body: [
       renderDone(table, query),
+      renderSearch(visit, table),
       // All that a script replaces by the next page.
-      html`<div data-rows>${(rows.length > 0 || place.offset > 0) && renderPager(table, place, { count: rows.length, hasMore })}${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}</div>`,
+      html`<div data-rows>${await renderRows(visit, table, place)}</div>`,
     ],
     hasGrid: true,
   });
 }
 
-/**
- * The last page of a table: the data endpoints count no rows, so that the pages are searched, at twice as far each time and then
- * by halves. Each step reads one row.
- */
+async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise<Part> {
+  const isPage = place.ids.length === 0;
+  const { rows, hasMore } = isPage
+    ? await listRows(visit, { ...table, ...place })
+    : { rows: await findRows(visit, { ...table, ...place }), hasMore: false };
+  const min = place.offset + rows.length;
+  const options = { ...table, min, max: MAX_COUNTED };
+  const [labels, total] = await Promise.all([
+    readLabels(
+      visit,
+      table,
+      rows.map(({ row }) => row),
+    ),
+    hasMore ? countRows(visit, options) : min,
+  ]);
+  const { columns } = table.definition;
+  const some = columns.filter(({ name }) => place.shown.includes(name));
+  const definition = { ...table.definition, columns: some.length === 0 ? columns : some };
+  const hasPager = isPage && min > 0;
+  return [
+    hasPager && renderPager(table, place, { count: rows.length, hasMore, total }),
+    rows.length === 0
+      ? renderNone(table, place)
+      : renderGrid({ ...table, definition }, { rows, labels, place }),
+  ];
+}
+
+/** Beyond them the total number of rows is not shown. */
+const MAX_COUNTED = 50_000;
+
 async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Promise<Place> {
   const { limit } = asked;
-  const isThere = async (page: number) => {
-    const place = { ...table, limit: 1, offset: page * limit };
-    return (await listRows(visit, place)).rows.length > 0;
-  };
-  let [first, end] = [0, 1];
-  while (end * limit < MAX_OFFSET && (await isThere(end))) [first, end] = [end, end * 2];
-  while (end - first > 1) {
-    const middle = Math.floor((first + end) / 2);
-    if (await isThere(middle)) first = middle;
-    else end = middle;
-  }
-  return { ...asked, offset: first * limit };
+  const count = await countRows(visit, { ...table, min: 0, max: MAX_OFFSET });
+  const last = Math.max((count ?? MAX_OFFSET) - 1, 0);
+  return { ...asked, offset: last - (last % limit) };
 }
 
 export function answerDisabled(table: RowsTable): Response {
@@ -103,31 +119,50 @@ function renderNone({ path }: RowsTable, { offset }: Place): Html {
     : renderEmpty("There is no row yet.", renderLink("New row", `${path}/new`, "primary"));
 }
 
-function renderGrid(table: RowsTable, rows: readonly ListedRow[], place: Place): Html {
+type Shown = { rows: readonly ListedRow[]; labels: Labels; place: Place };
+
+function renderGrid(table: RowsTable, shown: Shown): Html {
   const { path, definition } = table;
   return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" data-grid="${path}">
 <thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-<tbody>${rows.map((row) => renderRow(table, row, place))}</tbody>
+<tbody>${shown.rows.map((row) => renderRow(table, row, shown))}</tbody>
 </table></div>`;
 }
 
-/** Which columns to leave out: of a wide table few are looked at. */
-function renderColumns({ path, definition }: RowsTable, { limit, offset, hidden }: Place): Html {
+/** The menu of the columns: few of a wide table are of interest. */
+function renderColumns({ path, definition }: RowsTable, { limit, offset, shown }: Place): Html {
+  const isShown = (name: string) => shown.length === 0 || shown.includes(name);
   const boxes = definition.columns.map(
     ({ name }) =>
-      html`<label class="check"><input type="checkbox" name="hide.${name}"${hidden.includes(name) && html` checked`}><span><bdi>${name}</bdi></span></label>`,
+      html`<div class="column"><label class="check"><input type="checkbox" name="${SHOW}${name}"${isShown(name) && html` checked`}><span><bdi>${name}</bdi></span></label></div>`,
   );
-  const count = hidden.length === 0 ? "" : ` (${hidden.length} hidden)`;
-  return html`<details class="columns"><summary class="button button-quiet">Columns${count}</summary>
+  const hidden = definition.columns.filter(({ name }) => !isShown(name)).length;
+  return html`<details class="columns"><summary class="button button-quiet">Columns<span data-hidden-columns>${hidden > 0 && ` (${hidden} hidden)`}</span></summary>
 <form class="sheet" method="get" action="${path}"><input type="hidden" name="from" value="${offset + 1}"><input type="hidden" name="limit" value="${limit}">
-<fieldset><legend>Leave out</legend>${boxes}</fieldset>
+<fieldset><legend>Show</legend>${boxes}</fieldset>
 <div class="act-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
 }
 
-function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow, place: Place): Html {
+/** In conditions these mean something else than a column. */
+const UNSEARCHED = ["and", "or", "not"];
+
+/** What a script searches with, and in which columns. */
+function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
+  const columns = definition.columns
+    .filter(({ name }) => !UNSEARCHED.includes(name))
+    .map(({ name, kind, required, values }) => ({
+      ...{ name, kind, required },
+      ...(values === undefined ? {} : { values }),
+    }));
+  return html`<form class="search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters`} role="search" aria-label="Rows" hidden></form>
+<noscript><p class="quiet">Search, filters and sorting need JavaScript: your browser reads the rows and compares them.</p></noscript>`;
+}
+
+function renderRow(table: RowsTable, listed: ListedRow, { labels, place }: Shown): Html {
+  const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], slug))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {
@@ -138,15 +173,15 @@ function renderHead(column: NamedColumn): Html {
 function renderPager(
   { path }: RowsTable,
   place: Place,
-  { count, hasMore }: { count: number; hasMore: boolean },
+  { count, hasMore, total }: { count: number; hasMore: boolean; total: number | undefined },
 ): Html {
-  const { limit, offset, hidden } = place;
+  const { limit, offset, shown } = place;
   const to = (from: number | "last") =>
-    `${path}?${new URLSearchParams({ from: `${from}`, limit: `${limit}` })}`;
+    withPlace(path, { ...place, offset: 0 }, { from: `${from}`, limit: `${limit}` });
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
-<p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && ` of ${offset + count}`}</p>
-<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
+<p class="quiet" data-range${total !== undefined && html` data-total="${total}"`}>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}</p>
+<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${shown.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
 <div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
 </nav>`;
 }

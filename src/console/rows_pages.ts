@@ -4,6 +4,7 @@ import { answerRowDeletion, answerRowDeletionForm } from "./rows_delete.ts";
 import { answerRow, answerRowForm } from "./rows_edit.ts";
 import { answerCsv, answerJsonFile } from "./rows_export.ts";
 import { answerImport, answerImportForm } from "./rows_import.ts";
+import { answerRowsJson } from "./rows_json.ts";
 import { answerNewRow, answerNewRowForm } from "./rows_new.ts";
 import { answerRows } from "./rows_page.ts";
 
@@ -15,6 +16,7 @@ export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[
   { path: "/rows/:row", show: answerRow, take: answerRowForm },
   { path: "/rows/:row/delete", show: answerRowDeletion, take: answerRowDeletionForm },
   { path: "/import", show: answerImport, take: answerImportForm },
+  { path: "/list", show: answerRowsJson },
   { path: "/export/csv", show: answerCsv },
   { path: "/export/json", show: answerJsonFile },
 ];

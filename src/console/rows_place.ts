@@ -1,5 +1,6 @@
 /** Which rows a page shows, as its address says it: forms that were opened from it lead back there. @module */
 import { readParameters } from "../http/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 
 export const LIMITS = [25, 50, 100, 250] as const;
@@ -9,24 +10,34 @@ export const MAX_OFFSET = 2_147_483_647;
 export type Place = {
   limit: number;
   offset: number;
-  /** Columns that are left out. */
-  hidden: readonly string[];
+  /** The columns to show; empty: all. */
+  shown: readonly string[];
+  /** Rows to show in place of a page. */
+  ids: readonly string[];
 };
 
-/** What says that a column is left out, before its name. */
-const HIDE = "hide.";
-const MOST_HIDDEN = 200;
+/** Before the name of a column that is shown. */
+export const SHOW = "show.";
+const MAX_SHOWN = 200;
+const MAX_IDS = 100;
 
 export function readPlace({ context }: Visit): Place {
-  const query = new Map(readParameters(context.query));
-  const limit = LIMITS.find((limit) => String(limit) === query.get("limit")) ?? DEFAULT_LIMIT;
+  const parameters = [...readParameters(context.query)];
+  const query = new Map(parameters);
+  const limit = LIMITS.find((choice) => String(choice) === query.get("limit")) ?? DEFAULT_LIMIT;
   // People count from one, the endpoints from zero.
   const from = query.get("from") ?? "1";
   const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
-  const hidden = [...query.keys()]
-    .filter((name) => name.startsWith(HIDE))
-    .map((name) => name.slice(HIDE.length));
-  return { limit, offset, hidden: hidden.slice(0, MOST_HIDDEN) };
+  const shown = [...query.keys()]
+    .filter((name) => name.startsWith(SHOW))
+    .map((name) => name.slice(SHOW.length));
+  const ids = parameters
+    .filter(([name, value]) => name === "row" && isUuid(value))
+    .map(([, id]) => id);
+  return {
+    ...{ limit, offset, shown: shown.slice(0, MAX_SHOWN) },
+    ids: [...new Set(ids)].slice(0, MAX_IDS),
+  };
 }
 
 /** An address with a place, and more. */
@@ -34,7 +45,7 @@ export function withPlace(path: string, place: Place, more: Record<string, strin
   const query = new URLSearchParams({
     ...(place.offset === 0 ? {} : { from: String(place.offset + 1) }),
     ...(place.limit === DEFAULT_LIMIT ? {} : { limit: String(place.limit) }),
-    ...Object.fromEntries(place.hidden.map((name) => [HIDE + name, "on"])),
+    ...Object.fromEntries(place.shown.map((name) => [SHOW + name, "on"])),
     ...more,
   }).toString();
   return query === "" ? path : `${path}?${query}`;

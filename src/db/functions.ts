@@ -2213,7 +2213,13 @@ export const FUNCTIONS = {
   use_key: {
     retry: "unsafe",
     takes: { wanted: "text", shown: "bytea" },
-    returns: { key_id: "text", app_id: "uuid", scopes: "text[]", expires_at: "timestamptz" },
+    returns: {
+      key_id: "text",
+      app_id: "uuid",
+      scopes: "text[]",
+      expires_at: "timestamptz",
+      is_of_console: "bool",
+    },
     isSet: true,
   },
   use_keys: {
@@ -2225,6 +2231,7 @@ export const FUNCTIONS = {
       app_id: "uuid",
       scopes: "text[]",
       expires_at: "timestamptz?",
+      is_of_console: "bool",
       version: "int8",
     },
     isSet: true,

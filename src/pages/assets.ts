@@ -45,6 +45,8 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
     "content-type": type,
     "cache-control": KEPT_FOR_GOOD,
     "cross-origin-resource-policy": "same-origin",
+    // What a script that runs as a worker can do: it does not have the policy of the page.
+    "content-security-policy": "default-src 'none'; connect-src 'self'",
     vary: "accept-encoding",
   };
   return {

@@ -1,5 +1,5 @@
 /** Pages: escaped HTML, one stylesheet (the API reference and the guides have another), few scripts, parts of forms, Markdown. Knows nothing of people or apps. @module */
-export { assetRoutes, ICON } from "./assets.ts";
+export { assetRoutes, ICON, toScriptPath } from "./assets.ts";
 export { renderCopyButton } from "./copy.ts";
 export { type Field, renderField, renderForm, renderNotice } from "./form.ts";
 export { type Html, html, type Part } from "./html.ts";

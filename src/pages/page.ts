@@ -81,11 +81,16 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 /** These call the service; no other script has a reason to. */
 const CALLERS: readonly ScriptName[] = ["console", "reference"];
 
-/** No text ever becomes markup or a program, not even by a script of ours. */
+/**
+ * No text ever becomes markup or a program, not even by a script of ours. Only `grid` starts a worker: its policy of this name
+ * lets through the address of that worker and nothing else.
+ */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";
   const connect = scripts.some((name) => CALLERS.includes(name)) ? "; connect-src 'self'" : "";
-  return `; script-src 'self'${connect}; require-trusted-types-for 'script'; trusted-types 'none'`;
+  const hasWorker = scripts.includes("grid");
+  const worker = hasWorker ? "; worker-src 'self'" : "";
+  return `; script-src 'self'${connect}${worker}; require-trusted-types-for 'script'; trusted-types ${hasWorker ? "search" : "'none'"}`;
 }
 
 function renderPage({ title, body, width = "narrow", styles = [], scripts = [] }: Page): Html {

@@ -8,12 +8,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = new URL("scripts/", import.meta.url);
-/** Of other rooms, scripts import from these only. */
-const SOURCES = [FOLDER, new URL("../rows/", import.meta.url), new URL("../std/", import.meta.url)];
+/** Of other rooms, scripts import from these only; `matches()` of `sdk` compares rows. */
+const SOURCES = [
+  FOLDER,
+  ...["rows", "sdk", "std"].map((room) => new URL(`../${room}/`, import.meta.url)),
+];
 
 /**
  * Every page has at most one of the first four; those of an app's rows have `grid` or `import` as well, those that ask for a
- * passkey `passkey`. The Console's have `theme`, which is no module: it runs before anything is shown.
+ * passkey `passkey`. The Console's have `theme`, which is no module: it runs before anything is shown. `search` is a worker,
+ * which `grid` starts.
  */
 export const SCRIPT_NAMES = [
   "page",
@@ -24,6 +28,7 @@ export const SCRIPT_NAMES = [
   "import",
   "passkey",
   "theme",
+  "search",
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

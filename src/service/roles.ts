@@ -334,6 +334,7 @@ function makeIdentityDeps(
     checkReady,
     callApi: makeCallGateway(options, identity.publicUrl),
     rowsKeys: makeRowsKeys(),
+    hasFilters: options.previews?.includes("filters") ?? false,
   };
 }
 

@@ -293,7 +293,7 @@ test("Undo stores the value before the last change, unless the row has changed s
 
 test("the last page, a row by its id, the total and the head of the columns are at hand", async () => {
   await openGrid(TITLES, async (page) => {
-    expect(await page.locator("[data-range]").textContent()).toBe("Rows 1 to 50");
+    expect(await page.locator("[data-range]").textContent()).toBe("Rows 1 to 50 of 60");
     await page.locator("tbody tr").last().scrollIntoViewIfNeeded();
     expect(await page.getByRole("columnheader", { name: /^title/ }).isVisible()).toBe(true);
     const head = await page.locator("th").nth(1).boundingBox();

@@ -1,9 +1,10 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { listKeys, renameApp } from "../../src/accounts/apps/mod.ts";
+import { listKeys, renameApp, setLimit } from "../../src/accounts/apps/mod.ts";
 import { endSessionsOf } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
@@ -169,12 +170,69 @@ describe("a page of rows", () => {
     expect((await visit(service, jar, `${path}?from=20000`)).text).toContain("no rows so far down");
   });
 
-  test("leaves out columns that are not looked at, and keeps to that", async () => {
+  test("shows the columns that are checked, and keeps to that", async () => {
     const { id } = await addRow({ title: "Milk", note: "semi-skimmed" });
-    const { text } = await visit(service, jar, `${path}?hide.note=on&limit=25`);
+    const { text } = await visit(service, jar, `${path}?show.title=on&limit=25`);
     expect(text).not.toContain("semi-skimmed");
-    expect(text).toContain(`${path}/rows/${id}?limit=25&amp;hide.note=on`);
-    expect(text).toContain('<input type="hidden" name="hide.note" value="on">');
+    expect(text).toContain(`${path}/rows/${id}?limit=25&amp;show.title=on`);
+    expect(text).toContain('<input type="hidden" name="show.title" value="on">');
+    expect(text).toContain('<input type="checkbox" name="show.title" checked>');
+    expect(text).toContain('<input type="checkbox" name="show.note">');
+  });
+
+  test("shows the total before the last page as well", async () => {
+    const json = Array.from({ length: 60 }, (_, place) => ({ title: `row ${place}` }));
+    await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    for (const limit of [25, 50])
+      expect((await visit(service, jar, `${path}?limit=${limit}`)).text).toContain(
+        `Rows 1 to ${limit} of 60`,
+      );
+  });
+
+  test("shows rows by their ids, and by the label of the rows that they refer to", async () => {
+    const made = await service.call(app, "/v1/data/db/projects", {
+      method: "POST",
+      json: { name: "<b>House</b>" },
+    });
+    const project = (made.json as StoredRow).id;
+    const [first, second] = [
+      await addRow({ title: "Milk", project }),
+      await addRow({ title: "Tea" }),
+    ];
+    const query = `row=${second.id}&row=${crypto.randomUUID()}&row=${first.id}&row=x`;
+    const { text } = await visit(service, jar, `${path}?${query}`);
+    expect([...text.matchAll(/data-row-id="([^"]+)"/g)].map(([, id]) => id)).toEqual([
+      second.id,
+      first.id,
+    ]);
+    expect(text).toContain(`<bdi title="${project}">&lt;b&gt;House&lt;/b&gt;</bdi>`);
+  });
+
+  test("as JSON is the list endpoint's, errors included", async () => {
+    await addRow({ title: "Milk" });
+    const { text } = await service.call(app, "/v1/data/db/todos?limit=5");
+    const list = await visit(service, jar, `${path}/list?limit=5`);
+    expect([list.status, list.text]).toEqual([200, text]);
+    expect(list.headers.get("cache-control")).toBe("no-store");
+    const refused = await visit(service, jar, `${path}/list?limit=x`);
+    expect([refused.status, refused.json]).toMatchObject([400, { error: "invalid_query" }]);
+  });
+
+  test("uses up nothing of what the app may send", async () => {
+    await setLimit(testDeps(service.service), {
+      slug: app.slug,
+      perMinute: 5,
+      perMinuteOfKey: undefined,
+    });
+    await service.service.warm();
+    for (let time = 0; time < 10; time++) {
+      expect((await visit(service, jar, path)).status).toBe(200);
+      expect((await visit(service, jar, `${path}/list`)).status).toBe(200);
+    }
+    for (let time = 0; time < 5; time++)
+      expect((await service.call(app, "/v1/data/db/todos")).status).toBe(200);
+    expect((await service.call(app, "/v1/data/db/todos")).status).toBe(429);
+    expect((await visit(service, jar, path)).status).toBe(200);
   });
 
   test("of a table that the app has not pushed is not there", async () => {

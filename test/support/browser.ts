@@ -4,7 +4,12 @@ import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import { PASSWORD } from "./people.ts";
-import { openTestService, type TestApp, type TestService } from "./service.ts";
+import {
+  openTestService,
+  type TestApp,
+  type TestService,
+  type TestServiceOptions,
+} from "./service.ts";
 
 /** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
 export const DOMAIN = "rowhouse.localhost";
@@ -89,12 +94,16 @@ export type TestSite = {
 };
 
 /** A service on its two hosts. */
-export async function openSite(settings: Partial<IdentitySettings> = {}): Promise<TestSite> {
+export async function openSite(
+  settings: Partial<IdentitySettings> = {},
+  options: Pick<TestServiceOptions, "service"> = {},
+): Promise<TestSite> {
   const toUrls = (port: number) => ({
     publicUrl: `http://api.${DOMAIN}:${port}`,
     identityUrl: `http://id.${DOMAIN}:${port}`,
   });
   const service = await openTestService({
+    ...options,
     identity: (port) => ({ ...toUrls(port), cookieDomain: DOMAIN, ...settings }),
   });
   const { publicUrl, identityUrl } = toUrls(Number(new URL(service.url).port));

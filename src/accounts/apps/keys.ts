@@ -13,6 +13,8 @@ export type KeyRecord = {
   appId: string;
   scopes: Scope[];
   expiresAt: Date | undefined;
+  /** Whether the Console reads and writes rows with it. */
+  isOfConsole: boolean;
 };
 
 export type IssueOptions = {
@@ -89,6 +91,7 @@ function toRecord(key: Omit<Result<"use_keys">[number], "place" | "version">): K
     appId: key.app_id,
     scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
     expiresAt: key.expires_at ?? undefined,
+    isOfConsole: key.is_of_console,
   };
 }
 

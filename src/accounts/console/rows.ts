@@ -19,6 +19,8 @@ export type ShownRows = {
   isDisabled: boolean;
   /** What the app declares, or has declared, of the table. */
   definition: TableDefinition;
+  /** The tables that this one refers to, and those that refer to it. */
+  related: readonly TableDefinition[];
 };
 
 /** @throws {Problem} unknown_app; unknown_table */

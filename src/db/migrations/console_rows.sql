@@ -56,7 +56,13 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'appId', app.id,
-    'isDisabled', app.disabled_at is not null, 'definition', declared);
+    'isDisabled', app.disabled_at is not null, 'definition', declared, 'related', (
+      select coalesce(jsonb_agg(definition order by table_name), '[]')
+      from rowhouse.registrations where app_id = app.id and (
+        jsonb_path_exists(declared, '$.columns[*] ? (@.table == $name)',
+          jsonb_build_object('name', table_name))
+        or jsonb_path_exists(definition, '$.columns[*] ? (@.table == $name)',
+          jsonb_build_object('name', wanted_table)))));
 end
 $$;
 comment on function rowhouse.console_show_rows is 'idempotent';

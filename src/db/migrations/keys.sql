@@ -267,7 +267,9 @@ $$;
 -- The key with this id, for who knows its proof, while neither it is revoked nor its app disabled;
 -- its use is noted at most once a minute.
 create function rowhouse.use_key(wanted text, shown bytea)
-returns table (key_id text, app_id uuid, scopes text[], expires_at timestamptz)
+returns table (
+  key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean
+)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -278,7 +280,7 @@ begin
     and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
   if found_key.key_id is null then
     -- One of the Console's, which is noted nowhere.
-    return query select key_id, app_id, scopes, expires_at from rowhouse.console_keys as keys
+    return query select key_id, app_id, scopes, expires_at, true from rowhouse.console_keys as keys
     where key_id = wanted and digest = sha256(shown)
       and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
     return;
@@ -288,7 +290,8 @@ begin
        then
     update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
   end if;
-  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at;
+  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at,
+    false;
 end
 $$;
 grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
@@ -298,7 +301,8 @@ grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, row
 -- time, in the same order, wait for each other and never deadlock.
 create function rowhouse.use_keys(wanted text[], shown bytea[])
 returns table (
-  place integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz, version bigint
+  place integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
+  is_of_console boolean, version bigint
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -5,7 +5,7 @@
  * @module
  */
 import { openAnnouncements } from "./announce.ts";
-import { findMove, focusCell, readPlace, toChord } from "./grid_cells.ts";
+import { findMove, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
 import { editCell } from "./grid_editor.ts";
 import { addGridKeys } from "./grid_keys.ts";
 import {
@@ -17,6 +17,15 @@ import {
   renewRows,
   startRows,
 } from "./grid_rows.ts";
+import {
+  currentState,
+  isSearch,
+  openFound,
+  openState,
+  renewFound,
+  startSearch,
+} from "./grid_search.ts";
+import { toNextOrder } from "./grid_sort.ts";
 import { openFormDialog } from "./row_dialog.ts";
 import { pressSaveAction } from "./save_state.ts";
 
@@ -33,6 +42,7 @@ const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
 };
 
 openAnnouncements();
+startSearch();
 startRows();
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
@@ -41,7 +51,20 @@ document.addEventListener("dblclick", ({ target }) => {
   const cell = findCellOf(target);
   if (cell !== null) void editInPlace(cell);
 });
-addEventListener("popstate", () => void openRows(location.href, { isBack: true }));
+addEventListener("popstate", () => open(location.href, { isBack: true }));
+
+/** Shows the rows of an address: of a page, or those that a search finds. */
+function open(url: string, options: { focus?: Place; isBack?: boolean }): void {
+  void (isSearch(url) ? openFound(url, options) : openRows(url, options));
+}
+
+function sortBy(column: string): void {
+  const state = currentState();
+  const button = `[data-sort="${CSS.escape(column)}"]`;
+  void openState({ ...state, order: toNextOrder(state.order, column) }).then(() =>
+    document.querySelector<HTMLElement>(button)?.focus(),
+  );
+}
 
 function onKey(event: KeyboardEvent): void {
   const { target } = event;
@@ -58,7 +81,7 @@ function onKey(event: KeyboardEvent): void {
   const act = ACTS[chord];
   if (next === undefined && act === undefined && !isTyped(event)) return;
   event.preventDefault();
-  if (pager !== null) void openRows(pager.href, { focus: { ...KEPT_ROW, column: place.column } });
+  if (pager !== null) open(pager.href, { focus: { ...KEPT_ROW, column: place.column } });
   else if (next !== undefined) focusCell(grid, next);
   else if (act !== undefined) act(target);
   else void editCell(target, { typed: event.key });
@@ -75,10 +98,14 @@ function onClick(event: MouseEvent): void {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const cell = findCellOf(target);
   const link = target instanceof Element ? target.closest("a") : null;
+  const sorted = target instanceof Element ? target.closest<HTMLElement>("[data-sort]") : null;
   const grid = findGrid();
-  if (link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev], [data-rows] a[data-last]")) {
+  if (sorted !== null) sortBy(sorted.dataset["sort"] ?? "");
+  else if (
+    link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev], [data-rows] a[data-last]")
+  ) {
     event.preventDefault();
-    void openRows(link.href, { focus: { row: 0, column: 0 } });
+    open(link.href, { focus: { row: 0, column: 0 } });
   } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPlace(cell));
   else if (cell !== null && link?.matches("[data-edit]")) {
     event.preventDefault();
@@ -118,5 +145,6 @@ function askToDelete(cell: HTMLTableCellElement): void {
   const grid = findGrid();
   if (url === undefined || grid === null) return;
   const place = findCurrent(grid);
-  void openFormDialog({ url, done: "Deleted", onDone: () => void renewRows(place) });
+  const onDone = () => void (isSearch(location.href) ? renewFound(place) : renewRows(place));
+  void openFormDialog({ url, done: "Deleted", onDone });
 }

@@ -1,6 +1,7 @@
 /** The rows on the page: the next ones take the place of these, so that the page never grows. @module */
 import { announce } from "./announce.ts";
 import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
+import { addSortButtons } from "./grid_sort.ts";
 import { requestPage } from "./request_page.ts";
 import { showTimes } from "./times.ts";
 
@@ -21,7 +22,7 @@ export async function openRows(url: string, options: { focus?: Place; isBack?: b
 }
 
 /** Puts a page's rows where the present ones are; whether it has any. */
-function showRows(page: Document): boolean {
+export function showRows(page: Document): boolean {
   const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
   if (present === null || next === null) return false;
   present.replaceWith(document.adoptNode(next));
@@ -33,6 +34,7 @@ export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
   const kept = findCurrent(grid);
+  addSortButtons(grid);
   markGrid(grid);
   const stop = findCell(grid, kept);
   if (stop !== undefined) stop.tabIndex = 0;
@@ -50,14 +52,14 @@ export function findRow(id: string): HTMLTableRowElement | null {
   return document.querySelector(toSelector(id));
 }
 
-/** One row as it is now: from the page that the server answered with, or from a fresh one. Keeps the focus where it was. */
+/** One row as it is now: from the page that the server answered with, or from one of its own. Keeps the focus where it was. */
 export async function renewRow(id: string, answered?: Document): Promise<void> {
   const selector = toSelector(id);
+  const grid = findGrid();
   const fresh =
     answered?.querySelector(selector) ??
-    (await requestPage(location.href)).page.querySelector(selector);
+    (await requestPage(toRowsUrl([id]))).page.querySelector(selector);
   const present = findRow(id);
-  const grid = findGrid();
   if (present === null || grid === null) return;
   const place = findCurrent(grid);
   const hadFocus = present.contains(document.activeElement);
@@ -65,6 +67,14 @@ export async function renewRow(id: string, answered?: Document): Promise<void> {
   else present.replaceWith(document.adoptNode(fresh));
   startRows();
   if (hadFocus) focusCell(grid, place);
+}
+
+/** Where the server shows these rows. */
+export function toRowsUrl(ids: readonly string[]): string {
+  const query = new URLSearchParams([...ids.map((id) => ["row", id])]);
+  for (const [name, value] of new URLSearchParams(location.search))
+    if (name.startsWith("show.")) query.append(name, value);
+  return `${location.pathname}?${query}`;
 }
 
 /** All rows as they are now, with the focus at the same place. */

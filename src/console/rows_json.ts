@@ -1,0 +1,42 @@
+/**
+ * A page of rows as JSON, for scripts that search a table: the response of the list endpoint, errors included. Conditions come in
+ * a header: an address with values of rows would be in the logs of proxies.
+ *
+ * @module
+ */
+import { compressAnswer } from "../http/mod.ts";
+import type { Visit } from "./enter.ts";
+import { callRows, toRejection } from "./rows_call.ts";
+import { readRowsTable } from "./rows_table.ts";
+
+const QUERY_HEADER = "rows-query";
+
+export async function answerRowsJson(visit: Visit): Promise<Response> {
+  const { appId, table } = await readRowsTable(visit);
+  const { request, query } = visit.context;
+  const path = `${table}?${request.headers.get(QUERY_HEADER) ?? query}`;
+  try {
+    const { text } = await callRows(visit, { appId, path });
+    return await compressAnswer(toJsonResponse(text, 200), request);
+  } catch (error) {
+    const { code, message, status, headers } = toRejection(error);
+    return toJsonResponse(JSON.stringify({ error: code, message }), status, headers);
+  }
+}
+
+function toJsonResponse(
+  text: string,
+  status: number,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(text, {
+    status,
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cross-origin-resource-policy": "same-origin",
+    },
+  });
+}

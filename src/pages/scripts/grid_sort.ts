@@ -1,0 +1,33 @@
+/** The heads of the columns as buttons that sort the whole table: ascending, descending, and again as it was. @module */
+import { element } from "./element.ts";
+import type { SearchState } from "./search_state.ts";
+
+const NAMES = { asc: "ascending", desc: "descending" } as const;
+
+/** Makes a button of every head whose values have an order. */
+export function addSortButtons(table: HTMLTableElement): void {
+  for (const head of table.tHead?.rows[0]?.cells ?? []) {
+    const { column, kind } = head.dataset;
+    const name = head.querySelector("bdi");
+    if (column === undefined || kind === "json" || name === null || name.closest("button"))
+      continue;
+    const button = element("button", { type: "button", class: "sort", "data-sort": column });
+    name.replaceWith(button);
+    button.append(name);
+  }
+}
+
+/** What a press on a head asks for. */
+export function toNextOrder(order: SearchState["order"], column: string): SearchState["order"] {
+  if (order?.column !== column) return { column, isDescending: false };
+  return order.isDescending ? undefined : { column, isDescending: true };
+}
+
+/** Shows by which column the rows are sorted. */
+export function markSorted(order: SearchState["order"]): void {
+  for (const button of document.querySelectorAll<HTMLElement>("[data-rows] [data-sort]")) {
+    const isSorted = button.dataset["sort"] === order?.column;
+    const name = order?.isDescending === true ? NAMES.desc : NAMES.asc;
+    if (isSorted) button.closest("th")?.setAttribute("aria-sort", name);
+  }
+}

@@ -1,0 +1,165 @@
+/** The form above a table's rows: a text for all columns, and conditions on single ones. It is filled from a state, and read into one. @module */
+import { element } from "./element.ts";
+import {
+  OPERATORS,
+  type OperatorName,
+  operatorsOf,
+  type SearchColumn,
+  type SearchCondition,
+  type SearchState,
+} from "./search_state.ts";
+
+export type SearchForm = {
+  readonly show: (state: SearchState) => void;
+  /** Without the order, which is not chosen here. */
+  readonly read: () => Omit<SearchState, "order">;
+};
+
+type Control = HTMLInputElement | HTMLSelectElement;
+
+const BUTTON = "button button-quiet button-small";
+
+export function makeSearchForm(
+  form: HTMLFormElement,
+  { columns, onClear }: { columns: readonly SearchColumn[]; onClear: () => void },
+): SearchForm {
+  const text = element("input", {
+    type: "search",
+    "aria-label": "Search all columns",
+    placeholder: "Search all columns",
+    "data-keys": "f",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: "180",
+  });
+  const conditions = element("div", { class: "conditions" });
+  const add = makeButton("Add a filter", () => {
+    const condition = makeCondition(columns);
+    conditions.append(condition);
+    condition.querySelector("select")?.focus();
+  });
+  const clear = makeButton("Clear", onClear);
+  const submit = element("button", { class: BUTTON }, "Search");
+  form.append(text, submit, add, clear, conditions);
+  form.hidden = false;
+  return {
+    show: (state) => {
+      text.value = state.text;
+      conditions.replaceChildren(
+        ...state.conditions.map((condition) => makeCondition(columns, condition)),
+      );
+    },
+    read: () => ({
+      text: text.value.trim(),
+      conditions: [...conditions.children].flatMap((part) => readCondition(part)),
+    }),
+  };
+}
+
+function makeButton(name: string, run: () => void): HTMLButtonElement {
+  const button = element("button", { type: "button", class: BUTTON }, name);
+  button.addEventListener("click", run);
+  return button;
+}
+
+function readCondition(part: Element): SearchCondition[] {
+  const [column, operator, value] = part.querySelectorAll<Control>("select, input");
+  if (column === undefined || operator === undefined) return [];
+  const typed = value?.value ?? "";
+  // A browser leaves out seconds that are zero.
+  const moment = typed.length === "2026-01-01T12:00".length ? `${typed}:00Z` : `${typed}Z`;
+  const text = value?.type === "datetime-local" ? moment : typed;
+  // The names are those of the options, from the table of operators.
+  return [{ column: column.value, operator: operator.value as OperatorName, value: text }];
+}
+
+function makeCondition(
+  columns: readonly SearchColumn[],
+  condition?: SearchCondition,
+): HTMLFieldSetElement {
+  const column = makeSelect(
+    "Column",
+    columns.filter((other) => operatorsOf(other).length > 0).map(({ name }) => [name, name]),
+  );
+  const operator = makeSelect("Comparison", []);
+  const value = element("span", {});
+  const remove = makeButton("Remove", () => part.remove());
+  remove.ariaLabel = "Remove the filter";
+  const part = element("fieldset", { class: "condition" }, column, operator, value, remove);
+  part.ariaLabel = "Filter";
+  const find = () => columns.find(({ name }) => name === column.value);
+  const renewOperators = () => {
+    const known = find();
+    const names = known === undefined ? [] : operatorsOf(known);
+    operator.replaceChildren(
+      ...names.map((name) => element("option", { value: name }, toOperatorLabel(name, known))),
+    );
+  };
+  const renewValue = (text = "") => {
+    const known = find();
+    const name = operator.value as OperatorName;
+    const has = known !== undefined && OPERATORS[name]?.hasValue === true;
+    value.replaceChildren(...(has ? [makeValue(known, name, text)] : []));
+  };
+  column.addEventListener("change", () => {
+    renewOperators();
+    renewValue();
+  });
+  operator.addEventListener("change", () => renewValue(readCondition(part)[0]?.value));
+  if (condition !== undefined) column.value = condition.column;
+  renewOperators();
+  if (condition !== undefined) operator.value = condition.operator;
+  renewValue(condition?.value);
+  return part;
+}
+
+const TIME_LABELS: Readonly<Record<string, string>> = {
+  lt: "is before",
+  lte: "is at or before",
+  gt: "is after",
+  gte: "is at or after",
+};
+
+function toOperatorLabel(name: OperatorName, column: SearchColumn | undefined): string {
+  const ofTime = column?.kind === "timestamp" ? TIME_LABELS[name] : undefined;
+  return ofTime ?? OPERATORS[name].label;
+}
+
+function makeSelect(label: string, options: readonly (readonly [string, string])[]) {
+  return element(
+    "select",
+    { "aria-label": label },
+    ...options.map(([value, name]) => element("option", { value }, name)),
+  );
+}
+
+const PATTERNS: Readonly<Record<string, { pattern: string; title: string }>> = {
+  number: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.5" },
+  decimal: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.50" },
+  uuid: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A whole id" },
+};
+
+function makeValue(column: SearchColumn, operator: OperatorName, text: string): Control {
+  const { kind, values = kind === "boolean" ? ["true", "false"] : undefined } = column;
+  if (values !== undefined) {
+    const select = makeSelect(
+      "Value",
+      values.map((value) => [value, value]),
+    );
+    if (values.includes(text)) select.value = text;
+    return select;
+  }
+  const isTime = kind === "timestamp";
+  const input = element("input", {
+    type: isTime ? "datetime-local" : "text",
+    "aria-label": isTime ? "Value in UTC" : "Value",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: "180",
+    ...(isTime ? { step: "1", title: "In UTC" } : {}),
+    ...PATTERNS[kind === "ref" ? "uuid" : kind],
+  });
+  input.required = kind !== "string" || (operator !== "eq" && operator !== "neq");
+  input.value = isTime ? text.replace(/Z$/, "") : text;
+  return input;
+}

@@ -1,0 +1,77 @@
+/** Pages of a table's rows as JSON, for a search. A limit of requests is waited for; every other failure is explained. @module */
+import { isObject } from "../../std/is_object.ts";
+
+export type Row = { readonly id: string; readonly [column: string]: unknown };
+
+export type RowsPage = {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+  /** Where the next page of a query begins. */
+  readonly next: string | undefined;
+};
+
+export class SearchError extends Error {
+  /** The code of the response, if it has one. */
+  readonly code: string;
+
+  constructor(message: string, code = "") {
+    super(message);
+    this.code = code;
+  }
+}
+
+const DEFAULT_WAIT_S = 1;
+
+/**
+ * A page at an address. Conditions are sent in a header: addresses are in the logs of proxies.
+ *
+ * @throws {SearchError} there is no page: why
+ */
+export async function readPage(url: string, options: { query?: string } = {}): Promise<RowsPage> {
+  const headers = options.query === undefined ? undefined : { "rows-query": options.query };
+  for (;;) {
+    const response = await fetch(url, headers === undefined ? {} : { headers }).catch(() => {
+      throw new SearchError("The server did not respond.");
+    });
+    if (response.status === 429) {
+      await wait(Number(response.headers.get("retry-after")) || DEFAULT_WAIT_S);
+      continue;
+    }
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+    if (!isJson)
+      throw new SearchError(
+        response.redirected
+          ? "Your session has ended. Sign in again in another tab, then search again."
+          : `The server responded with ${response.status}.`,
+      );
+    const body: unknown = await response.json();
+    if (!response.ok) throw toError(body, response.status);
+    return toPage(body);
+  }
+}
+
+function wait(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
+function toError(body: unknown, status: number): SearchError {
+  const { error, message } = isObject(body) ? body : {};
+  return new SearchError(
+    typeof message === "string" ? message : `The server responded with ${status}.`,
+    typeof error === "string" ? error : "",
+  );
+}
+
+function toPage(body: unknown): RowsPage {
+  const { rows, hasMore, next } = isObject(body) ? body : {};
+  if (!Array.isArray(rows)) throw new SearchError("The server sent no rows.");
+  return {
+    rows: rows.filter(isRow),
+    hasMore: hasMore === true,
+    next: typeof next === "string" ? next : undefined,
+  };
+}
+
+function isRow(row: unknown): row is Row {
+  return isObject(row) && typeof row["id"] === "string";
+}

@@ -1,0 +1,153 @@
+/**
+ * Finds rows of a table: by the list endpoint where it has conditions, otherwise by reading the table and comparing each row
+ * as the client's `matches()` does. Of rows it keeps the id and the value to sort by, so that memory stays small.
+ *
+ * @module
+ */
+import { makeCompare, matches } from "../../sdk/matches.ts";
+import { toConditionParameters } from "../../sdk/where.ts";
+import { type Row, readPage, SearchError } from "./search_pages.ts";
+import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
+
+export type Search = {
+  /** Where pages of rows are read as JSON. */
+  readonly url: string;
+  readonly columns: readonly SearchColumn[];
+  readonly state: SearchState;
+  /** Whether the list endpoint is expected to search. */
+  readonly hasFilters: boolean;
+};
+
+export type SearchReport =
+  | { readonly kind: "progress"; readonly searched: number; readonly found: number }
+  | {
+      readonly kind: "found";
+      readonly ids: readonly string[];
+      readonly searched: number;
+      /** Whether there are rows that were not searched. */
+      readonly isCut: boolean;
+    }
+  | { readonly kind: "failed"; readonly reason: string };
+
+const PAGE_ROWS = 1000;
+export const MAX_SEARCHED = 50_000;
+/** Of a text, as the list endpoint does. */
+const SORTED_CHARS = 200;
+/** The endpoint does not support this query, or any: the rows are compared here. */
+const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
+
+type Report = (report: SearchReport) => void;
+
+/** Reports progress, and at the end what was found. */
+export async function findRows(search: Search, report: Report): Promise<void> {
+  try {
+    const found = search.hasFilters ? await findByEndpoint(search, report) : undefined;
+    report(found ?? (await findHere(search, report)));
+  } catch (error) {
+    report({ kind: "failed", reason: error instanceof SearchError ? error.message : `${error}` });
+  }
+}
+
+/** `undefined` if the endpoint does not support such a query. */
+async function findByEndpoint(
+  { url, columns, state }: Search,
+  report: Report,
+): Promise<SearchReport | undefined> {
+  const { order } = state;
+  const parameters: [string, string][] = [
+    ...toConditionParameters(toWhere(state, columns)),
+    ...(order === undefined
+      ? []
+      : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
+    ["select", "id"],
+    ["limit", String(PAGE_ROWS)],
+  ];
+  const ids: string[] = [];
+  let after: string | undefined;
+  do {
+    const more: [string, string][] = after === undefined ? [] : [["after", after]];
+    const query = new URLSearchParams([...parameters, ...more]).toString();
+    const page = await readPage(url, { query }).catch(toUndefinedIf(FALLBACK_CODES));
+    if (page === undefined) return undefined;
+    for (const { id } of page.rows) ids.push(id);
+    after = page.next;
+    report({ kind: "progress", searched: ids.length, found: ids.length });
+  } while (after !== undefined && ids.length < MAX_SEARCHED);
+  return { kind: "found", ids, searched: ids.length, isCut: after !== undefined };
+}
+
+function toUndefinedIf(codes: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (error instanceof SearchError && codes.includes(error.code)) return undefined;
+    throw error;
+  };
+}
+
+type Value = string | number | boolean;
+/** A row that was found; without a value it is null there. */
+type Match = { readonly id: string; readonly value: Value | undefined };
+
+async function findHere({ url, columns, state }: Search, report: Report): Promise<SearchReport> {
+  const where = toWhere(state, columns);
+  const kinds = Object.fromEntries(columns.map((column) => [column.name, { column }]));
+  const found: Match[] = [];
+  let searched = 0;
+  let isCut = false;
+  for await (const { rows, hasMore } of readTable(url)) {
+    for (const row of rows)
+      if (matches(row, where, kinds))
+        found.push({ id: row.id, value: toSortValue(row[state.order?.column ?? "id"]) });
+    searched += rows.length;
+    report({ kind: "progress", searched, found: found.length });
+    isCut = hasMore && searched >= MAX_SEARCHED;
+    if (isCut) break;
+  }
+  const ids = sortMatches(found, state, columns).map(({ id }) => id);
+  return { kind: "found", ids, searched, isCut };
+}
+
+/**
+ * All rows in the order of their ids. Each page begins with the last row of the one before: rows that are deleted during the search
+ * make none of the others be left out.
+ */
+async function* readTable(url: string): AsyncGenerator<{ rows: Row[]; hasMore: boolean }> {
+  let last = "";
+  let overlaps = false;
+  for (let offset = 0; ; ) {
+    const page = await readPage(`${url}?limit=${PAGE_ROWS}&offset=${offset}`);
+    const [first] = page.rows;
+    if (overlaps && offset > 0 && (first === undefined || first.id > last)) {
+      offset = Math.max(offset - PAGE_ROWS, 0);
+      continue;
+    }
+    const rows = page.rows.filter(({ id }) => id > last);
+    yield { rows, hasMore: page.hasMore };
+    last = rows.at(-1)?.id ?? last;
+    if (!page.hasMore) return;
+    // A page of large rows may have but one.
+    overlaps = page.rows.length > 1;
+    offset += overlaps ? page.rows.length - 1 : 1;
+  }
+}
+
+function toSortValue(value: unknown): Value | undefined {
+  if (typeof value === "string") return value.slice(0, SORTED_CHARS);
+  return typeof value === "number" || typeof value === "boolean" ? value : undefined;
+}
+
+/** As the list endpoint sorts: nulls come last in both directions, equal values in the order of their ids. */
+function sortMatches(
+  found: readonly Match[],
+  { order }: SearchState,
+  columns: readonly SearchColumn[],
+): readonly Match[] {
+  if (order === undefined) return found;
+  const compare = makeCompare(columns.find(({ name }) => name === order.column));
+  const direction = order.isDescending ? -1 : 1;
+  return found.toSorted((a, b) => {
+    const byId = direction * (a.id < b.id ? -1 : 1);
+    if (a.value === undefined || b.value === undefined)
+      return Number(a.value === undefined) - Number(b.value === undefined) || byId;
+    return direction * compare(a.value, b.value) || byId;
+  });
+}

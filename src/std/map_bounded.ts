@@ -1,0 +1,27 @@
+/** Asynchronous work on many items, a few at a time. @module */
+
+/**
+ * The results for all items in their order, with at most `width` of them under way.
+ *
+ * @throws whatever `run` throws first; items that have not begun by then never do
+ * @example
+ * ```ts
+ * import { mapBounded } from "./map_bounded.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(await mapBounded([1, 2, 3], 2, async (item) => item * 10)).toEqual([10, 20, 30]);
+ * ```
+ */
+export async function mapBounded<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const left = items.entries();
+  const work = async () => {
+    for (const [place, item] of left) results[place] = await run(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, work));
+  return results;
+}

@@ -1,0 +1,230 @@
+/** Search, filters and order over a whole table in a real browser: by the list endpoint, or by reading the table. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  todos: {
+    title: t.string().required(),
+    note: t.string(),
+    status: t.enum(["open", "doing", "done"]).required().default("open"),
+    hours: t.decimal(),
+    due_at: t.timestamp(),
+    is_paid: t.boolean(),
+    or: t.string(),
+    meta: t.json(),
+  },
+});
+
+describe.each([
+  { name: "where the browser reads the table", previews: [] },
+  { name: "where the list endpoint searches", previews: ["filters"] },
+] as const)("$name,", ({ previews }) => {
+  let site: TestSite;
+  let browser: Browser;
+  let person: Person;
+  let app: TestApp;
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
+    person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+    app = await site.service.makeApp(SCHEMA);
+    for (let start = 0; start < 5000; start += 1000) {
+      const json = Array.from({ length: 1000 }, (_, place) => toTodo(start + place));
+      const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+      expect(answer.status).toBe(201);
+    }
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await site.close();
+  });
+
+  const toTodo = (number: number) => ({
+    title: `Row ${number}.`,
+    status: number % 10 === 0 ? "done" : "open",
+    hours: number % 7 === 0 ? null : `${number % 100}.5`,
+    due_at: `2026-01-01T${String(number % 24).padStart(2, "0")}:00:00Z`,
+    is_paid: number % 2 === 0,
+  });
+
+  async function openTodos(
+    run: (page: Page) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> {
+    const signInFirst = async (page: Page) => {
+      page.setDefaultTimeout(8000);
+      await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
+      await signInToConsole(page, person.email);
+      await page.locator("table").waitFor();
+      await run(page);
+    };
+    await withPage(browser, signInFirst, options);
+  }
+
+  const box = (page: Page) => page.getByRole("searchbox", { name: "Search all columns" });
+  const range = (page: Page, text: string) =>
+    page.locator("[data-range]", { hasText: text }).waitFor();
+  const titles = (page: Page) =>
+    page
+      .locator("tbody tr td:nth-child(2)")
+      .evaluateAll((cells) => cells.map(({ textContent }) => textContent));
+
+  /** Adds a filter by keyboard: where it is, what it compares, with what. */
+  async function addFilter(page: Page, column: string, operator: string, value?: string) {
+    await page.getByRole("button", { name: "Add a filter" }).click();
+    const filter = page.getByRole("group", { name: "Filter" }).last();
+    await filter.getByLabel("Column").selectOption(column);
+    await filter.getByLabel("Comparison").selectOption({ label: operator });
+    const control = filter.getByLabel("Value");
+    if (value === undefined) expect(await control.count()).toBe(0);
+    else if ((await control.evaluate(({ tagName }) => tagName)) === "SELECT")
+      await control.selectOption(value);
+    else await control.fill(value);
+  }
+
+  test("one row among 5,000 is found by keyboard, edited, and its address opens it again", async () => {
+    await openTodos(async (page) => {
+      await page.keyboard.press("f");
+      await page.keyboard.type("row 4321.");
+      const start = performance.now();
+      await page.keyboard.press("Enter");
+      await range(page, "Rows 1 to 1 of 1 found");
+      console.log(`found one of 5,000 rows after ${Math.round(performance.now() - start)} ms`);
+      expect(await titles(page)).toEqual(["Row 4321."]);
+      expect(new URL(page.url()).search).toBe("");
+      await page.locator("tbody td:nth-child(3)").dblclick();
+      await page.locator('[id="value.note"]').fill("seen");
+      await page.keyboard.press("Enter");
+      await page.locator("tbody td:nth-child(3)", { hasText: "seen" }).waitFor();
+      await page.reload();
+      await range(page, "Rows 1 to 1 of 1 found");
+      expect(await box(page).inputValue()).toBe("row 4321.");
+      await page.getByRole("button", { name: "Clear" }).click();
+      await range(page, "Rows 1 to 50 of 5000");
+      await page.goBack();
+      await range(page, "Rows 1 to 1 of 1 found");
+    });
+  });
+
+  test("filters of every kind are combined, and their rows are paged", async () => {
+    await openTodos(async (page) => {
+      await addFilter(page, "status", "is", "done");
+      await addFilter(page, "hours", "is at least", "20");
+      await addFilter(page, "is_paid", "is", "true");
+      await addFilter(page, "due_at", "is before", "2026-01-01T12:00");
+      await addFilter(page, "note", "is null");
+      await page.keyboard.press("Enter");
+      const expected = Array.from({ length: 5000 }, (_, number) => number).filter(
+        (number) => number % 10 === 0 && number % 7 !== 0 && number % 100 >= 20 && number % 24 < 12,
+      );
+      const count = expected.length;
+      await page.getByRole("button", { name: "Search", exact: true }).click();
+      await range(page, `Rows 1 to 50 of ${count} found`);
+      expect(await titles(page)).toEqual(expected.slice(0, 50).map((number) => `Row ${number}.`));
+      await page.getByRole("link", { name: "Next" }).click();
+      await range(page, `Rows 51 to 100 of ${count} found`);
+      expect(await titles(page)).toEqual(expected.slice(50, 100).map((number) => `Row ${number}.`));
+      await page.getByRole("link", { name: "Previous" }).click();
+      await range(page, "Rows 1 to 50");
+      await page.getByRole("button", { name: "Remove the filter" }).first().click();
+      await page.getByRole("button", { name: "Search", exact: true }).click();
+      await page
+        .locator("[data-range]")
+        .filter({ hasNotText: `of ${count} found` })
+        .waitFor();
+    });
+  });
+
+  test("a head sorts all rows up, down and not at all; nulls come last", async () => {
+    await openTodos(async (page) => {
+      const sort = page.getByRole("button", { name: "hours" });
+      const head = page.getByRole("columnheader", { name: /^hours/ });
+      const hours = () => page.locator("tbody tr").first().locator("td").nth(4).textContent();
+      await sort.click();
+      await range(page, "Rows 1 to 50 of 5,000 found");
+      expect([await hours(), await head.getAttribute("aria-sort")]).toEqual(["0.5", "ascending"]);
+      await sort.click();
+      await page.locator("th[aria-sort=descending]").waitFor();
+      expect(await hours()).toBe("99.5");
+      await page.goto(`${page.url()}&page=100`);
+      await page.reload();
+      await range(page, "Rows 4,951 to 5,000 of 5,000 found");
+      expect(await hours()).toBe("null");
+      await sort.click();
+      await range(page, "Rows 1 to 50 of 5000");
+      expect(page.url()).not.toContain("#");
+    });
+  });
+
+  test("a row that is deleted leaves the rows that were found", async () => {
+    await openTodos(async (page) => {
+      const json = [{ title: "gone 1" }, { title: "gone 2" }];
+      await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+      await box(page).fill("GONE");
+      await page.keyboard.press("Enter");
+      await range(page, "of 2 found");
+      await page.locator("tbody td").first().focus();
+      await page.keyboard.press("Delete");
+      await page.getByRole("dialog").getByRole("button", { name: "Delete the row" }).click();
+      await range(page, "Rows 1 to 1 of 1 found");
+      expect(await titles(page)).toEqual(["gone 2"]);
+    });
+  });
+
+  test("no match, a value of another kind and a failed search are explained", async () => {
+    await openTodos(async (page) => {
+      await box(page).fill("no such text");
+      await page.keyboard.press("Enter");
+      await page.getByText("No row matches this search.").waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await range(page, "Rows 1 to 50 of 500");
+      await addFilter(page, "hours", "is", "many");
+      await page.getByRole("button", { name: "Search", exact: true }).click();
+      expect(await page.locator(".condition input:invalid").count()).toBe(1);
+      expect(page.url()).not.toContain("#");
+      await page.getByRole("button", { name: "Remove the filter" }).click();
+      await page.route("**/list*", (route) => route.abort());
+      await box(page).fill("Row");
+      await page.keyboard.press("Enter");
+      await page.getByText("Search failed: The server did not respond.").waitFor();
+    });
+  });
+
+  describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+    test("the search has no accessibility fault and nothing to scroll sideways", async () => {
+      await openTodos(
+        async (page) => {
+          await addFilter(page, "status", "is", "done");
+          await addFilter(page, "due_at", "is before", "2026-01-01T12:00");
+          await page.getByRole("button", { name: "Search", exact: true }).click();
+          await range(page, "found");
+          expect(await findAxeViolations(page)).toEqual([]);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          expect(Math.max(wide, 0)).toBe(0);
+        },
+        { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
+      );
+    });
+  });
+
+  test("without JavaScript a sentence says what a search needs", async () => {
+    await openTodos(
+      async (page) => {
+        await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();
+        expect(await page.locator("form[data-search]").isVisible()).toBe(false);
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+});
