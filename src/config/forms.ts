@@ -58,12 +58,12 @@ export const MailSender = v.pipe(
 );
 
 /** A whole number in decimal digits, both bounds allowed. */
-export function whole(least: number, most: number) {
+export function whole(min: number, max: number) {
   return v.pipe(
     v.string(),
     v.check(
-      (text) => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most,
-      `must be a whole number from ${least} to ${most}`,
+      (text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max,
+      `must be a whole number from ${min} to ${max}`,
     ),
     v.transform(Number),
   );

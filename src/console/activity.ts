@@ -46,7 +46,7 @@ async function readActivity(
   const shown = await listConsoleAudit(deps, cookies, {
     ...wanted.filter,
     before: readBefore(context.query),
-    most: isReadable ? PAGE_ROWS + 1 : 0,
+    maxRows: isReadable ? PAGE_ROWS + 1 : 0,
     detailsChars: DETAILS_CHARS,
   });
   const body = [

@@ -44,7 +44,7 @@ async function readPage(
   before: number | undefined,
 ): Promise<ConsoleAuditEntry[]> {
   const { filter } = readFilter(context.query, undefined);
-  const page = { before, most: PAGE_ROWS, detailsChars: DETAILS_CHARS };
+  const page = { before, maxRows: PAGE_ROWS, detailsChars: DETAILS_CHARS };
   return (await listConsoleAudit(deps, cookies, { ...filter, ...page })).entries;
 }
 

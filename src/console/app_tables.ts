@@ -18,7 +18,7 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
   const { me, app, tables } = await listConsoleAppTables(deps, cookies, {
     slug,
     after,
-    most: ROWS_READ,
+    maxRows: ROWS_READ,
   });
   const { shown, last } = toPage(tables);
   return answerAppPage({

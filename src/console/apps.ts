@@ -21,7 +21,7 @@ export async function answerApps(visit: Visit): Promise<Response> {
   const { me, apps } = await listConsoleApps(visit.deps, visit.cookies, {
     search,
     after,
-    most: ROWS_READ,
+    maxRows: ROWS_READ,
   });
   const { shown, last } = toPage(apps);
   return answerConsolePage({

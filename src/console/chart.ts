@@ -8,9 +8,9 @@ const INSET = 2;
 
 /** A line of counts over time, with marks below where something failed. */
 export function renderLine(counts: readonly number[], marks: readonly number[] = []): Html {
-  const most = Math.max(...counts, 1);
+  const maxCount = Math.max(...counts, 1);
   const toX = (place: number) => round((place * WIDTH) / Math.max(counts.length - 1, 1));
-  const toY = (count: number) => round(HEIGHT - INSET - (count / most) * (HEIGHT - 2 * INSET));
+  const toY = (count: number) => round(HEIGHT - INSET - (count / maxCount) * (HEIGHT - 2 * INSET));
   const line = counts.map((count, place) => `${toX(place)},${toY(count)}`).join(" ");
   const bad = marks
     .flatMap((count, place) => (count > 0 ? [`M${toX(place)} ${HEIGHT}v-6`] : []))
@@ -22,19 +22,19 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
 
 /** Bars of equal width, as high as their counts. */
 export function renderBars(counts: readonly number[]): Html {
-  const most = Math.max(...counts, 1);
+  const maxCount = Math.max(...counts, 1);
   const width = WIDTH / counts.length;
   const bars = counts.map((count, place) => {
     // One that is not empty can be seen.
-    const height = count === 0 ? 0.6 : Math.max((count / most) * HEIGHT, 1.5);
+    const height = count === 0 ? 0.6 : Math.max((count / maxCount) * HEIGHT, 1.5);
     return `M${round(place * width + 0.6)} ${HEIGHT}v-${round(height)}h${round(width - 1.2)}V${HEIGHT}Z`;
   });
   return renderSvg(html`<path class="chart-bars" d="${bars.join("")}"/>`);
 }
 
 /** Sums of adjacent counts, so that at most so many are left. */
-export function toFewer(counts: readonly number[], most: number): number[] {
-  const size = Math.ceil(counts.length / most);
+export function toFewer(counts: readonly number[], maxCount: number): number[] {
+  const size = Math.ceil(counts.length / maxCount);
   const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, place) =>
     counts.slice(place * size, (place + 1) * size),
   );

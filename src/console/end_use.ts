@@ -18,7 +18,7 @@ export const endUsePage = makeFormPage({
     const { app: slug = "", table = "" } = context.params;
     const found = beginEndRegistration(deps, { slug, table }).then(({ tables }) => ({ tables }));
     const shown = await found.catch((error) => ({ reasons: toShownMessages(error) }));
-    const { me } = await listConsoleAppTables(deps, cookies, { slug, after: "", most: 0 });
+    const { me } = await listConsoleAppTables(deps, cookies, { slug, after: "", maxRows: 0 });
     return { me, slug, table, ...shown };
   },
   title: ({ slug, table }) => `Stop using ${table} in ${slug}`,

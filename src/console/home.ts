@@ -12,11 +12,11 @@ import { renderLink, renderPill, renderTable, renderText, renderTime } from "./p
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
 
 /** More are on the page of all apps. */
-const MOST_APPS = 20;
+const MAX_APPS = 20;
 
 export async function answerHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
-  const home = await readConsoleHome(visit.deps, visit.cookies, { span, most: MOST_APPS });
+  const home = await readConsoleHome(visit.deps, visit.cookies, { span, maxRows: MAX_APPS });
   const { me, apps, numbers } = home;
   const now = visit.deps.now();
   const hasRows = apps.length > 0 && home.hasKeys && home.hasTables;

@@ -9,7 +9,8 @@ import { readTargetFields, renderTargetFields } from "./settings.ts";
 
 export const newAppPage = makeFormPage({
   action: "create_app",
-  read: ({ deps, cookies }) => listConsoleApps(deps, cookies, { search: "", after: "", most: 0 }),
+  read: ({ deps, cookies }) =>
+    listConsoleApps(deps, cookies, { search: "", after: "", maxRows: 0 }),
   title: () => "New app",
   form: (_content, visit) => ({
     fields: [

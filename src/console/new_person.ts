@@ -11,7 +11,7 @@ import { renderPasswordLink } from "./password_link.ts";
 import { PEOPLE, toAppPath } from "./paths.ts";
 import { readConsoleRole } from "./person_acts.ts";
 import { answerDone } from "./person_page.ts";
-import { MOST_CHOICES } from "./person_roles.ts";
+import { MAX_CHOICES } from "./person_roles.ts";
 import { readPersonId } from "./read.ts";
 
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
@@ -19,7 +19,7 @@ type Typed = { email: string; name: string; consoleRole: string; app: string; ro
 export const newPersonPage = makeFormPage({
   action: "invite",
   read: ({ deps, cookies }) =>
-    listConsoleApps(deps, cookies, { search: "", after: "", most: MOST_CHOICES }),
+    listConsoleApps(deps, cookies, { search: "", after: "", maxRows: MAX_CHOICES }),
   title: () => "Invite a person",
   form: ({ me, apps }, visit) => {
     const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);

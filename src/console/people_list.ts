@@ -17,11 +17,11 @@ import {
   toPage,
 } from "./search.ts";
 
-type PeopleQuery = ListQuery & { most: number };
+type PeopleQuery = ListQuery & { maxRows: number };
 
 /** The search and page that an address of these lists asks for. */
 export function readPeopleQuery({ context }: Visit): PeopleQuery {
-  return { ...readListQuery(context.query, SEARCHED_PEOPLE), most: ROWS_READ };
+  return { ...readListQuery(context.query, SEARCHED_PEOPLE), maxRows: ROWS_READ };
 }
 
 type PeopleList<Row> = {

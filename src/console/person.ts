@@ -31,7 +31,7 @@ export async function answerPerson({ deps, cookies, context }: Visit): Promise<R
   const shown = await showConsolePerson(deps, cookies, {
     id: context.params["person"] ?? "",
     after,
-    most: ROWS_READ,
+    maxRows: ROWS_READ,
   });
   const { me, person } = shown;
   const now = deps.now();

@@ -34,7 +34,7 @@ async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerso
   return await showConsolePerson(deps, cookies, {
     id,
     ...(app === undefined ? {} : { app }),
-    most: 1,
+    maxRows: 1,
   });
 }
 

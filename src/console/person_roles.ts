@@ -12,7 +12,7 @@ import { toLabel } from "./person.ts";
 import { answerDone, makePersonAct, toPersonName } from "./person_page.ts";
 
 /** At most so many apps are offered where one is typed. */
-export const MOST_CHOICES = 200;
+export const MAX_CHOICES = 200;
 
 export const newRoleAct = makePersonAct({
   action: "grant_role",
@@ -22,7 +22,7 @@ export const newRoleAct = makePersonAct({
     const { apps } = await listConsoleApps(deps, cookies, {
       search: "",
       after: "",
-      most: MOST_CHOICES,
+      maxRows: MAX_CHOICES,
     });
     return {
       fields: [

@@ -51,16 +51,16 @@ function renderSummary({ checksum, appliedAt, key }: ShownPush, now: number): Ht
 const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
 const WORDS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
 /** Of one push: the statements below are complete. */
-const MOST_TABLES = 50;
+const MAX_TABLES = 50;
 
 function renderChanges({ definition, before }: ShownPush): Part {
   const changes = compareDefinitions(toDefinition(before), JSON.parse(definition) as Definition);
   if (changes.length === 0)
     return html`<p class="quiet">Nothing: the app declares what it declared before.</p>`;
   return [
-    changes.slice(0, MOST_TABLES).map(renderTableChange),
-    changes.length > MOST_TABLES &&
-      html`<p class="quiet">and ${changes.length - MOST_TABLES} more tables</p>`,
+    changes.slice(0, MAX_TABLES).map(renderTableChange),
+    changes.length > MAX_TABLES &&
+      html`<p class="quiet">and ${changes.length - MAX_TABLES} more tables</p>`,
   ];
 }
 
@@ -93,14 +93,14 @@ function renderDiffLine(line: Line): Html {
 }
 
 /** More than this is no longer read on a page. */
-const MOST_CHARS = 100_000;
+const MAX_CHARS = 100_000;
 
 function renderSql(sql: string): Part {
   if (sql === "")
     return html`<p class="quiet">None: only what the service records of the app changed.</p>`;
-  const rest = sql.length - MOST_CHARS;
+  const rest = sql.length - MAX_CHARS;
   return [
-    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MOST_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
+    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MAX_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
     rest > 0 &&
       html`<p class="quiet">and ${rest} more characters, which the project's file has.</p>`,
     html`<p class="quiet">Functions that serve the tables follow from the definition, and are not listed.</p>`,

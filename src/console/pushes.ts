@@ -18,7 +18,7 @@ export async function answerPushes(visit: Visit): Promise<Response> {
   const { me, app, pushes, builds } = await listConsolePushes(deps, cookies, {
     slug,
     before,
-    most: ROWS_READ,
+    maxRows: ROWS_READ,
   });
   const { shown, last } = toPage(pushes);
   const path = toPushesPath(slug);
@@ -69,7 +69,7 @@ export function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
   return key.name === "" ? html`<code>${key.keyId}</code>` : renderText(key.name);
 }
 
-const MOST_STEPS = 3;
+const MAX_STEPS = 3;
 
 /** As the file says it; how many more. */
 function renderSteps({ head, name }: ConsolePush): Part {
@@ -78,6 +78,6 @@ function renderSteps({ head, name }: ConsolePush): Part {
     .filter((line) => line.startsWith("--   "))
     .map((line) => line.slice("--   ".length));
   if (steps.length === 0) return name.replaceAll("_", " ");
-  const more = steps.length - MOST_STEPS;
-  return html`<span class="steps-done">${steps.slice(0, MOST_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+  const more = steps.length - MAX_STEPS;
+  return html`<span class="steps-done">${steps.slice(0, MAX_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
 }

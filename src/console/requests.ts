@@ -31,7 +31,7 @@ export async function answerRequests({ deps, cookies, context }: Visit): Promise
   const isFindable = typed.id === "" || isReference(typed.id);
   const { me, requests } = await listConsoleRequests(deps, cookies, {
     ...toRequestFilter(typed),
-    most: isFindable ? PAGE_ROWS + 1 : 0,
+    maxRows: isFindable ? PAGE_ROWS + 1 : 0,
   });
   const [first] = requests;
   if (typed.id !== "" && first !== undefined && requests.length === 1)
@@ -105,9 +105,9 @@ export function toShownPath({ route, table }: Pick<KeptRequest, "route" | "table
   return table === null ? route : route.replace(":table", table);
 }
 
-const MOST_PATHS = 3;
+const MAX_PATHS = 3;
 
 function renderPaths(paths: readonly string[]): Html {
-  const more = paths.length - MOST_PATHS;
-  return html`<code>${renderText(paths.slice(0, MOST_PATHS).join(" "))}</code>${more > 0 && html` <span class="quiet">and ${more} more</span>`}`;
+  const more = paths.length - MAX_PATHS;
+  return html`<code>${renderText(paths.slice(0, MAX_PATHS).join(" "))}</code>${more > 0 && html` <span class="quiet">and ${more} more</span>`}`;
 }

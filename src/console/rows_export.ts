@@ -15,9 +15,9 @@ import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
 /** For one page. */
-const MOST_WAITS = 5;
+const MAX_WAITS = 5;
 /** A socket that is silent for longer is closed. */
-const MOST_WAIT_S = 20;
+const MAX_WAIT_S = 20;
 
 type Format = {
   type: string;
@@ -76,8 +76,8 @@ async function listPatiently(
       return await listRows(visit, { ...place, isExport: true });
     } catch (error) {
       const { code, headers } = toRejection(error);
-      if (code !== "rate_limited" || waited === MOST_WAITS) throw error;
-      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MOST_WAIT_S) * 1000);
+      if (code !== "rate_limited" || waited === MAX_WAITS) throw error;
+      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MAX_WAIT_S) * 1000);
     }
   }
 }

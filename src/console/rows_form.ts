@@ -90,15 +90,15 @@ function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
   return target && { path: toRowsPath(table.slug, name), label: findLabelColumn(target)?.name };
 }
 
-const MOST_TARGET_TABLES = 5;
-const MOST_TARGETS = 100;
+const MAX_TARGET_TABLES = 5;
+const MAX_TARGETS = 100;
 
 /** The first rows of the tables that this one refers to; any other can be named by its id. */
 async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<string, Choice[]>> {
   const { appId, definition } = of;
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
-    const place = { limit: MOST_TARGETS, offset: 0 };
+    const place = { limit: MAX_TARGETS, offset: 0 };
     // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
     const { rows } = await listRows(visit, { appId, table, ...place }).catch((error) => {
       toRejection(error);
@@ -110,7 +110,7 @@ async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<str
       rows.map(({ row }) => ({ value: row.id, label: toLabel(known, row) ?? shortenId(row.id) })),
     ];
   };
-  const some = [...tables].slice(0, MOST_TARGET_TABLES);
+  const some = [...tables].slice(0, MAX_TARGET_TABLES);
   return new Map(await Promise.all(some.map(read)));
 }
 

@@ -67,12 +67,12 @@ function renderDifferences(differences: readonly Difference[]): Part {
   if (differences.length === 0) return undefined;
   return html`<section class="attention" aria-label="Differences"><ul>
 <li><span><b>PostgreSQL differs from what was pushed:</b> somebody changed the table by other means. Undo that; <code>rowhouse db status</code> shows every difference of the database.</span></li>
-${differences.slice(0, MOST_DIFFERENCES).map(renderDifference)}
-${differences.length > MOST_DIFFERENCES && html`<li>and ${differences.length - MOST_DIFFERENCES} more</li>`}
+${differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
+${differences.length > MAX_DIFFERENCES && html`<li>and ${differences.length - MAX_DIFFERENCES} more</li>`}
 </ul></section>`;
 }
 
-const MOST_DIFFERENCES = 50;
+const MAX_DIFFERENCES = 50;
 
 function renderDifference({ thing, wanted, found }: Difference): Html {
   return html`<li><span>${renderText(thing.replace(/^table \S+ \/ /, ""))}</span><span>pushed: <b>${renderText(wanted)}</b>, found: <b>${renderText(found)}</b></span></li>`;
@@ -109,12 +109,12 @@ function renderColumns({ definition, uses, users }: ShownTable): Html {
 function renderKind({ kind, table, values = [] }: NamedColumn): Part {
   if (table !== undefined) return html`<span>→ <a href="${toTablePath(table)}">${table}</a></span>`;
   if (kind !== "enum") return kind;
-  const shown = values.slice(0, MOST_VALUES);
+  const shown = values.slice(0, MAX_VALUES);
   const more = values.length - shown.length;
   return html`<span>enum <span class="quiet">${shown.map((value, place) => html`${place > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
 }
 
-const MOST_VALUES = 12;
+const MAX_VALUES = 12;
 
 /** As JSON, cut; "now" is the time of the insert. */
 function renderDefault({ kind, default: value }: NamedColumn): Part {
@@ -172,7 +172,7 @@ function findState(parts: Readonly<Record<string, string>>, name: string): strin
   return parts[`constraint ${name}`] ?? parts[`index ${name}`];
 }
 
-const MOST_APPS = 30;
+const MAX_APPS = 30;
 
 function renderUses({ uses, definition }: ShownTable): Part {
   if (uses.length === 0)
@@ -181,7 +181,7 @@ function renderUses({ uses, definition }: ShownTable): Part {
     "Apps that use it",
     [{ name: "Apps" }, { name: "Columns that they declare" }],
     uses.map(({ columns, count, apps }): Part[] => [
-      html`<span>${renderAppLinks(apps.slice(0, MOST_APPS))}${count > MOST_APPS && html` <span class="quiet">and ${count - MOST_APPS} more</span>`}</span>`,
+      html`<span>${renderAppLinks(apps.slice(0, MAX_APPS))}${count > MAX_APPS && html` <span class="quiet">and ${count - MAX_APPS} more</span>`}</span>`,
       columns.length === definition.columns.length
         ? html`<span class="quiet">all</span>`
         : html`<code>${columns.join(", ")}</code>`,

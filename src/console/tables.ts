@@ -23,7 +23,7 @@ export async function answerTables(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   const { me, tables } = await listConsoleTables(visit.deps, visit.cookies, {
     ...query,
-    most: ROWS_READ,
+    maxRows: ROWS_READ,
   });
   const { shown, last } = toPage(tables);
   const isEmpty = shown.length === 0 && query.search === "" && query.after === "";

@@ -46,7 +46,7 @@ function renderEffect({ name, owner }: ShownTable): Part {
 
 /** Only an app that uses the table can own it: a choice of those, or its name where they are many. */
 function renderNewOwner({ owner, uses, users }: ShownTable, typed: string): Part {
-  if (users.count > MOST_CHOICES)
+  if (users.count > MAX_CHOICES)
     return renderTextField({
       name: "app",
       label: "The new owner",
@@ -66,4 +66,4 @@ function renderNewOwner({ owner, uses, users }: ShownTable, typed: string): Part
   });
 }
 
-const MOST_CHOICES = 100;
+const MAX_CHOICES = 100;

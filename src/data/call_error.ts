@@ -35,21 +35,21 @@ function writesNothing({ endpoint, values }: EndpointCall): boolean {
 
 const NOTHING = "{}";
 
-const TOO_LARGE: Readonly<Partial<Record<Endpoint, (most: number) => Problem>>> = {
+const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem>>> = {
   create: wouldBeTooLarge,
   create_many: answerTooLarge,
   update: wouldBeTooLarge,
 };
 
-export function answerTooLarge(most: number): Problem {
+export function answerTooLarge(maxBytes: number): Problem {
   return new Problem("body_too_large", {
-    message: `The rows would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written: send fewer at a time`,
+    message: `The rows would be larger than ${maxBytes} bytes as JSON, the maximum size of an answer; nothing was written: send fewer at a time`,
   });
 }
 
-function wouldBeTooLarge(most: number): Problem {
+function wouldBeTooLarge(maxBytes: number): Problem {
   return new Problem("validation_failed", {
-    message: `The row would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written`,
+    message: `The row would be larger than ${maxBytes} bytes as JSON, the maximum size of an answer; nothing was written`,
   });
 }
 

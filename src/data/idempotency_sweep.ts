@@ -12,7 +12,8 @@ export async function sweepIdempotency({
   db,
   idempotencyRoom,
 }: IdempotencySweepDeps): Promise<boolean> {
-  if ((await call(db, "sweep_idempotency_keys", { most: SWEEP_STEP })) >= SWEEP_STEP) return true;
+  if ((await call(db, "sweep_idempotency_keys", { max_rows: SWEEP_STEP })) >= SWEEP_STEP)
+    return true;
   idempotencyRoom.reset(await countKeys(db));
   return false;
 }

@@ -37,16 +37,12 @@ export function readPage(query: string): Page {
   };
 }
 
-export function readWhole(
-  name: string,
-  text: string | undefined,
-  most: number,
-): number | undefined {
+export function readWhole(name: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number from 0");
   const value = Number(text);
   // A limit has no upper bound: any larger one means the maximum.
-  if (value > most && name !== "limit") throw notWhole(name, text, `at most ${most}`);
+  if (value > max && name !== "limit") throw notWhole(name, text, `at most ${max}`);
   return value;
 }
 

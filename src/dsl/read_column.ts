@@ -117,7 +117,7 @@ const DETAILS: Readonly<Record<Kind, (fields: Fields, report: Report) => Details
 };
 
 function readValues(value: unknown, { at, faults }: Report): readonly string[] {
-  const list = readList(value, { what: "enum values", most: QUOTAS.enumValues, at }, faults);
+  const list = readList(value, { what: "enum values", max: QUOTAS.enumValues, at }, faults);
   if (list?.length === 0)
     faults.add(at, "Cannot use an enum without values: must have at least one");
   const values: string[] = [];

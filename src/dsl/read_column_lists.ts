@@ -20,7 +20,7 @@ type Wanted = {
  */
 export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
   const { at } = wanted;
-  const bounds = { what: "lists of columns", most: QUOTAS.indexesPerTable, at };
+  const bounds = { what: "lists of columns", max: QUOTAS.indexesPerTable, at };
   const lists = readList(value, bounds, faults) ?? [];
   const read = lists.map((list) => readColumnList(list, wanted, faults));
   return sortLists(read.filter((list) => list.length > 0));
@@ -28,7 +28,7 @@ export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults):
 
 function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {
   const { what, at } = wanted;
-  const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, at };
+  const bounds = { what: `columns of ${what}`, max: COLUMNS_PER_INDEX, at };
   const list = readList(value, bounds, faults);
   if (list?.length === 0) {
     faults.add(at, `Cannot make ${what} on no columns: must name at least one`);
@@ -44,11 +44,11 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
   const isDecimal = (name: string) =>
     wanted.columns.some((column) => column.name === name && column.kind === "decimal");
   const decimals = names.filter(isDecimal).length;
-  const most = QUOTAS.decimalsPerIndex;
-  if (decimals > most)
+  const max = QUOTAS.decimalsPerIndex;
+  if (decimals > max)
     faults.add(
       at,
-      `Cannot make ${what} on ${decimals} decimal columns: at most ${most} are allowed`,
+      `Cannot make ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
     );
   return names.length === list?.length ? names : [];
 }

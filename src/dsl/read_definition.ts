@@ -44,7 +44,7 @@ function readTables(value: unknown, faults: Faults): readonly TableDefinition[] 
   const version = fields.get("version");
   if (version !== 1)
     faults.add({}, `Cannot read version ${describe(version)} of the definition: must be 1`);
-  const bounds = { what: "tables", most: QUOTAS.tables, at: {} };
+  const bounds = { what: "tables", max: QUOTAS.tables, at: {} };
   const list = readList(fields.get("tables"), bounds, faults) ?? [];
   const tables: TableDefinition[] = [];
   const names = new Map<string, string>();

@@ -28,15 +28,15 @@ export function readFields(
 /** A list of at most `most` values, or `undefined` and a fault. */
 export function readList(
   value: unknown,
-  { what, most, at }: { what: string; most: number; at: FaultLocation },
+  { what, max, at }: { what: string; max: number; at: FaultLocation },
   faults: Faults,
 ): readonly unknown[] | undefined {
   if (!Array.isArray(value)) {
     faults.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
     return undefined;
   }
-  if (value.length > most) {
-    faults.add(at, `Cannot use ${value.length} ${what}: at most ${most} are allowed`);
+  if (value.length > max) {
+    faults.add(at, `Cannot use ${value.length} ${what}: at most ${max} are allowed`);
     return undefined;
   }
   return value;

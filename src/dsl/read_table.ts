@@ -44,15 +44,15 @@ export function readTable(
 
 function refuseLargeDefaults({ name, columns }: TableDefinition, faults: Faults): void {
   const bytes = sumDefaults(columns);
-  const most = QUOTAS.tableDefaultBytes;
-  if (bytes <= most) return;
-  const message = `Cannot use defaults of ${bytes} bytes of JSON together: at most ${most} are allowed`;
+  const max = QUOTAS.tableDefaultBytes;
+  if (bytes <= max) return;
+  const message = `Cannot use defaults of ${bytes} bytes of JSON together: at most ${max} are allowed`;
   faults.add({ table: name }, message);
 }
 
 function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedColumn[] | undefined {
-  const most = QUOTAS.columnsPerTable;
-  const list = readList(value, { what: "columns", most, at }, faults);
+  const max = QUOTAS.columnsPerTable;
+  const list = readList(value, { what: "columns", max, at }, faults);
   if (list === undefined) return undefined;
   const columns: NamedColumn[] = [];
   const names = new Map<string, string>();

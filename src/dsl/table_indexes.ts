@@ -47,11 +47,11 @@ export function refuseTooManyIndexes(table: TableDefinition, faults: Faults): vo
   const { columns, indexes, uniques } = table;
   const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;
   const count = singles + indexes.length + uniques.length;
-  const most = QUOTAS.indexesPerTable;
-  if (count <= most) return;
+  const max = QUOTAS.indexesPerTable;
+  if (count <= max) return;
   faults.add(
     { table: table.name },
-    `Cannot use ${count} indexes: at most ${most} are allowed, unique constraints and references included`,
+    `Cannot use ${count} indexes: at most ${max} are allowed, unique constraints and references included`,
   );
 }
 

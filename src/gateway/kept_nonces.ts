@@ -50,6 +50,6 @@ const SWEEP_STEP = 5000;
 /** Deletes some that no process would accept any more; returns whether there may be more. */
 export async function sweepNonces({ db }: { db: Database }): Promise<boolean> {
   return (
-    (await call(db, "sweep_nonces", { most: SWEEP_STEP }, { queue: NONCE_QUEUE })) >= SWEEP_STEP
+    (await call(db, "sweep_nonces", { max_rows: SWEEP_STEP }, { queue: NONCE_QUEUE })) >= SWEEP_STEP
   );
 }

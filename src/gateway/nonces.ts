@@ -28,9 +28,9 @@ const MAX_NONCES = 1_000_000;
 export function makeNonces(options: {
   now: () => number;
   windowMs: number;
-  most?: number;
+  maxNonces?: number;
 }): Nonces {
-  const { now, windowMs, most = MAX_NONCES } = options;
+  const { now, windowMs, maxNonces = MAX_NONCES } = options;
   const slices = new Map<number, Set<string>>();
   let count = 0;
   let sweptAt = 0;
@@ -50,7 +50,7 @@ export function makeNonces(options: {
       const slice = Math.floor(timestamp / SLICE_MS);
       const nonces = slices.get(slice) ?? new Set();
       if (nonces.has(nonce)) return "used";
-      if (count >= most) return "full";
+      if (count >= maxNonces) return "full";
       slices.set(slice, nonces.add(nonce));
       count++;
       return "new";

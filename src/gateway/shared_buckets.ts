@@ -79,7 +79,7 @@ export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
     bucket.unreported++;
     bucket.lease.tokens--;
     if (isUrgent(bucket, now())) reporter.reportNow(bucket);
-    else if (bucket.unreported >= mostUnreported(bucket)) reporter.reportSoon(bucket);
+    else if (bucket.unreported >= maxUnreported(bucket)) reporter.reportSoon(bucket);
   }
 
   /** An empty bucket, or "unknown"; `undefined` if all have a token, which is taken at once, because others wait too. */
@@ -144,7 +144,7 @@ function judge(
   if (bucket.tokens < 1) return "empty";
   if (isAway) return "full";
   const { tokens, endsAt, isShort, askedAt } = bucket.lease;
-  if (time >= endsAt) return bucket.unreported < mostUnreported(bucket) ? "full" : "unknown";
+  if (time >= endsAt) return bucket.unreported < maxUnreported(bucket) ? "full" : "unknown";
   if (tokens >= 1) return "full";
   return isShort && time - askedAt < SHORT_MS ? "empty" : "unknown";
 }
@@ -154,10 +154,10 @@ function isUrgent(bucket: SharedBucket, time: number): boolean {
   if (bucket.unreported < LEAST_REPORTED) return false;
   const { tokens, granted, isShort, endsAt } = bucket.lease;
   if (time < endsAt && tokens < granted / 2) return !isShort;
-  return bucket.unreported >= mostUnreported(bucket) / 2;
+  return bucket.unreported >= maxUnreported(bucket) / 2;
 }
 
-function mostUnreported({ perMinute }: SharedBucket): number {
+function maxUnreported({ perMinute }: SharedBucket): number {
   return Math.max(1, perMinute * UNREPORTED_SHARE);
 }
 

@@ -43,10 +43,10 @@ export function checkJsonBody(request: Request): void {
  */
 export async function readText(
   request: Request,
-  most: number,
+  maxBytes: number,
   options: { limitMs?: number } = {},
 ): Promise<string> {
-  const bytes = await readBody(request, most, options);
+  const bytes = await readBody(request, maxBytes, options);
   try {
     return utf8.decode(bytes);
   } catch (error) {
@@ -61,14 +61,14 @@ export async function readText(
  */
 export async function readBody(
   request: Request,
-  most: number,
+  maxBytes: number,
   options: { limitMs?: number } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const announced = request.headers.get("content-length");
-  if (Number(announced ?? 0) > most) throw tooLarge(most);
+  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const limitMs = options.limitMs ?? ARRIVAL_LIMIT_MS;
   return announced === null
-    ? await readChunks(request, most, limitMs)
+    ? await readChunks(request, maxBytes, limitMs)
     : await readAnnounced(request, limitMs);
 }
 
@@ -125,7 +125,7 @@ async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Ar
 /** A body of unknown length, chunk by chunk; a slow sender cannot hold it open for long. */
 async function readChunks(
   request: Request,
-  most: number,
+  maxBytes: number,
   limitMs: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
@@ -140,7 +140,7 @@ async function readChunks(
       if (performance.now() >= deadline) throw cutShort("The body did not arrive in time");
       if (done) return Buffer.concat(chunks, length);
       length += value.length;
-      if (length > most) throw tooLarge(most);
+      if (length > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }
   } catch (error) {
@@ -162,10 +162,10 @@ function cutShort(message: string, cause?: unknown): Problem {
   return new Problem("invalid_json", { message, cause, headers: { connection: "close" } });
 }
 
-function tooLarge(most: number): Problem {
+function tooLarge(maxBytes: number): Problem {
   // The rest of the body is never read: the connection cannot be used again.
   return new Problem("body_too_large", {
-    message: `The body is larger than ${most} bytes`,
+    message: `The body is larger than ${maxBytes} bytes`,
     headers: { connection: "close" },
   });
 }

@@ -11,14 +11,14 @@ const MAX_BYTES = 16_384;
  */
 export async function readForm(
   request: Request,
-  most = MAX_BYTES,
+  maxBytes = MAX_BYTES,
 ): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
     throw new Problem("unsupported_media_type", { message: "Send the form as a browser does" });
   }
   const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(await readText(request, most))) {
+  for (const [name, value] of new URLSearchParams(await readText(request, maxBytes))) {
     if (fields.has(name))
       throw new Problem("invalid_request", { message: "A field of the form is sent twice" });
     fields.set(name, value);

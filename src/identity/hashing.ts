@@ -50,16 +50,16 @@ type Bound = <Result>(task: () => Promise<Result>, turn?: Turn) => Promise<Resul
  * Runs at most `most` tasks at once and the others in order, those who go first before the rest; refuses if `mostWaiting` of
  * the same kind are already waiting.
  */
-export function makeBound(most: number, mostWaiting: number): Bound {
+export function makeBound(maxRunning: number, maxWaiting: number): Bound {
   let running = 0;
   const first: (() => void)[] = [];
   const others: (() => void)[] = [];
   return async (task, turn) => {
     const waiting = turn?.isFirst === true ? first : others;
-    if (running >= most && waiting.length >= mostWaiting)
+    if (running >= maxRunning && waiting.length >= maxWaiting)
       throw new Problem("overloaded", { retryAfterS: 5 });
     // A finished task hands its place to the next, so that nobody can jump the queue.
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
       return await task();

@@ -38,7 +38,7 @@ export function makeMailSender(deps: MailSenderDeps): MailSender {
   return async () => {
     const { leaseS, retryS } = deps;
     // One at a time: whatever ends this process, at most one mail is sent twice.
-    const [mail] = await claimMails(deps, { most: 1, leaseS, retryS });
+    const [mail] = await claimMails(deps, { maxRows: 1, leaseS, retryS });
     if (mail === undefined) return false;
     const note = await send(deps, mail, deliver);
     deps.note({ mailId: mail.id, template: mail.template, ...note });

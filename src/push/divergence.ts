@@ -39,10 +39,10 @@ function describeBoth({ common, project, service }: Divergence): string {
 }
 
 /** Long lists are complete in the details. */
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 function list(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
+  const more = names.length - MAX_NAMED;
   if (more <= 0) return names.join(", ");
-  return `${names.slice(0, MOST_NAMED).join(", ")} and ${more} more`;
+  return `${names.slice(0, MAX_NAMED).join(", ")} and ${more} more`;
 }

@@ -30,12 +30,12 @@ export function planSets(
   used: TableDefinition,
   { recorded, isReplay }: { recorded: readonly RecordedSet[]; isReplay: boolean },
 ): Step[] {
-  const most = isReplay ? MAX_SETS_IN_REPLAY : MAX_SETS;
+  const maxSets = isReplay ? MAX_SETS_IN_REPLAY : MAX_SETS;
   const hash = hashColumnSet(used);
   const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
   const kept = recorded.filter((set) => isWanted(set) || !isExpired(set));
   const others = kept.filter((set) => set.appId === appId && !isWanted(set));
-  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - most, 0));
+  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - maxSets, 0));
   const gone = [...recorded.filter((set) => !kept.includes(set)), ...excess];
   const left = kept.filter((set) => !excess.includes(set));
   if (excess.some(isYoung)) throw busy();

@@ -60,8 +60,8 @@ export async function readReplayBody(
   };
 }
 
-function readTexts(value: unknown, most: number): string[] | undefined {
-  if (!Array.isArray(value) || value.length === 0 || value.length > most) return undefined;
+function readTexts(value: unknown, maxCount: number): string[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > maxCount) return undefined;
   return value.every((item): item is string => typeof item === "string") ? value : undefined;
 }
 

@@ -48,6 +48,6 @@ export function toRetryWait(after: {
   readonly chance: number;
 }): number {
   if (after.retryAfterMs !== undefined) return after.retryAfterMs * (1 + JITTER * after.chance);
-  const most = Math.min(FIRST_WAIT_MS * 2 ** after.attempt, RETRY_WAIT_MAX_MS);
-  return (most / 2) * (1 + after.chance);
+  const maxWaitMs = Math.min(FIRST_WAIT_MS * 2 ** after.attempt, RETRY_WAIT_MAX_MS);
+  return (maxWaitMs / 2) * (1 + after.chance);
 }

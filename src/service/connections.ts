@@ -10,18 +10,18 @@ export async function examineConnections(
   db: Database,
   { pool, pushing, workers }: Connections,
 ): Promise<Finding[]> {
-  const [row] = await readRows<{ most: number; login_most: number }>(
+  const [row] = await readRows<{ max: number; login_max: number }>(
     db,
     `select pg_catalog.current_setting('max_connections')::pg_catalog.int4 - pg_catalog.current_setting('superuser_reserved_connections')::pg_catalog.int4
-        - coalesce(pg_catalog.current_setting('reserved_connections', true)::pg_catalog.int4, 0) as most, rolconnlimit as login_most
+        - coalesce(pg_catalog.current_setting('reserved_connections', true)::pg_catalog.int4, 0) as max, rolconnlimit as login_max
     from pg_catalog.pg_roles where rolname = current_user`,
   );
-  const { most = 0, login_most: loginMost = -1 } = row ?? {};
+  const { max = 0, login_max: loginMax = -1 } = row ?? {};
   const serving = pool * workers;
   const all = serving + pushing * workers;
-  const isLoginFull = loginMost >= 0 && serving > loginMost;
-  if (all <= most && !isLoginFull) return [];
-  const limit = isLoginFull ? `the login may have ${loginMost}` : `PostgreSQL has ${most}`;
+  const isLoginFull = loginMax >= 0 && serving > loginMax;
+  if (all <= max && !isLoginFull) return [];
+  const limit = isLoginFull ? `the login may have ${loginMax}` : `PostgreSQL has ${max}`;
   return [
     {
       about: "connections",

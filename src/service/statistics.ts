@@ -188,5 +188,5 @@ const SWEEP_STEP = 5000;
 
 /** Deletes some of what is kept no longer; returns whether there may be more. */
 export async function sweepStatistics({ db }: { db: Database }): Promise<boolean> {
-  return (await call(db, "sweep_statistics", { most: SWEEP_STEP })) >= SWEEP_STEP;
+  return (await call(db, "sweep_statistics", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
 }

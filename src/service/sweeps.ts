@@ -54,7 +54,7 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   }
   if (servesRows(role) && deps.options.previews?.includes("live") === true) {
     const step = async () =>
-      (await call(deps.db, "sweep_changes", { most: CHANGES_STEP })) >= CHANGES_STEP;
+      (await call(deps.db, "sweep_changes", { max_rows: CHANGES_STEP })) >= CHANGES_STEP;
     sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
   }
   if (role === "all" || role === "gateway") {

@@ -17,10 +17,10 @@ const CHARACTERS_PER_EDIT = 3;
  * ```
  */
 export function findNearest(typed: string, words: readonly string[]): string | undefined {
-  const most = Math.max(1, Math.floor(typed.length / CHARACTERS_PER_EDIT));
+  const maxEdits = Math.max(1, Math.floor(typed.length / CHARACTERS_PER_EDIT));
   const near = words
     .map((word) => ({ word, edits: countEdits(typed, word) }))
-    .filter(({ edits }) => edits <= most);
+    .filter(({ edits }) => edits <= maxEdits);
   return near.sort((a, b) => a.edits - b.edits)[0]?.word;
 }
 

@@ -33,12 +33,12 @@ const PLACE = join(import.meta.dirname, "schemathesis");
 const FIRST_YIELD = 8;
 const LATER_YIELD = 4;
 const LEAST_OF_OPERATION = 20;
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 /** All phases, then others of its random ones until there are as many cases as wanted. */
 export async function tryTable(trial: Trial): Promise<Summary> {
   const rounds: Summary[] = [];
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const missing = trial.cases - sum(rounds.map(({ cases }) => cases));
     if (missing <= 0) break;
     rounds.push(await tryOnce(trial, { round, missing }));

@@ -260,7 +260,7 @@ describe("verify() refuses", () => {
 describe("makeNonces()", () => {
   test("refuses nonces when it is full, and has room again later", () => {
     let now = NOW;
-    const nonces = makeNonces({ now: () => now, windowMs: 60_000, most: 3 });
+    const nonces = makeNonces({ now: () => now, windowMs: 60_000, maxNonces: 3 });
     const uses = ["a", "b", "c", "d", "a"].map((nonce) => nonces.use(nonce, now));
     expect(uses).toEqual(["new", "new", "new", "full", "used"]);
     now += 80_000;

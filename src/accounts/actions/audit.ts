@@ -25,7 +25,7 @@ export type AuditEntry = {
 
 /** The latest `limit` entries. */
 export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
-  return (await call(deps.admin, "list_audit", { most: limit })) as AuditEntry[];
+  return (await call(deps.admin, "list_audit", { max_rows: limit })) as AuditEntry[];
 }
 
 /** How many entries one step deletes at most, as in `rowhouse.sweep_audit`. */

@@ -20,7 +20,7 @@ const TRY_AGAIN_MS = 100;
  */
 export async function runRowsJob(rows: Database, job: string): Promise<void> {
   for (;;) {
-    const isEmptied = await call(rows, "run_rows_job", { job, most: ROWS_PER_STEP });
+    const isEmptied = await call(rows, "run_rows_job", { job, max_rows: ROWS_PER_STEP });
     if (isEmptied === true) return;
     if (isEmptied === null) await Bun.sleep(TRY_AGAIN_MS);
   }

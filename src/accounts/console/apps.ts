@@ -35,9 +35,9 @@ export type ConsoleApp = {
 export async function listConsoleApps(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { search, after, most }: { search: string; after: string; most: number },
+  { search, after, maxRows }: { search: string; after: string; maxRows: number },
 ): Promise<Shown<{ apps: ConsoleApp[] }>> {
-  const values = { search, after_slug: after, most };
+  const values = { search, after_slug: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_apps", values);
   return shown as Shown<{ apps: ConsoleApp[] }>;
 }

@@ -32,7 +32,7 @@ export type AuditFilter = {
 export type AuditPage = {
   /** Older than the entry with this id. */
   before: number | undefined;
-  most: number;
+  maxRows: number;
   /** How many characters of the details. */
   detailsChars: number;
 };
@@ -49,7 +49,7 @@ export async function listConsoleAudit(
   cookies: ShownCookies,
   filter: AuditFilter & AuditPage,
 ): Promise<ShownAudit> {
-  const { actor, action, app, person, from, until, before, most, detailsChars } = filter;
+  const { actor, action, app, person, from, until, before, maxRows, detailsChars } = filter;
   const shown = await callConsole(deps, cookies, "console_list_audit", {
     of_actor: actor,
     of_action: action,
@@ -58,7 +58,7 @@ export async function listConsoleAudit(
     from_at: toDate(from),
     before_at: toDate(until),
     before_id: before,
-    most,
+    max_rows: maxRows,
     details_chars: detailsChars,
   });
   return shown as ShownAudit;

@@ -15,6 +15,6 @@ export async function findInConsole(
   cookies: ShownCookies,
   { search, limit }: { search: string; limit: number },
 ): Promise<Shown<ConsoleFindings>> {
-  const found = await callConsole(deps, cookies, "console_find", { search, most: limit });
+  const found = await callConsole(deps, cookies, "console_find", { search, max_rows: limit });
   return found as Shown<ConsoleFindings>;
 }

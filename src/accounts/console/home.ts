@@ -37,8 +37,8 @@ export type ConsoleHome = Shown<{
 export async function readConsoleHome(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { span, most }: { span: Span; most: number },
+  { span, maxRows }: { span: Span; maxRows: number },
 ): Promise<ConsoleHome> {
-  const values = { shown_span: span, most };
+  const values = { shown_span: span, max_rows: maxRows };
   return (await callConsole(deps, cookies, "console_home", values)) as ConsoleHome;
 }

@@ -9,7 +9,7 @@ import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { Shown } from "./apps.ts";
 
 /** People by address: whose address or name contains a text, after an address, at most so many. */
-export type PeopleFilter = { search: string; after: string; most: number };
+export type PeopleFilter = { search: string; after: string; maxRows: number };
 
 export type AnyPerson = ListedUser & {
   /** Whether the person signs in with a provider; then none needs a password. */
@@ -31,9 +31,9 @@ export type PeopleList = {
 export async function listConsolePeople(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { search, after, most }: PeopleFilter,
+  { search, after, maxRows }: PeopleFilter,
 ): Promise<Shown<PeopleList>> {
-  const values = { search, after_email: after, most };
+  const values = { search, after_email: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_people", values);
   return shown as Shown<PeopleList>;
 }
@@ -81,11 +81,11 @@ type StoredPerson = Omit<ShownPerson["person"], "isConfirmed"> & {
 export async function showConsolePerson(
   deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
   cookies: ShownCookies,
-  { id, app, after = "", most }: { id: string; app?: string; after?: string; most: number },
+  { id, app, after = "", maxRows }: { id: string; app?: string; after?: string; maxRows: number },
 ): Promise<ShownPerson> {
   // What is no id is nobody's.
   if (!isUuid(id)) throw unknownPerson();
-  const values = { person: id, of_app: app, after_slug: after, most };
+  const values = { person: id, of_app: app, after_slug: after, max_rows: maxRows };
   const found = await callConsole(deps, cookies, "console_show_person", values);
   const shown = found as ShownPerson & { person: StoredPerson };
   const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
@@ -105,9 +105,9 @@ export type AppPerson = AnyPerson & {
 export async function listAppPeople(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { slug, search, after, most }: PeopleFilter & { slug: string },
+  { slug, search, after, maxRows }: PeopleFilter & { slug: string },
 ): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
-  const values = { app_slug: slug, search, after_email: after, most };
+  const values = { app_slug: slug, search, after_email: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_app_people", values);
   return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
 }
@@ -116,9 +116,9 @@ export async function listAppPeople(
 export async function listConsoleInvitations(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { search, after, most }: PeopleFilter,
+  { search, after, maxRows }: PeopleFilter,
 ): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
-  const values = { search, after_email: after, most };
+  const values = { search, after_email: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_invitations", values);
   return shown as Shown<{ invitations: ListedInvitation[]; invited: number }>;
 }

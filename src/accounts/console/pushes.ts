@@ -23,9 +23,9 @@ export type ConsolePush = {
 export async function listConsolePushes(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { slug, before, most }: { slug: string; before: number | undefined; most: number },
+  { slug, before, maxRows }: { slug: string; before: number | undefined; maxRows: number },
 ): Promise<Shown<{ pushes: ConsolePush[] }>> {
-  const values = { app_slug: slug, before_seq: before, most };
+  const values = { app_slug: slug, before_seq: before, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_pushes", values);
   return shown as Shown<{ pushes: ConsolePush[] }>;
 }

@@ -43,7 +43,7 @@ export type RequestFilter = {
 export async function listConsoleRequests(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { most, ...filter }: RequestFilter & { most: number },
+  { maxRows, ...filter }: RequestFilter & { maxRows: number },
 ): Promise<Shown<{ requests: KeptRequest[] }>> {
   const shown = await callConsole(deps, cookies, "console_list_requests", {
     of_reference: filter.reference,
@@ -55,7 +55,7 @@ export async function listConsoleRequests(
     of_field: filter.field,
     from_at: filter.from,
     before_at: filter.before,
-    most,
+    max_rows: maxRows,
   });
   return shown as Shown<{ requests: KeptRequest[] }>;
 }

@@ -71,9 +71,9 @@ export type ShownTable = ConsoleTable & { uses: TableUse[]; referredToBy: string
 export async function listConsoleTables(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { search, after, most }: { search: string; after: string; most: number },
+  { search, after, maxRows }: { search: string; after: string; maxRows: number },
 ): Promise<Shown<{ tables: ConsoleTable[] }>> {
-  const values = { search, after_name: after, most };
+  const values = { search, after_name: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_tables", values);
   return shown as Shown<{ tables: ConsoleTable[] }>;
 }
@@ -102,9 +102,9 @@ export type PageApp = { slug: string; disabledAt: string | null };
 export async function listConsoleAppTables(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { slug, after, most }: { slug: string; after: string; most: number },
+  { slug, after, maxRows }: { slug: string; after: string; maxRows: number },
 ): Promise<Shown<{ app: PageApp; tables: ConsoleAppTable[] }>> {
-  const values = { app_slug: slug, after_name: after, most };
+  const values = { app_slug: slug, after_name: after, max_rows: maxRows };
   const shown = await callConsole(deps, cookies, "console_list_app_tables", values);
   return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
 }

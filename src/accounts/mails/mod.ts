@@ -62,9 +62,9 @@ export async function askForPassword(
 /** Nobody else gets these while the lease lasts; those that are not settled come again, later each time. */
 export async function claimMails(
   deps: { db: Database },
-  { most, leaseS, retryS }: { most: number; leaseS: number; retryS: number },
+  { maxRows, leaseS, retryS }: { maxRows: number; leaseS: number; retryS: number },
 ): Promise<ClaimedMail[]> {
-  const values = { most, lease_s: leaseS, retry_s: retryS };
+  const values = { max_rows: maxRows, lease_s: leaseS, retry_s: retryS };
   return (await call(deps.db, "claim_mails", values)) as ClaimedMail[];
 }
 

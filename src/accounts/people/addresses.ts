@@ -100,7 +100,7 @@ export async function readAddresses(
   let page: StoredAddress[] = [];
   do {
     const after = page.at(-1)?.email ?? "";
-    const rows = await call(db, "list_addresses", { after_email: after, most: PAGE });
+    const rows = await call(db, "list_addresses", { after_email: after, max_rows: PAGE });
     page = rows.map((row) => ({ ...row, userId: row.user_id, secretId: row.secret_id }));
     state.unconfirmed.push(...page.filter((address) => !isConfirmed(secrets, address)));
     state.outdated.push(

@@ -141,7 +141,7 @@ export async function listInvitations(
   deps: { admin: Database },
   { after = "", limit }: { after?: string; limit: number },
 ): Promise<{ invitations: ListedInvitation[]; hasMore: boolean }> {
-  const values = { search: "", after_email: after.toLowerCase(), most: limit + 1 };
+  const values = { search: "", after_email: after.toLowerCase(), max_rows: limit + 1 };
   const found = (await call(deps.admin, "list_invitations", values)) as ListedInvitation[];
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }

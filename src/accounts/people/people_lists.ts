@@ -23,7 +23,7 @@ export async function listUsers(
   deps: { admin: Database },
   { after = "", limit }: { after?: string; limit: number },
 ): Promise<{ users: ListedUser[]; hasMore: boolean }> {
-  const values = { after_email: after.toLowerCase(), most: limit + 1 };
+  const values = { after_email: after.toLowerCase(), max_rows: limit + 1 };
   const users = (await call(deps.admin, "list_users", values)) as ListedUser[];
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 }

@@ -51,9 +51,9 @@ export async function beginSecondFactor(
     client_key: keys.client,
     device_key: keys.device,
     device_users: from.device?.factorUserIds ?? [],
-    most_pair: FACTOR_LIMITS.pair,
-    most_person: FACTOR_LIMITS.person,
-    most_lasting: FACTOR_LIMITS.lasting,
+    max_pair: FACTOR_LIMITS.pair,
+    max_person: FACTOR_LIMITS.person,
+    max_lasting: FACTOR_LIMITS.lasting,
     window_s: SIGN_IN_LIMITS.windowS,
     lasting_s: FACTOR_LIMITS.lastingS,
   });

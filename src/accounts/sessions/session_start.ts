@@ -23,6 +23,6 @@ export function toSessionValues({
     new_session_digest: session.sessionDigest,
     new_identity_digest: session.identityDigest,
     new_secret_id: session.secretId,
-    most_s: sessionMaxS,
+    max_s: sessionMaxS,
   };
 }

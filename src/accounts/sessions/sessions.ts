@@ -132,7 +132,7 @@ export async function readPageSession(
     idle_s: deps.sessionIdleS,
     app_slug: slug,
     app_search: list?.search,
-    most: (list?.limit ?? 0) + 1,
+    max_rows: (list?.limit ?? 0) + 1,
   });
   const visitor = (found.visitor ?? undefined) as Visitor | undefined;
   const listed = found.apps as (Omit<VisitorApp, "role"> & RoleSource)[];

@@ -61,9 +61,9 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
     device_id: from.device?.id,
     device_users: from.device?.userIds ?? [],
     shown_from: from.address,
-    most_pair: SIGN_IN_LIMITS.pair,
-    most_clients: bounds,
-    most_global: SIGN_IN_LIMITS.globalPerMinute,
+    max_pair: SIGN_IN_LIMITS.pair,
+    max_clients: bounds,
+    max_global: SIGN_IN_LIMITS.globalPerMinute,
     window_s: SIGN_IN_LIMITS.windowS,
   });
   if (row.wait_s > 0) return { waitS: row.wait_s };
@@ -150,5 +150,5 @@ const SWEEP_STEP = 1000;
 
 /** Deletes some expired counters; returns whether there may be more. */
 export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {
-  return (await call(deps.db, "sweep_throttle", { most: SWEEP_STEP })) >= SWEEP_STEP;
+  return (await call(deps.db, "sweep_throttle", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
 }

@@ -10,7 +10,7 @@ import { RefusedError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 /** How many addresses are named where there are more. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 const confirmTask: AdminTask = async ({ admin, config }, args) => {
   const identitySecrets = readIdentitySecrets(config);
@@ -42,7 +42,7 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
 };
 
 function describeUnconfirmed({ unconfirmed }: AddressState): string {
-  const named = unconfirmed.slice(0, MOST_NAMED).map(({ email }) => quote(email));
+  const named = unconfirmed.slice(0, MAX_NAMED).map(({ email }) => quote(email));
   const more = unconfirmed.length - named.length;
   return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Make sure that they are right, then confirm one with --only, or all with --yes: that ends every session, password, second factor and link to a provider of these accounts`;
 }

@@ -10,7 +10,7 @@ import { confirm } from "./confirm.ts";
 import type { AdminDeps, AdminResult } from "./task.ts";
 
 /** How many roles are named where there are more. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** @throws {RefusedError} there is none, or it is not agreed to */
 export async function revokeByProvider(
@@ -36,7 +36,7 @@ export async function revokeByProvider(
 
 function describe(found: readonly ClaimedGrant[], provider: string): string {
   const named = found
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ email, app, role }) => `${email} as ${role} on ${app}`);
   const more = found.length - named.length;
   return `${show(found)} that claims of ${provider} gave will be taken: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts stay, and so do roles that a person gave.`;

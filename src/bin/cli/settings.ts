@@ -93,7 +93,7 @@ export function findAdminAddress(config: Config): Address | undefined {
 }
 
 /** The text of a flag as a whole number. */
-export function readWhole(flag: string, text: string, [least, most]: [number, number]): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
-  throw new UsageError(`Cannot read ${flag}: must be a whole number from ${least} to ${most}`);
+export function readWhole(flag: string, text: string, [min, max]: [number, number]): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+  throw new UsageError(`Cannot read ${flag}: must be a whole number from ${min} to ${max}`);
 }

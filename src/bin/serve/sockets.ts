@@ -28,21 +28,21 @@ export function boundSockets(
   const own = countOpen();
   const limit = readOpenLimit();
   if (own === undefined || limit === undefined) return () => undefined;
-  const most = Math.min(maxSockets, Math.floor((limit - own) * SHARE));
+  const maxOpen = Math.min(maxSockets, Math.floor((limit - own) * SHARE));
   let spares = openSpares();
   let isPaused = false;
   const look = (): void => {
     // If none is left for counting, all are in use.
     const sockets = (countOpen() ?? limit) - own - spares.length;
-    if (!isPaused && sockets >= most) {
+    if (!isPaused && sockets >= maxOpen) {
       isPaused = true;
       for (const spare of spares) closeSync(spare);
       spares = [];
       listener.pause();
       log("error", "too many sockets", {
-        message: `${sockets} are open, and ${most} may be: new connections are refused until a fifth is free`,
+        message: `${sockets} are open, and ${maxOpen} may be: new connections are refused until a fifth is free`,
       });
-    } else if (isPaused && sockets <= most * (1 - ROOM) && resume(listener)) {
+    } else if (isPaused && sockets <= maxOpen * (1 - ROOM) && resume(listener)) {
       spares = openSpares();
       isPaused = false;
       log("info", "room for sockets again");

@@ -12,7 +12,7 @@ create index audit__action__id__idx on rowhouse.audit (action, id);
 -- when its transaction begins, which is never an hour earlier.
 -- proves: admin
 create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
-  of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, most integer,
+  of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,
   details_chars integer) returns jsonb as $$
 declare
   wanted_actor text := coalesce((select id::text from rowhouse.users
@@ -43,7 +43,7 @@ begin
           and (of_action = '' or action = of_action)
           and (of_app = '' or app = of_app)
           and (of_person = '' or user_id = wanted_person)
-        order by id desc limit most
+        order by id desc limit max_rows
       ) as found
       left join rowhouse.users as people on people.id = user_id
       left join rowhouse.users as actors

@@ -1,27 +1,27 @@
--- What a search in the Console finds: apps, people, tables and keys whose names or addresses contain
--- a text, the nearest first. An id of a key is found by its beginning.
+-- What a search in the Console finds: apps, people, tables and keys whose names or addresses
+-- contain a text, the nearest first. An id of a key is found by its beginning.
 
 -- proves: admin
-create function rowhouse.console_find(search text, most integer) returns jsonb as $$
+create function rowhouse.console_find(search text, max_rows integer) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'apps', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, slug), '[]') from (
       select slug, disabled_at as "disabledAt", strpos(slug, search) as at from rowhouse.apps
-      where strpos(slug, search) > 0 order by at, slug limit most) as hit),
+      where strpos(slug, search) > 0 order by at, slug limit max_rows) as hit),
     'people', (select coalesce(jsonb_agg(to_jsonb(hit) order by email), '[]') from (
       select id, email, display_name as "displayName" from rowhouse.users
       where strpos(email, search) > 0 or strpos(lower(display_name), search) > 0
-      order by strpos(email, search) <> 1, email limit most) as hit),
+      order by strpos(email, search) <> 1, email limit max_rows) as hit),
     'tables', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, name), '[]') from (
       select name, apps.slug as owner, strpos(name, search) as at
       from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
-      where strpos(name, search) > 0 order by at, name limit most) as hit),
+      where strpos(name, search) > 0 order by at, name limit max_rows) as hit),
     'keys', (select coalesce(jsonb_agg(to_jsonb(hit) order by app, "keyId"), '[]') from (
       select key_id as "keyId", api_keys.name, slug as app, revoked_at as "revokedAt"
       from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
       where length(search) > 2 and (starts_with(key_id, search)
         or strpos(lower(api_keys.name), search) > 0)
-      order by revoked_at is not null, slug, key_id limit most) as hit));
+      order by revoked_at is not null, slug, key_id limit max_rows) as hit));
 end
 $$;
 comment on function rowhouse.console_find is 'idempotent';

@@ -61,7 +61,8 @@ $$;
 -- Apps with their numbers, those first that need a look: with errors, then with requests. Ordered
 -- by hours, which are few. By itself: the planner takes the hours for many more than they are, and
 -- to start helpers takes longer than to read them.
-create function rowhouse.busy_apps(shown_span text, most integer) returns jsonb language sql stable
+create function rowhouse.busy_apps(shown_span text, max_rows integer) returns jsonb
+language sql stable
 set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
   select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'place']
     || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, shown_span))
@@ -81,7 +82,7 @@ set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as
           and at >= date_bin('1 hour', now(), 'epoch') - case shown_span when 'hour'
             then interval '1 hour' else interval '23 hours' end
         group by app_id) as recent on app_id = id
-      order by place limit most
+      order by place limit max_rows
     ) as ranked
   ) as listed
 $$;
@@ -107,13 +108,13 @@ comment on function rowhouse.dev_leftovers is 'null result';
 grant execute on function rowhouse.dev_leftovers() to rowhouse_service, rowhouse_identity;
 
 -- proves: admin
-create function rowhouse.console_home(shown_span text, most integer) returns jsonb as $$
+create function rowhouse.console_home(shown_span text, max_rows integer) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),
-    'apps', rowhouse.busy_apps(shown_span, most),
+    'apps', rowhouse.busy_apps(shown_span, max_rows),
     'numbers', rowhouse.numbers_of('00000000-0000-0000-0000-000000000000', shown_span),
     'processes', rowhouse.processes_shown(),
     'devLeftovers', rowhouse.dev_leftovers(),

@@ -58,7 +58,7 @@ $$;
 
 -- People by address. What is counted is counted of those who are shown only.
 -- proves: admin
-create function rowhouse.console_list_people(search text, after_email text, most integer)
+create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
@@ -73,7 +73,7 @@ begin
       (select max(last_seen_at) from rowhouse.sessions where user_id = found.id) as "lastSeenAt"
     from (select * from rowhouse.users where email > after_email
       and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
-      order by email limit most) as found
+      order by email limit max_rows) as found
   ) as listed));
 end
 $$;
@@ -83,7 +83,7 @@ comment on function rowhouse.console_list_people is 'idempotent';
 -- latest first.
 -- proves: admin
 create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
-  most integer) returns jsonb as $$
+  max_rows integer) returns jsonb as $$
 declare
   mail text := rowhouse.email_of(person);
 begin
@@ -110,7 +110,7 @@ begin
         apps.disabled_at is not null as "isDisabled"
       from rowhouse.grants join rowhouse.apps on apps.id = app_id
       where user_id = person and slug > after_slug and (of_app is null or slug = of_app)
-        order by slug limit most) as given),
+        order by slug limit max_rows) as given),
     'sessions', (select coalesce(jsonb_agg(to_jsonb(live)
       order by live."lastSeenAt" desc, live.id), '[]') from (
       select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt",
@@ -127,12 +127,12 @@ comment on function rowhouse.console_show_person is 'idempotent';
 
 -- Who was invited and cannot sign in yet, by address.
 -- proves: admin
-create function rowhouse.console_list_invitations(search text, after_email text, most integer)
+create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'invited', (select count(*) from rowhouse.invitations),
-    'invitations', rowhouse.list_invitations(search, after_email, most));
+    'invitations', rowhouse.list_invitations(search, after_email, max_rows));
 end
 $$;
 comment on function rowhouse.console_list_invitations is 'idempotent';
@@ -140,7 +140,7 @@ comment on function rowhouse.console_list_invitations is 'idempotent';
 -- Who has which role on an app, by address, and how many have one on every app.
 -- proves: admin
 create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,
-  most integer) returns jsonb as $$
+  max_rows integer) returns jsonb as $$
 declare
   app uuid := rowhouse.find_app(app_slug);
 begin
@@ -158,7 +158,7 @@ begin
       from rowhouse.grants join rowhouse.users on id = user_id
       where app_id = app and email > after_email
         and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
-        order by email limit most) as listed));
+        order by email limit max_rows) as listed));
 end
 $$;
 comment on function rowhouse.console_list_app_people is 'idempotent';

@@ -20,7 +20,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Apps by slug, as a list shows them.
-create function rowhouse.list_apps(search text, after_slug text, most integer) returns jsonb
+create function rowhouse.list_apps(search text, after_slug text, max_rows integer) returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(listed) order by slug), '[]') from (
@@ -30,16 +30,17 @@ set search_path = pg_catalog, pg_temp as $$
         and (expires_at is null or expires_at > now())) as keys,
       (select count(*) from rowhouse.registrations where app_id = apps.id) as tables,
       (select max(applied_at) from rowhouse.migrations where app_id = apps.id) as "pushedAt"
-    from rowhouse.apps where slug > after_slug and strpos(slug, search) > 0 order by slug limit most
+    from rowhouse.apps where slug > after_slug and strpos(slug, search) > 0
+    order by slug limit max_rows
   ) as listed
 $$;
 
 -- proves: admin
-create function rowhouse.console_list_apps(search text, after_slug text, most integer)
+create function rowhouse.console_list_apps(search text, after_slug text, max_rows integer)
   returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'apps', rowhouse.list_apps(search, after_slug, most));
+    'apps', rowhouse.list_apps(search, after_slug, max_rows));
 end
 $$;
 comment on function rowhouse.console_list_apps is 'idempotent';

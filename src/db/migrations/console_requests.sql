@@ -4,7 +4,7 @@
 -- proves: admin
 create function rowhouse.console_list_requests(of_reference text, of_app text, of_kind text,
   of_code text, of_table text, of_key text, of_field text, from_at timestamptz,
-  before_at timestamptz, most integer) returns jsonb as $$
+  before_at timestamptz, max_rows integer) returns jsonb as $$
 declare
   app uuid := (select id from rowhouse.apps where slug = of_app);
 begin
@@ -28,7 +28,7 @@ begin
         and (of_field = '' or exists (select from unnest(paths) as path
           where regexp_replace(path, '^/([0-9]+/)?', '') = of_field))
         and (from_at is null or at >= from_at) and (before_at is null or at < before_at)
-      order by at desc limit most) as kept));
+      order by at desc limit max_rows) as kept));
 end
 $$;
 comment on function rowhouse.console_list_requests is 'idempotent';

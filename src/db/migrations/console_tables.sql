@@ -77,7 +77,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- proves: admin
-create function rowhouse.console_list_tables(search text, after_name text, most integer)
+create function rowhouse.console_list_tables(search text, after_name text, max_rows integer)
   returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
@@ -89,7 +89,7 @@ begin
       from (select name, slug, definition from rowhouse.tables
         join rowhouse.apps on apps.id = owner_app_id
         where name > after_name and (strpos(name, search) > 0 or strpos(slug, search) > 0)
-        order by name limit most) as listed));
+        order by name limit max_rows) as listed));
 end
 $$;
 comment on function rowhouse.console_list_tables is 'idempotent';
@@ -145,7 +145,7 @@ $$;
 
 -- The tables that an app uses, with the columns that it declares of them.
 -- proves: admin
-create function rowhouse.console_list_app_tables(app_slug text, after_name text, most integer)
+create function rowhouse.console_list_app_tables(app_slug text, after_name text, max_rows integer)
   returns jsonb as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
@@ -162,7 +162,7 @@ begin
         from rowhouse.registrations join rowhouse.tables on tables.name = table_name
         join rowhouse.apps on apps.id = owner_app_id
         where app_id = app.id and table_name > after_name
-          order by table_name limit most) as listed));
+          order by table_name limit max_rows) as listed));
 end
 $$;
 comment on function rowhouse.console_list_app_tables is 'idempotent';
@@ -177,7 +177,7 @@ $$;
 -- What an app pushed, newest first, with the beginning of each file: it says what it does. What is
 -- put off and not done yet.
 -- proves: admin
-create function rowhouse.console_list_pushes(app_slug text, before_seq integer, most integer)
+create function rowhouse.console_list_pushes(app_slug text, before_seq integer, max_rows integer)
   returns jsonb as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
@@ -190,7 +190,7 @@ begin
         (length(sql) - length(replace(sql, E';\n', ''))) / 2 as statements,
         split_part(left(text, 4000), E'\n-- definition ', 1) as head
       from rowhouse.migrations where app_id = app.id and (before_seq is null or seq < before_seq)
-      order by seq desc limit most) as listed),
+      order by seq desc limit max_rows) as listed),
     'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
       select table_name as "table", kind, name, columns, state, fault, attempts, progress,
         created_at as "createdAt", finished_at as "finishedAt"

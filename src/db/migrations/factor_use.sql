@@ -21,7 +21,7 @@ $$;
 -- sign-in waits.
 create function rowhouse.begin_second_factor(
   pending_shown text, kind text, client_key text, device_key text, device_users uuid[],
-  most_pair integer, most_person integer, most_lasting integer, window_s integer, lasting_s integer
+  max_pair integer, max_person integer, max_lasting integer, window_s integer, lasting_s integer
 ) returns jsonb language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -35,12 +35,12 @@ begin
   if who is null then
     return null;
   end if;
-  wait := rowhouse.count_attempt(keys, (array[most_pair, most_person])[:cardinality(keys)],
+  wait := rowhouse.count_attempt(keys, (array[max_pair, max_person])[:cardinality(keys)],
     null, window_s);
   if wait is null and kind = 'totp' then
-    wait := rowhouse.count_attempt(array[lasting], array[most_lasting], null, lasting_s);
+    wait := rowhouse.count_attempt(array[lasting], array[max_lasting], null, lasting_s);
     -- Once, by the attempt that uses it up: somebody knows the password, and not the rest.
-    if exists (select from rowhouse.throttle where key = lasting and attempts = most_lasting)
+    if exists (select from rowhouse.throttle where key = lasting and attempts = max_lasting)
       and wait is null then
       insert into rowhouse.audit (actor, action, user_id)
         values ('sign-in', 'second_factor_throttled', who);
@@ -109,7 +109,7 @@ create function rowhouse.finish_second_factor(
   pending_shown text, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, most_s integer,
+  new_secret_id text, max_s integer,
   client_key text, device_key text, shown_from text, device_name text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -135,7 +135,7 @@ begin
     return 'gone';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s,
+    new_secret_id, max_s,
     pending.proven_at, now(), shown_from, device_name, device_key is not null);
   -- What was counted is given back; of what lasts only this attempt, or others could go on
   -- guessing.

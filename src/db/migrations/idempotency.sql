@@ -87,7 +87,7 @@ grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
   rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
 
 -- Deletes at most so many keys whose day is over; how many.
-create function rowhouse.sweep_idempotency_keys(most integer) returns integer
+create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -99,13 +99,13 @@ begin
   -- grow.
   perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps loop
-    exit when swept >= most;
+    exit when swept >= max_rows;
     perform rowhouse.enter_app(app);
     delete from rowhouse.idempotency_keys where app_id = app
       and made_at < now() - interval '24 hours' and key = any (array(
       select key from rowhouse.idempotency_keys
       where app_id = app and made_at < now() - interval '24 hours'
-      order by made_at limit most - swept for update skip locked));
+      order by made_at limit max_rows - swept for update skip locked));
     get diagnostics swept_here = row_count;
     swept := swept + swept_here;
   end loop;

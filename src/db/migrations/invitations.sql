@@ -29,7 +29,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- By address, each with the first roles.
-create function rowhouse.list_invitations(search text, after_email text, most integer) returns jsonb
+create function rowhouse.list_invitations(search text, after_email text, max_rows integer)
+returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
@@ -43,7 +44,7 @@ set search_path = pg_catalog, pg_temp as $$
   from (select users.* from rowhouse.invitations join rowhouse.users on id = user_id
     where email > after_email
       and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
-      order by email limit most) as found
+      order by email limit max_rows) as found
 $$;
 
 -- Invites somebody, perhaps to an app. Who is there already gets the role alone: "added" to the

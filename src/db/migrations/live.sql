@@ -101,7 +101,7 @@ grant execute on function rowhouse.look_at_changes(text, uuid[], bytea[])
 
 -- Moves the floor once a retention is over, and deletes at most so many changes below it; how many.
 -- A dump from another cluster brings changes of transactions that are still to come here.
-create function rowhouse.sweep_changes(most integer) returns integer
+create function rowhouse.sweep_changes(max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
@@ -118,11 +118,11 @@ begin
     or greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot());
   select floor into past from rowhouse.change_feed;
   for app in select id from rowhouse.apps where is_live loop
-    exit when swept >= most;
+    exit when swept >= max_rows;
     perform rowhouse.enter_app(app);
     delete from rowhouse.changes where app_id = app and ctid = any (array(
       select ctid from rowhouse.changes where app_id = app
-        and (xid < past or xid >= pg_snapshot_xmax(pg_current_snapshot())) limit most - swept));
+        and (xid < past or xid >= pg_snapshot_xmax(pg_current_snapshot())) limit max_rows - swept));
     get diagnostics swept_here = row_count;
     swept := swept + swept_here;
   end loop;

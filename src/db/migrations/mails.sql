@@ -94,7 +94,8 @@ grant execute on function rowhouse.ask_for_password(text, text[], integer[], int
 
 -- Mails whose turn it is, for whoever claims them: nobody else gets them while the lease lasts.
 -- Each try waits four times as long as the one before; after the sixth a mail is given up.
-create function rowhouse.claim_mails(most integer, lease_s integer, retry_s float8) returns jsonb
+create function rowhouse.claim_mails(max_rows integer, lease_s integer, retry_s float8)
+returns jsonb
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   claimed jsonb;
@@ -110,7 +111,7 @@ begin
   with due as (
     select id from rowhouse.mails
     where sent_at is null and given_up_at is null and next_try_at <= clock_timestamp()
-    order by next_try_at limit most for update skip locked
+    order by next_try_at limit max_rows for update skip locked
   ), taken as (
     update rowhouse.mails set tries = mails.tries + 1,
       given_up_at = case when mails.tries >= 6 then clock_timestamp() end,

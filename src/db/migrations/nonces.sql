@@ -20,7 +20,7 @@ $$;
 
 -- Deletes at most so many whose time is over; how many. Their time is longer than a request counts
 -- anywhere: the clocks of two processes can each be a minute off, in different directions.
-create function rowhouse.sweep_nonces(most integer) returns integer
+create function rowhouse.sweep_nonces(max_rows integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -28,7 +28,7 @@ declare
 begin
   delete from rowhouse.nonces where nonce = any (array(
     select nonce from rowhouse.nonces where used_at < now() - interval '5 minutes'
-      order by used_at limit most for update skip locked));
+      order by used_at limit max_rows for update skip locked));
   get diagnostics swept = row_count;
   return swept;
 end

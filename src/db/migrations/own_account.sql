@@ -142,7 +142,7 @@ grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowh
 -- proves: owner
 create function rowhouse.change_own_password(shown bytea, new_hash text, new_digest bytea,
   new_hash_secret_id text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, most_s integer, client_networks text[], known_device text,
+  new_secret_id text, max_s integer, client_networks text[], known_device text,
   device_name text) returns boolean as $$
 declare
   ended integer;
@@ -152,7 +152,7 @@ begin
     return false;
   end if;
   perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s, now(),
+    new_secret_id, max_s, now(),
     (select second_factor_at from rowhouse.sessions where id = own), shown_from, device_name,
     known_device is not null);
   perform rowhouse.end_pending_sign_ins(who);

@@ -77,7 +77,7 @@ create function rowhouse.finish_passkey_sign_in(
   wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text,
   challenge_key text, window_s integer, client_networks text[], presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  most_s integer,
+  max_s integer,
   shown_from text, device_name text, is_known_device boolean
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -99,7 +99,7 @@ begin
   end if;
   perform rowhouse.start_session(
     who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
-      most_s, now(), now(),
+      max_s, now(), now(),
     shown_from, device_name, is_known_device);
   perform rowhouse.give_back_attempts(rowhouse.client_keys('passkey client', client_networks));
   insert into rowhouse.audit (actor, action, user_id, details)

@@ -41,7 +41,7 @@ $$;
 create function rowhouse.admit(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
-  most_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean,
+  max_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean,
     provider text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -59,7 +59,7 @@ begin
     return 'pending';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s,
+    new_secret_id, max_s,
     proven, null, shown_from, device_name, is_known_device);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_strip_nulls(jsonb_build_object('provider', provider)));
@@ -67,11 +67,11 @@ begin
 end
 $$;
 
-create function rowhouse.sweep_pending_sign_ins(most integer) returns void language sql volatile
+create function rowhouse.sweep_pending_sign_ins(max_rows integer) returns void language sql volatile
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.pending_sign_ins where id in (
     select id from rowhouse.pending_sign_ins where expires_at < clock_timestamp()
-    order by expires_at limit most for update skip locked)
+    order by expires_at limit max_rows for update skip locked)
 $$;
 
 -- The sign-in that waits and that the browser proves, by <id>.<proof> for every secret that may

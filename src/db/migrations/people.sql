@@ -167,7 +167,7 @@ grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, row
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
-  most_s integer, proven timestamptz, second_factor timestamptz, shown_from text, device_name text,
+  max_s integer, proven timestamptz, second_factor timestamptz, shown_from text, device_name text,
     is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -183,7 +183,7 @@ begin
       second_factor_at, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
     left(device_name, 80), left(shown_from, 64),
-    proven, second_factor, now() + make_interval(secs => most_s));
+    proven, second_factor, now() + make_interval(secs => max_s));
   -- For the audit log, until this statement ends.
   perform set_config('rowhouse.client', shown_from, true);
   -- Not the first time, which follows an invitation.
@@ -243,7 +243,7 @@ $$;
 create function rowhouse.finish_sign_in(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  most_s integer,
+  max_s integer,
   client_networks text[], known_device text, shown_from text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text
@@ -255,7 +255,7 @@ begin
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s, now(),
+    new_secret_id, max_s, now(),
     shown_from, device_name, known_device is not null, null, pending_id,
     pending_digest, factor_rule);
 end
@@ -312,7 +312,7 @@ $$;
 create function rowhouse.sign_in_by_link(
   link_id text, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, most_s integer, shown_from text, device_name text,
+  new_secret_id text, max_s integer, shown_from text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -325,7 +325,7 @@ begin
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s, now(), shown_from, device_name, true, null, pending_id, pending_digest,
+    new_secret_id, max_s, now(), shown_from, device_name, true, null, pending_id, pending_digest,
     factor_rule);
 end
 $$;
@@ -335,12 +335,12 @@ grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, t
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: the latest entries of the audit log, the latest first.
-create function rowhouse.list_audit(most integer) returns json language sql stable
+create function rowhouse.list_audit(max_rows integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(entry order by entry.id desc), '[]') from (
     select audit.id, at, actor, action, user_id as "userId", email, app, client, details
     from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
-    order by audit.id desc limit most
+    order by audit.id desc limit max_rows
   ) as entry
 $$;
 

@@ -13,10 +13,10 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- People by address, after one.
-create function rowhouse.list_users(after_email text, most integer) returns json
+create function rowhouse.list_users(after_email text, max_rows integer) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(rowhouse.describe_user(users) order by email), '[]') from (
-    select * from rowhouse.users where email > after_email order by email limit most) as users
+    select * from rowhouse.users where email > after_email order by email limit max_rows) as users
 $$;
 
 -- The sessions of a person that have not expired, oldest first.
@@ -74,11 +74,11 @@ $$;
 comment on function rowhouse.find_addresses is 'null digest, secret_id';
 
 -- Every address, in pages, with what confirms it.
-create function rowhouse.list_addresses(after_email text, most integer)
+create function rowhouse.list_addresses(after_email text, max_rows integer)
 returns table (user_id uuid, email text, digest bytea, secret_id text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select id, email, email_digest, email_secret_id from rowhouse.users
-  where email > after_email order by email limit most
+  where email > after_email order by email limit max_rows
 $$;
 comment on function rowhouse.list_addresses is 'null digest, secret_id';
 grant execute on function rowhouse.list_addresses(text, integer)

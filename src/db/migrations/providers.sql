@@ -104,7 +104,7 @@ create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea,
     fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-    most_s integer,
+    max_s integer,
   proven timestamptz, state text, client_networks text[], provider text, shown_from text,
     device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
@@ -128,7 +128,7 @@ begin
     perform rowhouse.give_back_attempts(rowhouse.client_keys('provider client', client_networks));
   end if;
   outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, most_s,
+    new_secret_id, max_s,
     least(coalesce(proven, '-infinity'), now()), shown_from, device_name, is_known_device,
     provider, pending_id,
     pending_digest, factor_rule);

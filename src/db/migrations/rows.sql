@@ -60,8 +60,8 @@ $$;
 -- deleted rows in the order of the names. Tables that none refers
 -- to go first. In a circle of references the optional ones are set to null before; where all are
 -- required, what is left goes in one statement.
-create function rowhouse.delete_some_rows(names text[], app uuid, most integer, out changed bigint,
-  out counts bigint[])
+create function rowhouse.delete_some_rows(
+  names text[], app uuid, max_rows integer, out changed bigint, out counts bigint[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   one text;
@@ -103,13 +103,13 @@ begin
   if one is not null then
     execute format('delete from data.%1$I as whole using (select id from data.%1$I
       where app_id = $1 limit $2) as part
-      where whole.app_id = $1 and whole.id = part.id', one) using app, most;
+      where whole.app_id = $1 and whole.id = part.id', one) using app, max_rows;
     get diagnostics changed = row_count;
     counts[array_position(names, one)] := changed;
   elsif loose_via is not null then
     execute format('update data.%1$I as whole set %2$I = null
       from (select id from data.%1$I where app_id = $1 and %2$I is not null limit $2) as part
-      where whole.app_id = $1 and whole.id = part.id', loose_child, loose_via) using app, most;
+      where whole.app_id = $1 and whole.id = part.id', loose_child, loose_via) using app, max_rows;
     get diagnostics changed = row_count;
   elsif filled <> '{}' then
     select sum(row_count), array_agg(coalesce(row_count, 0) order by place) into changed, counts
@@ -121,7 +121,7 @@ end
 $$;
 
 -- One step of a job: whether nothing is left of it, or null if another session is at it.
-create function rowhouse.run_rows_job(job uuid, most integer) returns boolean
+create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
@@ -134,7 +134,7 @@ begin
   if work.id is null or work.is_emptied then
     return work.is_emptied;
   end if;
-  select * into step from rowhouse.delete_some_rows(work.tables, work.app_id, most);
+  select * into step from rowhouse.delete_some_rows(work.tables, work.app_id, max_rows);
   update rowhouse.row_jobs set is_emptied = step.changed = 0, counts = array(
     select before + now_gone from unnest(work.counts, step.counts) as summed (before, now_gone))
   where id = job;

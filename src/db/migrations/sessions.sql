@@ -117,7 +117,7 @@ $$;
 -- lists none.
 create function rowhouse.read_page_session(
   presented text, presented_identity text, idle_s integer, app_slug text, app_search text,
-  most integer, out live integer, out visitor jsonb, out app jsonb, out apps jsonb
+  max_rows integer, out live integer, out visitor jsonb, out app jsonb, out apps jsonb
 ) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   found_session record;
@@ -145,7 +145,7 @@ begin
       where strpos(slug, app_search) > 0 and disabled_at is null
         and (users.console_role is not null or exists (select from rowhouse.grants
           where grants.user_id = users.id and grants.app_id = known.id))
-      order by slug limit most) as listed);
+      order by slug limit max_rows) as listed);
 end
 $$;
 comment on function rowhouse.read_page_session is 'idempotent; null visitor, app';

@@ -229,7 +229,7 @@ $$;
 comment on function rowhouse.add_statistics is 'idempotent';
 
 -- Deletes at most so many rows of each kind whose time is over: the most that went of one kind.
-create function rowhouse.sweep_statistics(most integer) returns integer
+create function rowhouse.sweep_statistics(max_rows integer) returns integer
   language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -241,33 +241,33 @@ begin
   for swept_span, kept in values ('minute', interval '1 day'), ('hour', interval '15 days') loop
     delete from rowhouse.statistics where (app_id, span, at) in (
       select app_id, span, at from rowhouse.statistics where span = swept_span and at < now() - kept
-      order by at limit most for update skip locked);
+      order by at limit max_rows for update skip locked);
     get diagnostics swept_here = row_count;
     swept := greatest(swept, swept_here);
     delete from rowhouse.rejections where (app_id, span, at, table_name, code) in (
       select app_id, span, at, table_name, code from rowhouse.rejections
       where span = swept_span and at < now() - kept
-      order by at limit most for update skip locked);
+      order by at limit max_rows for update skip locked);
     get diagnostics swept_here = row_count;
     swept := greatest(swept, swept_here);
   end loop;
   delete from rowhouse.kept_requests where id in (
     select id from rowhouse.kept_requests
     where (status >= 500 or status < 400) and at < now() - interval '1 day'
-    order by at limit most for update skip locked);
+    order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
   delete from rowhouse.kept_requests where id in (
     select id from rowhouse.kept_requests where at < now() - interval '7 days'
-      order by at limit most for update skip locked);
+      order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
   delete from rowhouse.rejection_kinds where (app_id, table_name, code) in (
     select app_id, table_name, code from rowhouse.rejection_kinds
-    where used_at < now() - interval '15 days' limit most for update skip locked);
+    where used_at < now() - interval '15 days' limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   delete from rowhouse.processes where id in (
-    select id from rowhouse.processes where seen_at < now() - interval '7 days' limit most
+    select id from rowhouse.processes where seen_at < now() - interval '7 days' limit max_rows
       for update skip locked);
   return greatest(swept, swept_here);
 end

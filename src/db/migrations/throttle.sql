@@ -44,7 +44,7 @@ $$;
 -- slows down. At five times that bound, which is more than the service can check, it waits for the
 -- minute to end: what is counted is bounded, and so is the table. "pending" is how many attempts
 -- are not in the counters yet.
-create function rowhouse.sign_in_wait(keys text[], bounds integer[], most_global integer,
+create function rowhouse.sign_in_wait(keys text[], bounds integer[], max_global integer,
   pending integer) returns integer
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with counter as (
@@ -56,24 +56,24 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   select greatest(1, ceil(extract(epoch from max(ends_at) - clock_timestamp())))::integer
     from counter
   where attempts > case
-    when key = 'all' then most_global * 5
-    when all_attempts > most_global then greatest(1, bound / 4)
+    when key = 'all' then max_global * 5
+    when all_attempts > max_global then greatest(1, bound / 4)
     else bound
   end
   having count(*) > 0
 $$;
 
 -- Deletes some of the counters whose time is over: how many. So do sign-ins that waited in vain.
-create function rowhouse.sweep_throttle(most integer) returns integer
+create function rowhouse.sweep_throttle(max_rows integer) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer;
 begin
   delete from rowhouse.throttle where key in (
     select key from rowhouse.throttle where ends_at < clock_timestamp()
-      order by ends_at limit most for update skip locked);
+      order by ends_at limit max_rows for update skip locked);
   get diagnostics swept = row_count;
-  perform rowhouse.sweep_pending_sign_ins(most);
+  perform rowhouse.sweep_pending_sign_ins(max_rows);
   return swept;
 end
 $$;
@@ -84,11 +84,11 @@ grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, 
 -- is counted. Nothing is counted for more than thirty days: a stolen login keeps no one out for
 -- longer.
 create function rowhouse.count_attempt(
-  keys text[], bounds integer[], most_global integer, window_s integer
+  keys text[], bounds integer[], max_global integer, window_s integer
 ) returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  wait integer := rowhouse.sign_in_wait(keys, bounds, most_global, 1);
+  wait integer := rowhouse.sign_in_wait(keys, bounds, max_global, 1);
 begin
   if wait is null then
     begin
@@ -103,7 +103,7 @@ begin
         ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at
           else counter.ends_at end;
       -- Others may have counted meanwhile; from here on they wait for this attempt.
-      wait := rowhouse.sign_in_wait(keys, bounds, most_global, 0);
+      wait := rowhouse.sign_in_wait(keys, bounds, max_global, 0);
       if wait is not null then
         raise exception 'counted by others meanwhile' using errcode = 'RH013';
       end if;
@@ -148,7 +148,7 @@ $$;
 -- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
   typed text, client_networks text[], device_id text, device_users uuid[], shown_from text,
-  most_pair integer, most_clients integer[], most_global integer, window_s integer
+  max_pair integer, max_clients integer[], max_global integer, window_s integer
 ) returns table (
   wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
     is_known_device boolean
@@ -163,16 +163,16 @@ declare
   -- The pair and the address come first: what is used up there is worth an entry in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
     || array['all'];
-  bounds integer[] := array[most_pair, most_pair * 10] || most_clients || most_global;
+  bounds integer[] := array[max_pair, max_pair * 10] || max_clients || max_global;
   wait integer;
 begin
   select * into person from rowhouse.users where email = typed;
   is_known := coalesce(person.id = any(device_users), false);
   if is_known then
     keys := array[rowhouse.device_key(device_id, typed)];
-    bounds := array[most_pair];
+    bounds := array[max_pair];
   end if;
-  wait := rowhouse.count_attempt(keys, bounds, most_global, window_s);
+  wait := rowhouse.count_attempt(keys, bounds, max_global, window_s);
   if wait is not null then
     return query select wait, null::uuid, null::text, null::text, false, is_known;
     return;

@@ -203,7 +203,7 @@ export const OWNING_LOGINS: Page = {
             const deps = { ...testDeps({ admin }), db };
             const mailed = async (email: string) => {
               await askForPassword(deps, { email, address: "::1" });
-              const [mail] = await claimMails(deps, { most: 1, leaseS: 0, retryS: 0 });
+              const [mail] = await claimMails(deps, { maxRows: 1, leaseS: 0, retryS: 0 });
               return mail && (await findMailedLink(deps, mail));
             };
             expect(await mailed(person.email)).toBeString();
