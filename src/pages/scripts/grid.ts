@@ -6,6 +6,7 @@
  */
 import { openAnnouncements } from "./announce.ts";
 import { findMove, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
+import { arrangeColumns, startColumns } from "./grid_columns.ts";
 import { editCell } from "./grid_editor.ts";
 import { addGridKeys } from "./grid_keys.ts";
 import {
@@ -43,6 +44,8 @@ const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
 
 openAnnouncements();
 startSearch();
+arrangeColumns(document);
+startColumns(renew);
 startRows();
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
@@ -56,6 +59,11 @@ addEventListener("popstate", () => open(location.href, { isBack: true }));
 /** Shows the rows of an address: of a page, or those that a search finds. */
 function open(url: string, options: { focus?: Place; isBack?: boolean }): void {
   void (isSearch(url) ? openFound(url, options) : openRows(url, options));
+}
+
+/** Shows the same rows as they are now. */
+function renew(focus?: Place): void {
+  void (isSearch(location.href) ? renewFound(focus) : renewRows(focus));
 }
 
 function sortBy(column: string): void {
@@ -144,7 +152,5 @@ function askToDelete(cell: HTMLTableCellElement): void {
   const url = cell.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-delete]")?.href;
   const grid = findGrid();
   if (url === undefined || grid === null) return;
-  const place = findCurrent(grid);
-  const onDone = () => void (isSearch(location.href) ? renewFound(place) : renewRows(place));
-  void openFormDialog({ url, done: "Deleted", onDone });
+  void openFormDialog({ url, done: "Deleted", onDone: () => renew(findCurrent(grid)) });
 }

@@ -1,6 +1,7 @@
 /** The rows on the page: the next ones take the place of these, so that the page never grows. @module */
 import { announce } from "./announce.ts";
 import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
+import { addResizers, arrangeColumns } from "./grid_columns.ts";
 import { addSortButtons } from "./grid_sort.ts";
 import { requestPage } from "./request_page.ts";
 import { showTimes } from "./times.ts";
@@ -25,6 +26,7 @@ export async function openRows(url: string, options: { focus?: Place; isBack?: b
 export function showRows(page: Document): boolean {
   const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
   if (present === null || next === null) return false;
+  arrangeColumns(next);
   present.replaceWith(document.adoptNode(next));
   startRows();
   return true;
@@ -35,6 +37,7 @@ export function startRows(): void {
   if (grid === null) return;
   const kept = findCurrent(grid);
   addSortButtons(grid);
+  addResizers(grid);
   markGrid(grid);
   const stop = findCell(grid, kept);
   if (stop !== undefined) stop.tabIndex = 0;
@@ -56,9 +59,12 @@ export function findRow(id: string): HTMLTableRowElement | null {
 export async function renewRow(id: string, answered?: Document): Promise<void> {
   const selector = toSelector(id);
   const grid = findGrid();
-  const fresh =
-    answered?.querySelector(selector) ??
-    (await requestPage(toRowsUrl([id]))).page.querySelector(selector);
+  const page =
+    answered?.querySelector(selector) === null || answered === undefined
+      ? (await requestPage(toRowsUrl([id]))).page
+      : answered;
+  arrangeColumns(page);
+  const fresh = page.querySelector(selector);
   const present = findRow(id);
   if (present === null || grid === null) return;
   const place = findCurrent(grid);
@@ -77,12 +83,12 @@ export function toRowsUrl(ids: readonly string[]): string {
   return `${location.pathname}?${query}`;
 }
 
-/** All rows as they are now, with the focus at the same place. */
-export async function renewRows(focus: Place): Promise<void> {
+/** All rows as they are now, with the focus at a cell if one is named. */
+export async function renewRows(focus?: Place): Promise<void> {
   const { page } = await requestPage(location.href);
   if (!showRows(page)) return location.reload();
   const grid = findGrid();
-  if (grid !== null) focusCell(grid, focus);
+  if (grid !== null && focus !== undefined) focusCell(grid, focus);
 }
 
 /** The link to the rows before or after these. */

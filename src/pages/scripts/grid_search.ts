@@ -80,7 +80,7 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
 }
 
 /** The same rows as they are now. */
-export async function renewFound(focus: Place): Promise<void> {
+export async function renewFound(focus?: Place): Promise<void> {
   if (found !== undefined) await showFound(found, focus);
 }
 

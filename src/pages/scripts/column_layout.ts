@@ -1,0 +1,57 @@
+/** How a table's columns are laid out: what is stored, read again after columns have come and gone. Pure. @module */
+import { isObject } from "../../std/is_object.ts";
+
+export type ColumnLayout = {
+  /** Columns from first to last; others follow. */
+  readonly order: readonly string[];
+  readonly hidden: readonly string[];
+  /** In pixels, of columns that are not as wide as their values. */
+  readonly widths: ReadonlyMap<string, number>;
+};
+
+export const NO_LAYOUT: ColumnLayout = { order: [], hidden: [], widths: new Map() };
+export const MIN_WIDTH = 60;
+export const MAX_WIDTH = 1200;
+
+/** The layout of a stored text; what cannot be read is left out. */
+export function readLayout(text: string | null): ColumnLayout {
+  const stored: unknown = text === null ? undefined : parse(text);
+  if (!isObject(stored)) return NO_LAYOUT;
+  const { order, hidden, widths } = stored;
+  const entries = Object.entries(isObject(widths) ? widths : {});
+  return {
+    order: readNames(order),
+    hidden: readNames(hidden),
+    widths: new Map(
+      entries.flatMap(([name, width]) =>
+        typeof width === "number" ? [[name, toWidth(width)] as const] : [],
+      ),
+    ),
+  };
+}
+
+export function toText({ order, hidden, widths }: ColumnLayout): string {
+  return JSON.stringify({ order, hidden, widths: Object.fromEntries(widths) });
+}
+
+export function toWidth(pixels: number): number {
+  return Math.round(Math.min(Math.max(pixels, MIN_WIDTH), MAX_WIDTH));
+}
+
+/** Names in the order of a layout. */
+export function sortNames(names: readonly string[], { order }: ColumnLayout): string[] {
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return names.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function readNames(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The columns of a table as this browser remembers them: which are shown, in which order, how wide. A column that is not shown is
+ * not in the grid, so that keys never lead to it.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import {
+  type ColumnLayout,
+  MAX_WIDTH,
+  MIN_WIDTH,
+  NO_LAYOUT,
+  readLayout,
+  sortNames,
+  toText,
+  toWidth,
+} from "./column_layout.ts";
+import { element } from "./element.ts";
+
+const MENU = "details.columns";
+const BUTTON = "button button-quiet button-small";
+
+function toKey(): string {
+  return `columns ${location.pathname}`;
+}
+
+function currentLayout(): ColumnLayout {
+  return readLayout(localStorage.getItem(toKey()));
+}
+
+/** Lays out a table as the server has sent it. */
+export function arrangeColumns(root: ParentNode): void {
+  const table = root.querySelector<HTMLTableElement>("table[data-grid]");
+  const heads = [...(table?.tHead?.rows[0]?.cells ?? [])];
+  const layout = currentLayout();
+  if (table === null || layout === NO_LAYOUT) return;
+  const places = new Map(heads.map((head, place) => [head.dataset["column"] ?? "", place]));
+  const names = heads.flatMap(({ dataset }) => dataset["column"] ?? []);
+  const kept = sortNames(names, layout)
+    .filter((name) => !layout.hidden.includes(name))
+    .map((name) => places.get(name) ?? 0);
+  // The id comes first, and the links of the row last.
+  const order = [0, ...kept, heads.length - 1];
+  for (const row of table.rows) {
+    const cells = [...row.cells];
+    row.replaceChildren(...order.flatMap((place) => cells[place] ?? []));
+  }
+  for (const [name, width] of layout.widths) setWidth(table, name, width);
+}
+
+function setWidth(table: HTMLTableElement, name: string, width: number | undefined): void {
+  const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+  const place = heads.findIndex(({ dataset }) => dataset["column"] === name);
+  if (place === -1) return;
+  const size = width === undefined ? "" : `${width}px`;
+  for (const row of table.rows) {
+    const cell = row.cells[place];
+    if (cell !== undefined)
+      Object.assign(cell.style, { width: size, minWidth: size, maxWidth: size });
+  }
+}
+
+function store(layout: ColumnLayout): void {
+  const isPlain = layout.order.length + layout.hidden.length + layout.widths.size === 0;
+  if (isPlain) localStorage.removeItem(toKey());
+  else localStorage.setItem(toKey(), toText(layout));
+}
+
+/** Lets the menu change the layout; `renew` shows the rows again. */
+export function startColumns(renew: () => void): void {
+  const menu = document.querySelector<HTMLElement>(MENU);
+  const form = menu?.querySelector("form");
+  if (menu === null || form === null || form === undefined) return;
+  const change = (layout: ColumnLayout) => {
+    store(layout);
+    showMenu(menu);
+    // Columns that the address leaves out are not on the page.
+    if (location.search.includes("show.")) location.assign(location.pathname);
+    else renew();
+  };
+  for (const part of form.querySelectorAll<HTMLElement>(".column")) addControls(part, change);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.type === "checkbox")
+      change({ ...currentLayout(), hidden: readHidden(form) });
+  });
+  form.querySelector("button[type=submit]")?.remove();
+  form.querySelector(".act-buttons a")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    change(NO_LAYOUT);
+  });
+  document.addEventListener("pointerdown", (event) => startResize(event));
+  showMenu(menu);
+}
+
+function nameOf(part: Element): string {
+  return part.querySelector("bdi")?.textContent ?? "";
+}
+
+function readHidden(form: HTMLFormElement): string[] {
+  return [...form.querySelectorAll(".column")]
+    .filter(
+      (part) => part.querySelector<HTMLInputElement>("input[type=checkbox]")?.checked === false,
+    )
+    .map(nameOf);
+}
+
+function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void): void {
+  const name = nameOf(part);
+  const width = element("input", {
+    type: "number",
+    min: String(MIN_WIDTH),
+    max: String(MAX_WIDTH),
+    step: "10",
+    placeholder: "auto",
+    "aria-label": `Width of ${name} in pixels`,
+  });
+  width.addEventListener("change", () => {
+    const widths = new Map(currentLayout().widths);
+    if (width.value === "") widths.delete(name);
+    else widths.set(name, toWidth(Number(width.value)));
+    change({ ...currentLayout(), widths });
+  });
+  const move = (label: string, text: string, step: number) => {
+    const button = element("button", { type: "button", class: BUTTON, "aria-label": label }, text);
+    button.addEventListener("click", () => {
+      const names = [...(part.parentElement?.querySelectorAll(".column") ?? [])].map(nameOf);
+      const place = names.indexOf(name);
+      const next = place + step;
+      if (next < 0 || next >= names.length) return;
+      names.splice(place, 1);
+      names.splice(next, 0, name);
+      change({ ...currentLayout(), order: names });
+      button.focus();
+      announce(`${name} is column ${next + 1} of ${names.length}`);
+    });
+    return button;
+  };
+  part.append(width, move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));
+}
+
+/** The menu as the layout is. */
+function showMenu(menu: HTMLElement): void {
+  const layout = currentLayout();
+  const parts = new Map(
+    [...menu.querySelectorAll<HTMLElement>(".column")].map((part) => [nameOf(part), part]),
+  );
+  for (const name of sortNames([...parts.keys()], layout)) {
+    const part = parts.get(name);
+    if (part === undefined) continue;
+    part.parentElement?.append(part);
+    const [isShown, width] = part.querySelectorAll("input");
+    if (isShown !== undefined && layout.hidden.includes(name)) isShown.checked = false;
+    else if (isShown !== undefined && !location.search.includes("show.")) isShown.checked = true;
+    if (width !== undefined) width.value = String(layout.widths.get(name) ?? "");
+  }
+  const hidden = [...menu.querySelectorAll<HTMLInputElement>("input[type=checkbox]")].filter(
+    ({ checked }) => !checked,
+  ).length;
+  const count = menu.querySelector("[data-hidden-columns]");
+  if (count !== null) count.textContent = hidden === 0 ? "" : ` (${hidden} hidden)`;
+}
+
+/** The right edge of a head can be dragged. */
+export function addResizers(table: HTMLTableElement): void {
+  for (const head of table.tHead?.rows[0]?.cells ?? [])
+    if (head.dataset["column"] !== undefined && head.querySelector(".resizer") === null)
+      head.append(element("span", { class: "resizer", "aria-hidden": "true" }));
+}
+
+function startResize({ target, clientX, pointerId }: PointerEvent): void {
+  if (!(target instanceof HTMLElement) || !target.matches(".resizer")) return;
+  const head = target.closest("th");
+  const table = target.closest("table");
+  const name = head?.dataset["column"];
+  if (head === null || table === null || name === undefined) return;
+  const start = head.getBoundingClientRect().width;
+  let width = toWidth(start);
+  const move = (event: PointerEvent) => {
+    width = toWidth(start + event.clientX - clientX);
+    setWidth(table, name, width);
+  };
+  target.setPointerCapture(pointerId);
+  target.addEventListener("pointermove", move);
+  target.addEventListener(
+    "lostpointercapture",
+    () => {
+      target.removeEventListener("pointermove", move);
+      store({ ...currentLayout(), widths: new Map([...currentLayout().widths, [name, width]]) });
+      const menu = document.querySelector<HTMLElement>(MENU);
+      if (menu !== null) showMenu(menu);
+    },
+    { once: true },
+  );
+}
