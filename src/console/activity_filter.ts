@@ -54,10 +54,10 @@ export function renderFilter({ typed, faults }: ReadFilter, app: string | undefi
   return [
     faults.length > 0 && renderFault("This cannot be looked for.", faults),
     html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">
-${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS })}
+${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS, isPerson: true })}
 ${renderActions(typed.action)}
 ${app === undefined && renderTextField({ name: "app", label: "App", hint: "its name", value: typed.app, maxLength: MAX_CHARS })}
-${renderTextField({ name: "person", label: "Target", hint: "address or id", value: typed.person, maxLength: MAX_CHARS })}
+${renderTextField({ name: "person", label: "Target", hint: "address or id", value: typed.person, maxLength: MAX_CHARS, isPerson: true })}
 ${renderDay("from", "From", typed.from)}
 ${renderDay("to", "To", typed.to)}
 <div class="filter-buttons"><button class="button button-primary" type="submit">Filter</button><a class="button button-quiet" href="${path}">Clear</a></div>

@@ -3,6 +3,7 @@ import { type AppPerson, listAppPeople } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
@@ -10,7 +11,6 @@ import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
 import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
 import { renderRole, renderRoleActs } from "./person.ts";
-import { answerDone } from "./person_page.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function answerAppPeople(visit: Visit): Promise<Response> {
@@ -28,7 +28,9 @@ export async function answerAppPeople(visit: Visit): Promise<Response> {
     render: (shown) => renderAppPeople(slug, shown, deps),
   });
   const note = html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`;
-  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger");
+  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
+    isDialog: true,
+  });
   return answerAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note, end] });
 }
 
@@ -91,6 +93,7 @@ export const addPersonPage = makeFormPage({
         renderInput("email", EMAIL, email, {
           hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
           isFirst: true,
+          isPerson: true,
         }),
         renderInput("role", APP_ROLE, role, { isRequired: true }),
       ],

@@ -2,6 +2,7 @@
 import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
@@ -26,7 +27,8 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
     slug,
     isDisabled: app.disabledAt !== null,
     tab: "Tables",
-    body:
+    body: [
+      renderDone(visit),
       shown.length === 0
         ? renderEmpty(
             "This app has no tables yet. A push of its schema makes them.",
@@ -37,6 +39,7 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
             last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
             ESTIMATES,
           ],
+    ],
   });
 }
 

@@ -1,6 +1,7 @@
 /** The apps: a list by slug that can be searched and paged. @module */
 import { type ConsoleApp, listConsoleApps } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import {
@@ -30,6 +31,7 @@ export async function answerApps(visit: Visit): Promise<Response> {
     title: "Apps",
     actions: renderLink("New app", NEW_APP, "primary", { keys: "n" }),
     body: [
+      renderDone(visit),
       search !== "" && renderSearched(search),
       shown.length === 0 ? renderNone(search, after) : renderAppList(shown, visit.deps.now()),
       last !== undefined && renderNext(APPS, { q: search, after: last.slug }),

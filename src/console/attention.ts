@@ -37,7 +37,7 @@ ${renderLink("See the account", toPersonPath(id))}`,
     ...keys.map(
       ({ app, keyId }) =>
         html`<span>The key <code>${keyId}</code> of <b>${app}</b> was issued by <code>rowhouse dev</code> and has every scope. Revoke the key if no process needs it.</span>
-${renderLink("Revoke it", `${toKeyPath(app, keyId)}/revoke`)}`,
+${renderLink("Revoke it", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}`,
     ),
   ];
 }
@@ -68,7 +68,7 @@ ${renderLink(state === "failed" ? "See why" : "See how far", toTablePath(table))
 
 function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
   return html`<span>The key ${renderText(key.name === "" ? key.keyId : key.name)} of <b>${key.app}</b> expires ${renderTime(key.expiresAt, now)}.</span>
-${renderLink("Rotate it", `${toKeyPath(key.app, key.keyId)}/roll`)}`;
+${renderLink("Rotate it", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { isDialog: true })}`;
 }
 
 /** That nothing is wrong is said too, with how one knows. */

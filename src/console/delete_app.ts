@@ -1,8 +1,9 @@
 /** Deleting an app: what goes is said, its name is typed, then it goes in bounded steps. @module */
 import { type AppEnd, deleteAppByConsole, describeAppEnd } from "../accounts/console/mod.ts";
-import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderFault, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
@@ -45,7 +46,8 @@ export const deleteAppPage = makeFormPage({
     checkTypedName(visit, slug, "delete it");
     const end = performance.now() + WORK_MS;
     const isLate = () => performance.now() > end;
-    if (await deleteAppByConsole({ ...deps, isLate }, cookies, slug)) return answerSeeOther(APPS);
+    if (await deleteAppByConsole({ ...deps, isLate }, cookies, slug))
+      return answerDone(APPS, "app-deleted");
     const message = "It has many rows and is not gone yet: delete it again";
     throw new Problem("invalid_request", { message });
   },

@@ -1,6 +1,7 @@
 /** Dropping a table that no app uses any more: what goes is said, its name is typed. @module */
 import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { html, type Part } from "../pages/mod.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage, toShownMessages } from "./form_page.ts";
 import { renderFault, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
@@ -37,7 +38,7 @@ export const dropTablePage = makeFormPage({
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "drop it");
     await dropTable(visit.deps, { table, told: (visit.fields.get("told") ?? "").split(",") });
-    return answerSeeOther(TABLES);
+    return answerDone(TABLES, "dropped");
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
   answer: answerTableAct,

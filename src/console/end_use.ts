@@ -1,9 +1,10 @@
 /** Ending an app's use of a table: the table's name is typed, then the data service deletes the rows. @module */
 import { beginEndRegistration } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, listConsoleAppTables } from "../accounts/console/mod.ts";
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage, toShownMessages } from "./form_page.ts";
 import { renderFault, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
@@ -43,7 +44,7 @@ export const endUsePage = makeFormPage({
     const end = performance.now() + WAIT_MS;
     const isLate = () => performance.now() > end;
     const state = await endRegistrationByConsole({ ...visit.deps, isLate }, { slug, table, told });
-    if (state !== "refused") return answerSeeOther(toAppTablesPath(slug));
+    if (state !== "refused") return answerDone(toAppTablesPath(slug), "use-ended");
     const message = "Rows of another table refer to those: that table must go first";
     throw new Problem("invalid_request", { message });
   },

@@ -38,7 +38,7 @@ const MAX_HITS = 8;
 /** A request's id, or the end of it that a caller was shown. */
 const REFERENCE = /^[0-9a-f]{12}$/;
 
-type Hit = { name: string; path: string; note?: Part };
+type Hit = { name: string; path: string; note?: Part; email?: string };
 type Group = { name: string; hits: readonly Hit[] };
 
 const PAGES: readonly Hit[] = [
@@ -90,6 +90,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
       hits: people.map(({ id, email, displayName }) => ({
         name: displayName ?? email,
         path: toPersonPath(id),
+        email,
         ...(displayName === null ? {} : { note: renderText(email) }),
       })),
     },
@@ -120,5 +121,5 @@ function toRequests(search: string): Hit[] {
 }
 
 function renderGroup({ name, hits }: Group): Html {
-  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}">${renderText(hit.name)}</a>${hit.note !== undefined && html` <span class="quiet">${hit.note}</span>`}</li>`)}</ul></section>`;
+  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}"${hit.email !== undefined && html` data-email="${hit.email}"`}>${renderText(hit.name)}</a>${hit.note !== undefined && html` <span class="quiet">${hit.note}</span>`}</li>`)}</ul></section>`;
 }

@@ -5,12 +5,12 @@ import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/p
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
+import { answerDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderText } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import {
-  answerDone,
   answerPersonPage,
   findHindrance,
   findLastHindrance,

@@ -1,9 +1,10 @@
 /** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
-import type { ListedKey } from "../accounts/apps/mod.ts";
+import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath } from "./paths.ts";
@@ -25,6 +26,7 @@ export async function answerKeys(visit: Visit): Promise<Response> {
     isDisabled: app.disabledAt !== null,
     tab: "Keys",
     body: [
+      renderDone(visit),
       keys.length === 0 ? renderNoKey(slug) : renderKeys(slug, keys, now),
       html`<p class="quiet">A key belongs on a server. A browser signs people in with the identity client instead.</p>`,
     ],
@@ -38,7 +40,7 @@ export function renderNoKey(slug: string): Html {
   );
 }
 
-function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
+function renderKeys(slug: string, keys: readonly AppKey[], now: number): Html {
   return renderTable(
     "Keys",
     [
@@ -49,16 +51,31 @@ function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html
       { name: "Expires" },
       { name: "Actions", isNumber: true, isHidden: true },
     ],
-    keys.map((key) => renderKey(slug, key, now)),
+    pairKeys(keys).map((key) => renderKey(slug, key, now)),
   );
 }
 
-function renderKey(slug: string, key: ListedKey, now: number): Part[] {
+type PairedKey = AppKey & { replaces: string | undefined };
+
+/** Each key, and right after it the key that it replaced. */
+function pairKeys(keys: readonly AppKey[]): PairedKey[] {
+  const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
+  const known = new Set(keys.map(({ keyId }) => keyId));
+  const follow = (key: AppKey): PairedKey[] => {
+    const before = replaced.get(key.keyId);
+    return [{ ...key, replaces: before?.keyId }, ...(before === undefined ? [] : follow(before))];
+  };
+  return keys
+    .filter(({ replacedBy }) => replacedBy === null || !known.has(replacedBy))
+    .flatMap(follow);
+}
+
+function renderKey(slug: string, key: PairedKey, now: number): Part[] {
   const isActive = key.status === "active";
   const name = key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
   return [
     isActive ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`,
-    html`<code>${key.keyId}</code>`,
+    html`<code>${key.keyId}</code>${renderPair(key)}`,
     key.scopes.map((scope) => SCOPE_WORDS[scope]).join(", ") || "nothing",
     renderTime(key.lastUsedAt, now),
     renderEnd(key, now),
@@ -66,9 +83,17 @@ function renderKey(slug: string, key: ListedKey, now: number): Part[] {
   ];
 }
 
+function renderPair({ replaces, replacedBy }: PairedKey): Part {
+  return [
+    replaces !== undefined && html`<span class="row-note">replaces <code>${replaces}</code></span>`,
+    replacedBy !== null &&
+      html`<span class="row-note">replaced by <code>${replacedBy}</code></span>`,
+  ];
+}
+
 const SOON_MS = 14 * 86_400_000;
 
-function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
+function renderEnd({ status, expiresAt, revokedAt }: AppKey, now: number): Html {
   if (status === "revoked")
     return html`<span class="quiet">revoked ${renderTime(revokedAt, now)}</span>`;
   if (status === "expired")
@@ -78,11 +103,11 @@ function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Ht
   return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
 }
 
-function renderActs(slug: string, { keyId, name }: ListedKey): Html {
+function renderActs(slug: string, { keyId, name }: AppKey): Html {
   const path = toKeyPath(slug, keyId);
   const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}/roll">Rotate${what}</a>
-<a class="button button-danger button-small" href="${path}/revoke">Revoke${what}</a></span>`;
+  return html`<span class="row-acts"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
+<a class="button button-danger button-small" data-dialog href="${path}/revoke">Revoke${what}</a></span>`;
 }
 
 /** The key that an address names, and whose app it is. @throws {Problem} not_found — it is not in force */

@@ -1,7 +1,7 @@
 /** How many requests an app may send: of all its keys together, and of each of them. @module */
 import { PER_MINUTE, PER_MINUTE_OF_KEY, setLimit } from "../accounts/apps/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
 import { toAppPath } from "./paths.ts";
 
@@ -19,7 +19,7 @@ export const limitsPage = makeFormPage({
   }),
   run: async ({ deps, fields }, { slug }) => {
     await setLimit(deps, { slug, ...readInputs(fields, INPUTS) });
-    return answerSeeOther(`${toAppPath(slug)}/settings`);
+    return answerDone(`${toAppPath(slug)}/settings`, "limits");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
   answer: answerAppAct,

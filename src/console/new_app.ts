@@ -1,7 +1,7 @@
 /** Creating an app: its slug, and where its pages live. @module */
 import { createApp, SLUG } from "../accounts/apps/mod.ts";
 import { listConsoleApps } from "../accounts/console/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
 import { APPS, toAppPath } from "./paths.ts";
@@ -22,7 +22,7 @@ export const newAppPage = makeFormPage({
   run: async (visit) => {
     const slug = readText(visit.fields, "slug");
     await createApp(visit.deps, { slug, ...readTargetFields(visit) });
-    return answerSeeOther(toAppPath(slug));
+    return answerDone(toAppPath(slug), "created");
   },
   cancel: () => APPS,
   answer: ({ me }, page) =>

@@ -3,6 +3,7 @@ import { type ConsoleVisitor, listConsoleApps } from "../accounts/console/mod.ts
 import { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, invite } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
+import { answerDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -10,7 +11,6 @@ import { renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { PEOPLE, toAppPath } from "./paths.ts";
 import { readConsoleRole } from "./person_acts.ts";
-import { answerDone } from "./person_page.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
 import { readPersonId } from "./read.ts";
 

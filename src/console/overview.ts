@@ -2,6 +2,7 @@
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderNoKey } from "./keys.ts";
 import { renderAppNumbers } from "./numbers.ts";
@@ -21,6 +22,7 @@ export async function answerOverview(visit: Visit): Promise<Response> {
     isDisabled,
     tab: "Overview",
     body: [
+      renderDone(visit),
       isDisabled &&
         html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
       keys.length === 0 && renderNoKey(slug),

@@ -46,13 +46,14 @@ export function renderEmpty(text: Part, action?: Part): Html {
   return html`<div class="blank"><p>${text}</p>${action}</div>`;
 }
 
+/** With `isDialog` the page of the link, which has one form, opens over this one where scripts run. */
 export function renderLink(
   name: string,
   path: string,
   look: "primary" | "quiet" | "danger" = "quiet",
-  options: { keys?: string } = {},
+  options: { keys?: string; isDialog?: boolean; isFocused?: boolean } = {},
 ): Html {
-  return html`<a class="button button-${look}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}>${name}</a>`;
+  return html`<a class="button button-${look}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}${options.isDialog === true && html` data-dialog`}${options.isFocused === true && html` autofocus`}>${name}</a>`;
 }
 
 /** Something to paste elsewhere, with a button that copies it. */
@@ -83,6 +84,8 @@ export type TextField = {
   isFirst?: boolean;
   /** Whether phones show the keys of an address. */
   isEmail?: boolean;
+  /** Whether people are offered where scripts run. */
+  isPerson?: boolean;
   /** Offered to choose from; anything else can be typed. */
   choices?: readonly string[];
   faults?: readonly string[];
@@ -95,7 +98,7 @@ export function renderTextField(field: TextField): Html {
   const { name, label, value = "", hint, faults = [] } = field;
   const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
   const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isEmail === true && html` inputmode="email"`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
+  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isEmail === true && html` inputmode="email"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
   const input =
     field.rows === undefined
       ? html`<input type="text" ${attributes} value="${value}">`
@@ -138,7 +141,7 @@ export function renderActForm(form: {
   return html`<form class="sheet act" method="post" action="${form.action}">
 <input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
 ${form.fields}
-<div class="act-buttons"><button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}</div>
+<div class="act-buttons"><button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel, "quiet", { isFocused: form.look === "danger" })}</div>
 </form>`;
 }
 

@@ -2,11 +2,11 @@
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderLink, renderRemark, renderText } from "./parts.ts";
+import { renderLink, renderText } from "./parts.ts";
 import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
-import { readDone } from "./person_page.ts";
 import {
   type ListQuery,
   ROWS_READ,
@@ -38,15 +38,14 @@ type PeopleList<Row> = {
 
 /** What was just done, the search, a page of the rows, and the way to the next. */
 export function renderPeopleList<Row extends { email: string }>(
-  { deps, context }: Visit,
+  visit: Visit,
   { path, query, rows, isSearched, none, render }: PeopleList<Row>,
 ): Part[] {
   const { shown, last } = toPage(rows);
-  const done = readDone(context.query);
   return [
-    done !== undefined && renderRemark(done),
+    renderDone(visit),
     isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
-    shown.length === 0 ? none : render(shown, deps.now()),
+    shown.length === 0 ? none : render(shown, visit.deps.now()),
     last !== undefined && renderNext(path, { q: query.search, after: last.email }),
   ];
 }

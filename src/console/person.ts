@@ -1,6 +1,7 @@
 /** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
 import { type ShownPerson, showConsolePerson } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
@@ -8,25 +9,19 @@ import {
   renderEmpty,
   renderLink,
   renderPill,
-  renderRemark,
   renderTable,
   renderText,
   renderTime,
 } from "./parts.ts";
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleWords } from "./people.ts";
-import {
-  findHindrance,
-  findLastHindrance,
-  hasFactor,
-  readDone,
-  toPersonName,
-} from "./person_page.ts";
+import { findHindrance, findLastHindrance, hasFactor, toPersonName } from "./person_page.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
 
-export async function answerPerson({ deps, cookies, context }: Visit): Promise<Response> {
+export async function answerPerson(visit: Visit): Promise<Response> {
+  const { deps, cookies, context } = visit;
   const { after } = readListQuery(context.query, { maxLength: SLUG_MAX });
   const shown = await showConsolePerson(deps, cookies, {
     id: context.params["person"] ?? "",
@@ -35,7 +30,6 @@ export async function answerPerson({ deps, cookies, context }: Visit): Promise<R
   });
   const { me, person } = shown;
   const now = deps.now();
-  const done = readDone(context.query);
   return answerConsolePage({
     me,
     entry: "People",
@@ -43,7 +37,7 @@ export async function answerPerson({ deps, cookies, context }: Visit): Promise<R
     crumbs: [{ name: "People", path: PEOPLE }],
     actions: person.disabledAt !== null && renderPill("disabled", "warn"),
     body: [
-      done !== undefined && renderRemark(done),
+      renderDone(visit),
       renderFacts(shown, now),
       renderGrants(shown, deps),
       renderSessions(shown, now),
@@ -96,7 +90,7 @@ function renderFacts(shown: ShownPerson, now: number): Html {
 }
 
 function renderSmall(name: string, path: string, look: "quiet" | "danger" = "quiet"): Html {
-  return html`<a class="button button-${look} button-small" href="${path}">${name}</a>`;
+  return html`<a class="button button-${look} button-small" data-dialog href="${path}">${name}</a>`;
 }
 
 /** How the person signs in, or the invitation to do so. */
@@ -152,7 +146,7 @@ function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): P
   const path = toPersonPath(person.id);
   const { shown, last } = toPage(grants);
   return [
-    html`<div class="section-head"><h2>Apps</h2>${renderLink("Give a role", `${path}/new-role`)}</div>`,
+    html`<div class="section-head"><h2>Apps</h2>${renderLink("Give a role", `${path}/new-role`, "quiet", { isDialog: true })}</div>`,
     person.consoleRole !== null &&
       html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, whatever is listed here.</p>`,
     shown.length === 0
@@ -207,8 +201,8 @@ export function renderRoleActs({
   query?: string;
 }): Html {
   const heard = html`<span class="visually-hidden"> the role: ${renderText(what)}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}${query}">Change${heard}</a>
-<a class="button button-danger button-small" href="${path}/revoke${query}">Revoke${heard}</a></span>`;
+  return html`<span class="row-acts"><a class="button button-quiet button-small" data-dialog href="${path}${query}">Change${heard}</a>
+<a class="button button-danger button-small" data-dialog href="${path}/revoke${query}">Revoke${heard}</a></span>`;
 }
 
 function renderSessions(shown: ShownPerson, now: number): Part {
@@ -216,7 +210,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
   const path = toPersonPath(person.id);
   const isFree = findHindrance(shown) === undefined;
   return [
-    html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger")}</div>`,
+    html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
     sessions.length === 0
       ? renderEmpty("Not signed in anywhere.")
       : renderTable(
@@ -234,7 +228,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
             renderTime(session.lastSeenAt, now),
             renderTime(session.expiresAt, now),
             isFree &&
-              html`<a class="button button-danger button-small" href="${path}/sessions/${session.id}">End<span class="visually-hidden"> session ${session.id}</span></a>`,
+              html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${session.id}">End<span class="visually-hidden"> session ${session.id}</span></a>`,
           ]),
         ),
   ];
@@ -250,7 +244,7 @@ function renderEnd(shown: ShownPerson): Html {
 ${
   hindrance === undefined
     ? html`<p class="quiet">${isDisabled ? "Nobody can sign in to this account. Its roles are kept." : "Disabling signs the person out everywhere at once, and keeps the roles for later."} Deleting takes the account with its roles and sessions; the audit log keeps the id alone.</p>
-<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`)}${renderLink("Delete", `${path}/delete`, "danger")}</div>`
+<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}</div>`
     : html`<p>${hindrance}</p>`
 }
 <p class="sheet-foot"><a href="${log}">What was done to this person</a></p></section>`;

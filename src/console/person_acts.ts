@@ -15,12 +15,12 @@ import {
 } from "../accounts/people/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { answerDone } from "./done.ts";
 import { renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
 import {
-  answerDone,
   answerPersonPage,
   findHindrance,
   findLastHindrance,

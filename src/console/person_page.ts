@@ -10,9 +10,8 @@ import {
   showConsolePerson,
 } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
-import { readParameters } from "../http/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
-import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -92,30 +91,4 @@ export function answerPersonPage(
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
   return answerConsolePage({ me, entry: "People", crumbs, ...page });
-}
-
-/** What has just been done, as the page that comes after it says. */
-const DONE = {
-  role: "Saved: in force at the next request.",
-  revoked: "The role is gone: in force at the next request.",
-  disabled: "Disabled, and signed out everywhere.",
-  enabled: "Enabled: signing in works again.",
-  reset: "The second factor is gone, and all sessions have ended.",
-  ended: "Ended: whoever used it has to sign in again.",
-  console: "Saved: in force at the next request.",
-  added: "Added to the invitation, which waits for the person still.",
-  granted: "This person had an account already, and has the role from the next request on.",
-  withdrawn: "Withdrawn: the link does not work any more, and the person is gone from the list.",
-  address: "The address is changed: it is the one to sign in with.",
-  deleted: "The account is gone. The audit log keeps its id alone.",
-} as const;
-
-export function answerDone(path: string, done: keyof typeof DONE): Response {
-  return answerSeeOther(`${path}?${new URLSearchParams({ done })}`);
-}
-
-/** The remark for a page that follows an act. */
-export function readDone(query: string): string | undefined {
-  const given = new Map(readParameters(query)).get("done");
-  return Object.entries(DONE).find(([name]) => name === given)?.[1];
 }

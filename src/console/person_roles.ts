@@ -4,12 +4,13 @@ import { listConsoleApps, type ShownPerson } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
+import { answerDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
-import { answerDone, makePersonAct, toPersonName } from "./person_page.ts";
+import { makePersonAct, toPersonName } from "./person_page.ts";
 
 /** At most so many apps are offered where one is typed. */
 export const MAX_CHOICES = 200;

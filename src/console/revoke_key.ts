@@ -1,7 +1,8 @@
 /** Revoking a key: from then on every process refuses it. @module */
 import { revokeKey } from "../accounts/apps/mod.ts";
-import { answerSeeOther, html } from "../pages/mod.ts";
+import { html } from "../pages/mod.ts";
 import { answerAppAct } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage } from "./form_page.ts";
 import { noActiveKey, readActiveKey } from "./keys.ts";
 import { renderText, renderTime } from "./parts.ts";
@@ -19,7 +20,7 @@ export const revokeKeyPage = makeFormPage({
   }),
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
-    return answerSeeOther(toKeysPath(slug));
+    return answerDone(toKeysPath(slug), "key-revoked");
   },
   cancel: (_visit, { slug }) => toKeysPath(slug),
   answer: answerAppAct,

@@ -74,7 +74,7 @@ async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise
     hasPager && renderPager(table, place, { count: rows.length, hasMore, total }),
     rows.length === 0
       ? renderNone(table, place)
-      : renderGrid({ ...table, definition }, { rows, labels, place }),
+      : renderGrid({ ...table, definition }, { rows, labels, place, total }),
   ];
 }
 
@@ -119,13 +119,19 @@ function renderNone({ path }: RowsTable, { offset }: Place): Html {
     : renderEmpty("There is no row yet.", renderLink("New row", `${path}/new`, "primary"));
 }
 
-type Shown = { rows: readonly ListedRow[]; labels: Labels; place: Place };
+/** `total` is unknown for tables with very many rows. */
+type Shown = {
+  rows: readonly ListedRow[];
+  labels: Labels;
+  place: Place;
+  total: number | undefined;
+};
 
 function renderGrid(table: RowsTable, shown: Shown): Html {
   const { path, definition } = table;
-  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" data-grid="${path}">
-<thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-<tbody>${shown.rows.map((row) => renderRow(table, row, shown))}</tbody>
+  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" aria-label="Rows of ${table.table}" aria-rowcount="${shown.total === undefined ? -1 : shown.total + 1}" data-grid="${path}">
+<thead><tr aria-rowindex="1"><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
+<tbody>${shown.rows.map((row, index) => renderRow(table, row, { ...shown, index }))}</tbody>
 </table></div>`;
 }
 
@@ -158,11 +164,15 @@ function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
 <noscript><p class="quiet">Search, filters and sorting need JavaScript: your browser reads the rows and compares them.</p></noscript>`;
 }
 
-function renderRow(table: RowsTable, listed: ListedRow, { labels, place }: Shown): Html {
+function renderRow(
+  table: RowsTable,
+  listed: ListedRow,
+  { labels, place, index }: Shown & { index: number },
+): Html {
   const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr aria-rowindex="${place.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {

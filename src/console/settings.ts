@@ -3,13 +3,14 @@ import { DEFAULT_PER_MINUTE, setTargets, type TypedTargets } from "../accounts/a
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
+import { answerDone, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
-import { renderLink, renderRemark, renderTextField } from "./parts.ts";
+import { renderLink, renderTextField } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { readLines } from "./read.ts";
 
-export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
+export const settingsPage = makeFormPage({
   action: "set_targets",
   read: readApp,
   title: ({ slug }) => slug,
@@ -19,10 +20,10 @@ export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
     const remove = { origins: [], redirects: [] };
     const options = { slug, replaced: TARGET_KINDS, add, remove, cookieDomain };
     await setTargets(visit.deps, options);
-    return await settingsPage.show({ ...visit, fields: new Map() });
+    return answerDone(`${toAppPath(slug)}/settings`, "settings");
   },
   cancel: (_visit, { slug }) => toAppPath(slug),
-  answer: ({ me, slug, app }, { body, status }, { context }) =>
+  answer: ({ me, slug, app }, { body, status }, visit) =>
     answerAppPage({
       me,
       slug,
@@ -30,9 +31,7 @@ export const settingsPage: ReturnType<typeof makeFormPage> = makeFormPage({
       tab: "Settings",
       status,
       body: [
-        context.request.method === "POST" &&
-          status === 200 &&
-          renderRemark("Saved: in force at the next request."),
+        status === 200 && renderDone(visit),
         body,
         renderLimits(slug, app),
         renderLife(slug, app.disabledAt !== null),
@@ -49,13 +48,13 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Ht
   ];
   return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
 <p class="quiet">${ofApp.toLocaleString("en")} requests a minute, ${ofKey.toLocaleString("en")} by each key. Whoever sends more is told to wait.</p>
-<div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`)}</div></section>`;
+<div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
 function renderLife(slug: string, isDisabled: boolean): Html {
   return html`<section class="sheet" aria-labelledby="life"><h2 id="life">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
 <p class="quiet">${isDisabled ? "It is disabled: its keys are refused, and to people it does not exist. Its rows, keys and roles are kept." : "While an app is disabled its keys are refused, and to people it does not exist. Its rows, keys and roles are kept."} Deleting takes all of them.</p>
-<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`)}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger")}</div></section>`;
+<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
 }
 
 const MAX_CHARS = 6000;

@@ -1,7 +1,8 @@
 /** Disabling an app, and enabling it again. @module */
 import { setAppDisabled } from "../accounts/apps/mod.ts";
-import { answerSeeOther, html } from "../pages/mod.ts";
+import { html } from "../pages/mod.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage } from "./form_page.ts";
 import { toAppPath } from "./paths.ts";
 
@@ -20,8 +21,9 @@ export const statePage = makeFormPage({
     };
   },
   run: async ({ deps, fields }, { slug }) => {
-    await setAppDisabled(deps, slug, fields.get("disabled") !== "no");
-    return answerSeeOther(`${toAppPath(slug)}/settings`);
+    const disabled = fields.get("disabled") !== "no";
+    await setAppDisabled(deps, slug, disabled);
+    return answerDone(`${toAppPath(slug)}/settings`, disabled ? "app-disabled" : "app-enabled");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
   answer: answerAppAct,

@@ -4,6 +4,7 @@ import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { type Difference, findTableDifferences } from "../push/mod.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill, renderTable, renderText } from "./parts.ts";
@@ -32,6 +33,7 @@ export async function answerTable(visit: Visit): Promise<Response> {
       table.users.count === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],
     body: [
+      renderDone(visit),
       renderDifferences(findTableDifferences(table)),
       renderSummary(table),
       renderBuilds(open, visit.deps.now(), path),

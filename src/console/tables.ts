@@ -2,6 +2,7 @@
 import { type ConsoleTable, listConsoleTables } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderEmpty, renderTable } from "./parts.ts";
@@ -31,14 +32,17 @@ export async function answerTables(visit: Visit): Promise<Response> {
     me,
     entry: "Tables",
     title: "Tables",
-    body: isEmpty
-      ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
-      : [
-          renderSearch(TABLES, query, SEARCHED),
-          shown.length === 0 ? renderEmpty("No table is like that.") : renderList(shown),
-          last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
-          shown.length > 0 && ESTIMATES,
-        ],
+    body: [
+      renderDone(visit),
+      isEmpty
+        ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
+        : [
+            renderSearch(TABLES, query, SEARCHED),
+            shown.length === 0 ? renderEmpty("No table is like that.") : renderList(shown),
+            last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
+            shown.length > 0 && ESTIMATES,
+          ],
+    ],
   });
 }
 

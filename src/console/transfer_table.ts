@@ -2,7 +2,8 @@
 
 import { transferTable } from "../accounts/apps/mod.ts";
 import type { ShownTable } from "../accounts/console/mod.ts";
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { html, type Part } from "../pages/mod.ts";
+import { answerDone } from "./done.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderSelect, renderTextField } from "./parts.ts";
 import { toAppPath, toTablePath } from "./paths.ts";
@@ -33,7 +34,7 @@ export const transferTablePage = makeFormPage({
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "transfer its ownership");
     await transferTable(visit.deps, { table, slug: (visit.fields.get("app") ?? "").trim() });
-    return answerSeeOther(toTablePath(table));
+    return answerDone(toTablePath(table), "transferred");
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
   answer: answerTableAct,

@@ -11,7 +11,7 @@ import {
   type TestSite,
   withPage,
 } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 
 let site: TestSite;
 let browser: Browser;
@@ -161,6 +161,83 @@ test("an operator finds a person and gives a role in 4 steps", async () => {
     await page.getByRole("button", { name: "Give the role" }).click();
     await page.locator("main").getByRole("status").waitFor();
     expect(await page.getByRole("row", { name: /wiki/ }).textContent()).toContain("member");
+  });
+});
+
+test("destructive confirmations open over the list with the focus on Cancel, and report success", async () => {
+  await openConsole(
+    "/console/apps/wiki/keys",
+    async (page) => {
+      const dialog = page.getByRole("dialog");
+      await page.getByRole("link", { name: "Revoke key test" }).click();
+      await dialog.getByRole("heading", { name: "Revoke a key" }).waitFor();
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+      expect(page.url()).toEndWith("/keys");
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.keyboard.press("Enter");
+      await dialog.waitFor({ state: "detached" });
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Revoke");
+      await page.getByRole("link", { name: "Rotate key test" }).click();
+      await dialog.getByRole("button", { name: "Rotate the key" }).click();
+      await page.getByRole("heading", { name: "Copy this key now" }).waitFor();
+      site.service.secrets.add((await page.textContent("#key")) ?? "");
+      await page.getByRole("link", { name: "I have stored it" }).click();
+      await page.getByText("replaced by").waitFor();
+      const rows = await page.getByRole("row").allTextContents();
+      expect([rows[1]?.includes("replaces"), rows[2]?.includes("replaced by")]).toEqual([
+        true,
+        true,
+      ]);
+      await page.getByRole("link", { name: "Revoke key test" }).last().click();
+      await dialog.getByRole("button", { name: "Revoke the key" }).click();
+      await page.getByRole("main").getByText("Key revoked.").waitFor();
+    },
+    { bypassCSP: true },
+  );
+});
+
+test("a deletion in a dialog waits for the typed name", async () => {
+  await openConsole("/console/apps/crm/settings", async (page) => {
+    await page.getByRole("link", { name: "Delete" }).click();
+    const button = page.getByRole("dialog").getByRole("button", { name: "Delete for good" });
+    await button.waitFor();
+    expect(await button.isDisabled()).toBe(true);
+    await page.getByLabel("Type crm to delete it").fill("crm");
+    expect(await button.isDisabled()).toBe(false);
+    await page.keyboard.press("Escape");
+    await button.waitFor({ state: "detached" });
+  });
+});
+
+test("an operator ends all sessions of a person in 4 steps", async () => {
+  const theirs = await browser.newContext();
+  const signIn = await theirs.newPage();
+  await signIn.goto(`${site.identityUrl}/login`);
+  await signIn.fill("#email", tim.email);
+  await signIn.fill("#password", PASSWORD);
+  await signIn.click("button[type=submit]");
+  await signIn.getByText("Signed in as").waitFor();
+  await openConsole("/console", async (page) => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(tim.email);
+    await options(page).filter({ hasText: "Tim" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "End all" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();
+    await page.getByText("Sessions ended.").waitFor();
+    await page.getByText("Not signed in anywhere").waitFor();
+  });
+  await signIn.reload();
+  await signIn.getByRole("heading", { name: "Sign in" }).waitFor();
+  await theirs.close();
+});
+
+test("people are offered where an address is typed", async () => {
+  await openConsole("/console/apps/wiki/add-person", async (page) => {
+    await page.getByLabel("Address").fill(tim.email.slice(0, 12));
+    const option = page.locator(`datalist option[value="${tim.email}"]`);
+    await option.waitFor({ state: "attached" });
+    expect(await option.getAttribute("label")).toBe(`Tim (${tim.email})`);
   });
 });
 

@@ -118,7 +118,7 @@ test("an invitation is sent again by keyboard, accepted by its new link, and ano
   expect(await row(bo.email).count()).toBe(0);
   await row(cy.email).getByRole("link", { name: "Withdraw" }).click();
   await press(page, "Withdraw the invitation");
-  await page.getByText("Withdrawn:").waitFor();
+  await page.getByText("Invitation withdrawn.").waitFor();
   expect(await row(cy.email).count()).toBe(0);
   await context.close();
 });

@@ -73,7 +73,9 @@ test("the list says to what, by whom, until when, and that nobody was mailed; an
     added,
     true,
   ]);
-  expect((await visit(service, adminJar, added)).text).toContain("Added to the invitation");
+  expect((await visit(service, adminJar, added)).text).toContain(
+    "Role added to the pending invitation.",
+  );
   expect(await rowOf(email)).toContain(`${other.slug}: reader`);
   expect(await rowOf(email, `/console/apps/${other.slug}/people`)).toContain("invited");
   await write(

@@ -72,7 +72,13 @@ test("a page of the Console that does not exist keeps the navigation", async () 
 test("from nothing to a first row: an app, a key that is shown once, a row written with it", async () => {
   const slug = `wiki-${crypto.randomUUID().slice(-8)}`;
   const made = await submit("/console/new-app", { slug, origins: `https://${slug}.example.org` });
-  expect([made.status, made.headers.get("location")]).toEqual([303, `/console/apps/${slug}`]);
+  expect([made.status, made.headers.get("location")]).toEqual([
+    303,
+    `/console/apps/${slug}?done=created`,
+  ]);
+  expect((await visit(service, jar, made.headers.get("location") ?? "")).text).toContain(
+    "App created.",
+  );
   const issued = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
   const key = readKey(issued);
   expect(issued.text).toContain(`ROWHOUSE_API_KEY=${key}`);
@@ -168,7 +174,7 @@ test("origins and redirects are judged as by the command, every fault at once", 
     origins: "https://a.example.org\r\nhttps://b.example.org",
     redirects: "",
   });
-  expect(good.status).toBe(200);
+  expect(good.headers.get("location")).toBe(`${appPath()}/settings?done=settings`);
   const [{ targets = [] } = {}] = await appsOf(app.slug);
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
 });
@@ -231,7 +237,7 @@ describe("a sensitive act ten minutes after the sign-in", () => {
     expect((await visit(service, jar, path, { fields })).status).toBe(303);
     expect((await keysOf(app)).length).toBe(1);
     expect((await visit(service, jar, appPath())).status).toBe(200);
-    expect((await submit(`${appPath()}/settings`, { origins: "" })).status).toBe(200);
+    expect((await submit(`${appPath()}/settings`, { origins: "" })).status).toBe(303);
   });
 });
 

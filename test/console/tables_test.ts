@@ -203,7 +203,10 @@ describe("a table is handed over", () => {
     const refused = await submit(path(), { app: user.slug, typed_name: "other" });
     expect([refused.status, await ownerOf()]).toEqual([422, owner.slug]);
     const done = await submit(path(), { app: user.slug, typed_name: name });
-    expect([done.status, done.headers.get("location")]).toEqual([303, `/console/tables/${name}`]);
+    expect([done.status, done.headers.get("location")]).toEqual([
+      303,
+      `/console/tables/${name}?done=transferred`,
+    ]);
     expect(await ownerOf()).toBe(user.slug);
     expect(await listAudit(service.service, 1)).toMatchObject([
       { actor: admin.id, action: "transfer_table", app: user.slug, details: { from: owner.slug } },

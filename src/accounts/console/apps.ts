@@ -57,10 +57,15 @@ export type ShownApp = RegisteredTargets & {
   pushedAt: string | null;
 };
 
+export type AppKey = ListedKey & {
+  /** The key that a rotation made in its place. */
+  replacedBy: string | null;
+};
+
 type ShownAppPage = Shown<{
   app: ShownApp;
   numbers: Record<"hour" | "day", Numbers>;
-  keys: ListedKey[];
+  keys: AppKey[];
 }>;
 
 /** @throws {Problem} unknown_app */

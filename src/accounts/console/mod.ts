@@ -1,6 +1,7 @@
 /** What the pages of the Console read, and changes that only the Console makes. @module */
 export { type AppEnd, deleteAppByConsole, describeAppEnd } from "./app_end.ts";
 export {
+  type AppKey,
   type ConsoleApp,
   type ConsoleVisitor,
   listConsoleApps,

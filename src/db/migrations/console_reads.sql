@@ -69,7 +69,7 @@ begin
     'keys', (select coalesce(jsonb_agg(to_jsonb(listed)
       order by listed."createdAt" desc, listed."keyId"), '[]') from (
       select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
-        revoked_at as "revokedAt", last_used_at as "lastUsedAt",
+        revoked_at as "revokedAt", last_used_at as "lastUsedAt", replaced_by as "replacedBy",
         case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired'
         else 'active' end as status
       from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));

@@ -27,7 +27,9 @@ create table rowhouse.api_keys (
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   revoked_at timestamptz,
-  last_used_at timestamptz
+  last_used_at timestamptz,
+  -- The key that a rotation made in its place.
+  replaced_by text
 );
 create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
 -- For rowhouse.dev_leftovers(), which every visit of the Console's Home calls.
@@ -225,7 +227,8 @@ begin
   old_expires_at := least(old.expires_at, now() + make_interval(secs => grace_s));
   new_expires_at := now() + (old.expires_at - old.created_at);
   perform rowhouse.enter_app(old.app_id);
-  update rowhouse.api_keys set expires_at = old_expires_at where key_id = old.key_id;
+  update rowhouse.api_keys set expires_at = old_expires_at, replaced_by = new_key_id
+    where key_id = old.key_id;
   update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id
     and digest = old.digest;
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)

@@ -1,7 +1,7 @@
 /** What cannot be undone: its button waits until the name was typed. The server checks it again. @module */
 
-export function startTypedNames(): void {
-  for (const field of document.querySelectorAll<HTMLInputElement>("input[data-must-be]")) {
+export function startTypedNames(root: ParentNode = document): void {
+  for (const field of root.querySelectorAll<HTMLInputElement>("input[data-must-be]")) {
     const button = field.form?.querySelector<HTMLButtonElement>("button[type=submit]");
     const check = () => {
       if (button) button.disabled = field.value !== field.dataset["mustBe"];

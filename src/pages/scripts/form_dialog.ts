@@ -1,0 +1,56 @@
+/**
+ * A page with one form, over the page that leads to it: a link with `data-dialog` opens the form in a dialog. The form is sent as
+ * on its own page, and the page that follows takes the place of this one.
+ *
+ * @module
+ */
+import { element } from "./element.ts";
+import { startPeopleLookup } from "./people_lookup.ts";
+import { requestPage } from "./request_page.ts";
+import { startTypedNames } from "./typed_name.ts";
+
+export function startFormDialogs(): void {
+  document.addEventListener("click", (event) => {
+    const { target } = event;
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = target instanceof Element ? target.closest("a") : null;
+    if (link?.dataset["dialog"] === undefined) return;
+    event.preventDefault();
+    void openForm(link.href);
+  });
+}
+
+/** The page itself where it has no form: it reports why, or asks for the password. */
+async function openForm(url: string): Promise<void> {
+  const answer = await requestPage(url).catch(() => undefined);
+  const form = answer?.page.querySelector<HTMLFormElement>("main form.act[method=post]");
+  if (answer === undefined || form === null || form === undefined) return location.assign(url);
+  const title = answer.page.querySelector("main h1")?.textContent ?? "";
+  form.classList.remove("sheet");
+  const dialog = element(
+    "dialog",
+    { class: "dialog", "aria-labelledby": "dialog-title" },
+    element("h2", { id: "dialog-title" }, title),
+    document.adoptNode(form),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    // "Cancel" leads to the page that is already behind the dialog.
+    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons > a");
+    if (isCancel) event.preventDefault();
+    if (isCancel || event.target === dialog) dialog.close();
+  });
+  document.querySelector("main")?.append(dialog);
+  startTypedNames(dialog);
+  startPeopleLookup(dialog);
+  dialog.showModal();
+  focusFirst(dialog);
+}
+
+/** Cancel where something ends, else the first field. */
+function focusFirst(dialog: HTMLDialogElement): void {
+  const cancel = dialog.querySelector<HTMLElement>(".act-buttons > a");
+  const isEnd = dialog.querySelector(".act-buttons > .button-danger") !== null;
+  const field = dialog.querySelector<HTMLElement>("input:not([type=hidden]), select, textarea");
+  (isEnd ? cancel : (field ?? cancel))?.focus();
+}
