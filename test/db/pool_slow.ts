@@ -1,0 +1,83 @@
+/** The pool's time limits, where the database is silent or its connections are taken. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+
+const CONNECTIONS = 4;
+const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(() => database.drop());
+
+async function withPool(
+  { url = database.adminUrl, connections = CONNECTIONS }: { url?: string; connections?: number },
+  use: (pool: Database) => Promise<void>,
+): Promise<void> {
+  const pool = openDatabase({ url, connections, prepare: true, name: "rowhouse pool test" });
+  try {
+    await use(pool);
+  } finally {
+    await pool.close(0);
+  }
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return "done";
+  } catch (error) {
+    if (error instanceof Problem) return error.code;
+    throw error;
+  }
+}
+
+test("a caller who gets no connection in time is told so, and holds nothing", async () => {
+  await withPool({ connections: 1 }, async (pool) => {
+    const slow = pool.query("select pg_sleep(4)", [], READ);
+    const late = pool.query("select 1", [], READ);
+    await expect(late).rejects.toMatchObject({
+      code: "overloaded",
+      headers: { "retry-after": "1" },
+    });
+    expect(pool.stats()).toMatchObject({ waiting: 0, shed: { waited: 1 } });
+    await slow;
+    expect(await codeOf(pool.query("select 1", [], READ))).toBe("done");
+  });
+});
+
+test("while the database refuses connections, calls fail at once; they work again when it is back", async () => {
+  const proxy = await openPostgresProxy();
+  const url = proxy.toUrl(database.adminUrl);
+  await withPool({ url }, async (pool) => {
+    proxy.refuse();
+    const startedAt = performance.now();
+    const ends = await Promise.all(
+      Array.from({ length: 20 }, () => codeOf(pool.query("select 1", [], READ))),
+    );
+    expect([...new Set(ends)]).toEqual(["unavailable"]);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    await proxy.heal();
+    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
+  });
+  await proxy.close();
+});
+
+test("when the database accepts connections and says nothing, calls fail by the deadline", async () => {
+  const proxy = await openPostgresProxy();
+  await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
+    proxy.freeze();
+    const startedAt = performance.now();
+    const code = await codeOf(pool.query("select 1", [], READ));
+    expect([code, performance.now() - startedAt < 4000]).toEqual([expect.any(String), true]);
+    expect(["unavailable", "overloaded"]).toContain(code);
+    await proxy.heal();
+    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
+  });
+  await proxy.close();
+});
