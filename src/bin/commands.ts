@@ -107,6 +107,12 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin delete-app": "deletes an app with its rows, keys and tables",
     "admin delete-user": "deletes a person's account, with roles and sessions",
   }),
+  ...fromModule(async () => (await import("./admin/export_app.ts")).adminExportAppCommands, {
+    "admin export-app": "writes an app with its rows to one file",
+  }),
+  ...fromModule(async () => (await import("./admin/import_app.ts")).adminImportAppCommands, {
+    "admin import-app": "restores an app from such a file, with the same ids",
+  }),
   ...fromModule(async () => (await import("./admin/audit.ts")).adminAuditCommands, {
     "admin audit": "shows the audit log, newest first",
   }),

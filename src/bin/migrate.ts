@@ -142,7 +142,7 @@ export async function setUpDatabase(
   if (config.ROWS_DATABASE_URL !== undefined) {
     checkOwn("ROWS_DATABASE_URL", config);
     await grantRows(admin, config.ROWS_DATABASE_URL);
-    say("The login of ROWS_DATABASE_URL can count and delete apps' rows");
+    say("The login of ROWS_DATABASE_URL can count, read, restore and delete apps' rows");
   }
   if (spreads) {
     await spreadLogins(admin);

@@ -1126,6 +1126,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
+  describe_archive: { retry: "safe", takes: { app_slug: "text" }, returns: "json?", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
   dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb?", isSet: false },
   device_key: {
@@ -1871,6 +1872,19 @@ export const FUNCTIONS = {
     returns: { app_id: "uuid", table_name: "text", code: "text", requests: "int8" },
     isSet: true,
   },
+  read_rows: {
+    retry: "safe",
+    takes: {
+      wanted_table: "text",
+      names: "text[]",
+      app: "uuid",
+      after: "uuid",
+      most: "int4",
+      most_bytes: "int4",
+    },
+    returns: { lines: "text", row_count: "int4", last: "uuid?" },
+    isSet: false,
+  },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   record_change: {
     retry: "unsafe",
@@ -1977,6 +1991,18 @@ export const FUNCTIONS = {
   reset_second_factor: {
     retry: "unsafe",
     takes: { mail: "text", actor: "text" },
+    returns: "void",
+    isSet: false,
+  },
+  restore_references: {
+    retry: "unsafe",
+    takes: { wanted_table: "text", empty: "text[]", app: "uuid", lines: "text" },
+    returns: "void",
+    isSet: false,
+  },
+  restore_rows: {
+    retry: "unsafe",
+    takes: { wanted_table: "text", names: "text[]", empty: "text[]", app: "uuid", lines: "text" },
     returns: "void",
     isSet: false,
   },

@@ -21,6 +21,11 @@ export const GUIDES = [
     about: "rows from a CSV or JSON file, and to one; a whole app to another service",
   },
   {
+    page: "moving",
+    title: "Moving",
+    about: "from a table of PostgreSQL, from PocketBase or Supabase",
+  },
+  {
     page: "identity",
     title: "Identity",
     about: "hosts, people, roles, endpoints, what protects people",

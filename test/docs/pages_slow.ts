@@ -6,4 +6,5 @@ describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
 describePage("docs/rows.md", openWiki);
+describePage("docs/moving.md", openWiki);
 describePage("docs/identity.md", openWiki);

@@ -1,4 +1,13 @@
 /** Apps with their keys, targets, limits and tables. @module */
+export {
+  ARCHIVE_BATCH,
+  type ArchivedApp,
+  describeArchive,
+  type RowLines,
+  readRowLines,
+  restoreReferences,
+  restoreRows,
+} from "./app_archive.ts";
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
 export { renameApp, setAppDisabled, setAppLive } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
@@ -26,6 +35,7 @@ export {
   setLimit,
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
+export { orderTables, planRestore, type RestoreStep } from "./restore_order.ts";
 export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
 export { hasAdministrator, readSetup } from "./setup.ts";
 export {

@@ -16,7 +16,12 @@ import {
   type Terminal,
   UsageError,
 } from "../cli/command.ts";
-import { checkMigrated, withDatabase, withRowsDatabase } from "../cli/database.ts";
+import {
+  checkMigrated,
+  withDatabase,
+  withPushDatabase,
+  withRowsDatabase,
+} from "../cli/database.ts";
 import { type Address, findAdminAddress, readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE, readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
@@ -25,7 +30,11 @@ export type AdminDeps = {
   admin: Database;
   /** Runs a task with a connection on which apps' rows can be touched, and nothing else. */
   withRows: <Result>(task: (rows: Database) => Promise<Result>) => Promise<Result>;
+  /** The same for pushes. */
+  withPush: <Result>(task: (pushing: Database) => Promise<Result>) => Promise<Result>;
   config: Config;
+  /** The folder in which the command was typed. */
+  folder: string;
   makeId: () => string;
   randomBytes: RandomBytes;
   now: () => Date;
@@ -107,7 +116,9 @@ async function runTask(
         {
           admin,
           withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
+          withPush: (pushTask) => withPushDatabase({ admin, address, config }, pushTask),
           config: settled,
+          folder,
           makeId,
           randomBytes: systemRandomBytes,
           now,

@@ -56,7 +56,7 @@ export async function withDatabase<Result>(
 type Administration = { admin: Database; address: Address; config: Config };
 
 /**
- * Runs a task over a connection that can count and delete apps' rows and do what a push does, never more: that of the login
+ * Runs a task over a connection that can count, read, restore and delete apps' rows and do what a push does, never more: that of the login
  * of ROWS_DATABASE_URL, or of a temporary login, which the administrator creates and drops.
  */
 export async function withRowsDatabase<Result>(

@@ -100,7 +100,7 @@ export async function grantConsole(admin: Database, consoleUrl: string): Promise
 }
 
 /**
- * Lets the login of `rowsUrl` count and delete apps' rows for an operator's commands.
+ * Lets the login of `rowsUrl` count, read, restore and delete apps' rows for an operator's commands.
  *
  * @throws {GrantLoginError} there is no such role
  */

@@ -12,6 +12,7 @@ import ADDRESSES from "./addresses.sql" with { type: "text" };
 import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
 import APPS from "./apps.sql" with { type: "text" };
+import ARCHIVE from "./archive.sql" with { type: "text" };
 import CHANGES from "./changes.sql" with { type: "text" };
 import CONSOLE from "./console.sql" with { type: "text" };
 import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
@@ -100,6 +101,7 @@ const BASELINE = [
   APP_LIFE,
   LIVE,
   APP_DELETION,
+  ARCHIVE,
   CONSOLE_READS,
   CONSOLE_HOME,
   CONSOLE_REQUESTS,

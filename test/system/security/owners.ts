@@ -135,9 +135,12 @@ export const OWNING_LOGINS: Page = {
   },
   "The rows login": {
     Can: {
-      "count and delete every app's rows, and do what the pushing login can.": (world) =>
+      "count, read, restore and delete every app's rows, and do what the pushing login can.": (
+        world,
+      ) =>
         world.allows("rows", [
           `select rowhouse.count_rows('todos', '${world.other.id}')`,
+          `select rowhouse.read_rows('todos', '{}', '${world.other.id}', gen_random_uuid(), 1, 1)`,
           `select rowhouse.delete_rows(array['todos'], '${world.other.id}')`,
           ...DEFINITIONS,
         ]),

@@ -1,0 +1,77 @@
+/**
+ * An app as an archive: what is recorded of it, and its rows as lines of JSON. Rows are read and stored over the connection of a
+ * login that is a member of `rowhouse_rows` alone, in batches.
+ *
+ * @module
+ */
+import { call, type Database } from "../../db/mod.ts";
+import type { TableDefinition } from "../../dsl/mod.ts";
+import type { RegisteredTargets } from "./app_targets.ts";
+
+/** Without its rows; and without keys, which are secret. */
+export type ArchivedApp = {
+  id: string;
+  slug: string;
+  isDisabled: boolean;
+  targets: RegisteredTargets;
+  /** The columns that the app is served of each table. */
+  tables: TableDefinition[];
+  /** The files of its migrations, in order. */
+  migrations: string[];
+  roles: { email: string; role: string }[];
+};
+
+export async function describeArchive(
+  { admin }: { admin: Database },
+  slug: string,
+): Promise<ArchivedApp | undefined> {
+  const found = await call(admin, "describe_archive", { app_slug: slug });
+  return (found ?? undefined) as ArchivedApp | undefined;
+}
+
+/** Of one statement. */
+export const ARCHIVE_BATCH = { rows: 1000, bytes: 1_000_000 } as const;
+
+/** Rows in the order of their ids, a line of JSON for each. */
+export type RowLines = { count: number; lines: string };
+
+type AppTable = { app: string; table: TableDefinition };
+
+export async function* readRowLines(
+  rows: Database,
+  { app, table }: AppTable,
+): AsyncGenerator<RowLines, void> {
+  let after = "00000000-0000-0000-0000-000000000000";
+  for (;;) {
+    const { lines, row_count, last } = await call(rows, "read_rows", {
+      ...toNames(table),
+      app,
+      after,
+      most: ARCHIVE_BATCH.rows,
+      most_bytes: ARCHIVE_BATCH.bytes,
+    });
+    if (last === null) return;
+    yield { count: row_count, lines };
+    after = last;
+  }
+}
+
+/** Stores rows with their ids, without the values of the columns in `empty`. */
+export async function restoreRows(
+  rows: Database,
+  { app, table, empty, lines }: AppTable & { empty: readonly string[]; lines: string },
+): Promise<void> {
+  await call(rows, "restore_rows", { ...toNames(table), empty, app, lines });
+}
+
+/** Sets the values that were left out. */
+export async function restoreReferences(
+  rows: Database,
+  { app, table, empty, lines }: AppTable & { empty: readonly string[]; lines: string },
+): Promise<void> {
+  await call(rows, "restore_references", { wanted_table: table.name, empty, app, lines });
+}
+
+function toNames({ name, columns }: TableDefinition) {
+  return { wanted_table: name, names: columns.map((column) => column.name) };
+}

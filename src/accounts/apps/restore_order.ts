@@ -1,0 +1,43 @@
+/** In which order the rows of tables can be stored that refer to each other. Pure. @module */
+import type { TableDefinition } from "../../dsl/mod.ts";
+
+/** The tables so that each comes after those that it refers to; a circle begins where a reference is optional. */
+export function orderTables(tables: readonly TableDefinition[]): TableDefinition[] {
+  const ordered: TableDefinition[] = [];
+  let rest = [...tables];
+  while (rest.length > 0) {
+    const names = new Set(rest.map(({ name }) => name));
+    const open = ({ name, columns }: TableDefinition) =>
+      columns.filter(({ table }) => table !== undefined && table !== name && names.has(table));
+    const next =
+      rest.find((table) => open(table).length === 0) ??
+      rest.find((table) => open(table).every(({ required }) => !required)) ??
+      rest[0];
+    if (next !== undefined) ordered.push(next);
+    rest = rest.filter((table) => table !== next);
+  }
+  return ordered;
+}
+
+/** A table, and the references that are left empty until all rows are stored. */
+export type RestoreStep = { table: TableDefinition; empty: string[] };
+export type RestorePlan = {
+  steps: RestoreStep[];
+  /** Required references to tables that come later: `todos.project`. */
+  blockers: string[];
+};
+
+/** How to store the rows of tables in this order. */
+export function planRestore(ordered: readonly TableDefinition[]): RestorePlan {
+  const places = new Map(ordered.map(({ name }, place) => [name, place]));
+  const steps: RestoreStep[] = [];
+  const blockers: string[] = [];
+  for (const [place, table] of ordered.entries()) {
+    const late = table.columns.filter((column) => (places.get(column.table ?? "") ?? -1) >= place);
+    const empty = late.filter(({ required }) => !required).map(({ name }) => name);
+    const needed = late.filter((column) => column.required && column.table !== table.name);
+    steps.push({ table, empty });
+    blockers.push(...needed.map(({ name }) => `${table.name}.${name}`));
+  }
+  return { steps, blockers };
+}

@@ -1,0 +1,236 @@
+/**
+ * The file of an app's archive: a line that describes the app, the rows of each table in blocks, each a line with their number and
+ * the rows as lines of JSON, and a last line with the digests of the tables and of all before it. Written completely or not at
+ * all, readable by its owner only, and read in pieces.
+ *
+ * @module
+ */
+import { createHash, type Hash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import * as v from "valibot";
+import { ARCHIVE_BATCH, type RowLines } from "../../accounts/apps/mod.ts";
+import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
+import { RefusedError } from "../cli/command.ts";
+
+const FORMAT = "rowhouse app archive";
+const VERSION = 1;
+
+export type ArchiveHeader = {
+  slug: string;
+  targets: { origins: string[]; redirects: string[] };
+  roles: { email: string; role: string }[];
+  tables: TableDefinition[];
+  migrations: string[];
+};
+/** Of a table: how many rows, and the SHA-256 of their lines. */
+export type TableDigest = { rows: number; sha256: string };
+export type TableDigests = Readonly<Record<string, TableDigest>>;
+export type Archive = { header: ArchiveHeader; tables: TableDigests };
+
+export type ArchiveWriter = { block: (table: string, rows: RowLines) => Promise<void> };
+
+/** @throws {RefusedError} the file exists */
+export async function writeArchive(
+  path: string,
+  header: ArchiveHeader,
+  writeRows: (writer: ArchiveWriter) => Promise<TableDigests>,
+): Promise<void> {
+  if (existsSync(path)) throw new RefusedError(`The file ${path} exists: name another one`);
+  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  const file = await open(beside, "wx", 0o600);
+  try {
+    const hash = createHash("sha256");
+    const write = (text: string) => append(file, hash, text);
+    await write(`${JSON.stringify({ format: FORMAT, version: VERSION, ...header })}\n`);
+    const tables = await writeRows({
+      block: async (table, { count, lines }) => {
+        await write(`${JSON.stringify({ table, rows: count })}\n`);
+        await write(lines);
+      },
+    });
+    await write(`${JSON.stringify({ tables })}\n`);
+    await file.writeFile(`${JSON.stringify({ sha256: hash.digest("hex") })}\n`);
+    await file.sync();
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+}
+
+async function append(file: FileHandle, hash: Hash, text: string): Promise<void> {
+  hash.update(text);
+  await file.writeFile(text);
+}
+
+/** The digest of a table's rows, from their lines. */
+export function makeTableDigest(): { add: (rows: RowLines) => void; end: () => TableDigest } {
+  const hash = createHash("sha256");
+  let rows = 0;
+  return {
+    add: ({ count, lines }) => {
+      rows += count;
+      hash.update(lines);
+    },
+    end: () => ({ rows, sha256: hash.digest("hex") }),
+  };
+}
+
+export type Block = { table: string; rows: RowLines };
+
+const Targets = v.object({ origins: v.array(v.string()), redirects: v.array(v.string()) });
+const Header = v.object({
+  format: v.literal(FORMAT),
+  version: v.literal(VERSION),
+  slug: v.string(),
+  targets: Targets,
+  roles: v.array(v.object({ email: v.string(), role: v.string() })),
+  tables: v.array(v.unknown()),
+  migrations: v.array(v.string()),
+});
+const BlockHead = v.object({
+  table: v.string(),
+  rows: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ARCHIVE_BATCH.rows)),
+});
+const Digests = v.object({
+  tables: v.record(v.string(), v.object({ rows: v.number(), sha256: v.string() })),
+});
+const End = v.object({ sha256: v.string() });
+
+/**
+ * Reads an archive and checks it completely: its form, and every digest.
+ *
+ * @throws {RefusedError} the file is not a complete and unchanged archive
+ */
+export async function checkArchive(path: string): Promise<Archive> {
+  const found = new Map<string, ReturnType<typeof makeTableDigest>>();
+  const archive = await readArchive(path, async (header, blocks) => {
+    for (const { name } of header.tables) found.set(name, makeTableDigest());
+    for await (const { table, rows } of blocks) {
+      const digest = found.get(table);
+      if (digest === undefined) throw broken(path);
+      digest.add(rows);
+    }
+    return header;
+  });
+  const digests = Object.fromEntries([...found].map(([name, digest]) => [name, digest.end()]));
+  if (JSON.stringify(sortKeys(digests)) !== JSON.stringify(sortKeys(archive.tables)))
+    throw broken(path);
+  return { header: archive.result, tables: archive.tables };
+}
+
+/** The blocks of an archive that was checked. */
+export async function readBlocks(
+  path: string,
+  read: (block: Block) => Promise<void>,
+): Promise<void> {
+  await readArchive(path, async (_, blocks) => {
+    for await (const block of blocks) await read(block);
+  });
+}
+
+const sortKeys = (tables: TableDigests) =>
+  Object.entries(tables).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+type ReadResult<Result> = { result: Result; tables: TableDigests };
+
+async function readArchive<Result>(
+  path: string,
+  read: (header: ArchiveHeader, blocks: AsyncGenerator<Block>) => Promise<Result>,
+): Promise<ReadResult<Result>> {
+  const hash = createHash("sha256");
+  const lines = readLines(path);
+  const next = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done === true) throw broken(path);
+    return value;
+  };
+  const take = async (): Promise<string> => {
+    const line = await next();
+    hash.update(line);
+    return line;
+  };
+  const header = readHeader(path, await take());
+  let digests: TableDigests | undefined;
+  const readAll = async function* (): AsyncGenerator<Block> {
+    for (;;) {
+      const line = tryParseJson(await take());
+      const head = v.safeParse(BlockHead, line);
+      if (!head.success) {
+        digests = parse(path, Digests, line).tables;
+        return;
+      }
+      yield { table: head.output.table, rows: await takeRows(path, head.output.rows, take) };
+    }
+  };
+  const result = await read(header, readAll());
+  const sha256 = hash.digest("hex");
+  const end = parse(path, End, tryParseJson(await next()));
+  const isLast = (await lines.next()).done === true;
+  if (digests === undefined || end.sha256 !== sha256 || !isLast) throw broken(path);
+  return { result, tables: digests };
+}
+
+async function takeRows(
+  path: string,
+  count: number,
+  take: () => Promise<string>,
+): Promise<RowLines> {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (let row = 0; row < count; row++) {
+    const line = await take();
+    bytes += Buffer.byteLength(line);
+    if (bytes > ARCHIVE_BATCH.bytes && row > 0) throw broken(path);
+    lines.push(line);
+  }
+  return { count, lines: lines.join("") };
+}
+
+function readHeader(path: string, line: string): ArchiveHeader {
+  const value = tryParseJson(line);
+  const header = v.safeParse(Header, value);
+  if (!header.success)
+    throw new RefusedError(`${path} is not an archive of an app that this release can read`);
+  const { format: _, version: __, ...rest } = header.output;
+  const read = readDefinition({ version: 1, tables: rest.tables });
+  if ("faults" in read) throw broken(path);
+  const tables = new Map(read.definition.tables.map((table) => [table.name, table]));
+  // In the order of the file, in which the rows can be stored.
+  const names = rest.tables.map((table) => Object(table).name);
+  return { ...rest, tables: names.flatMap((name) => tables.get(name) ?? []) };
+}
+
+function parse<Schema extends v.GenericSchema>(
+  path: string,
+  schema: Schema,
+  value: unknown,
+): v.InferOutput<Schema> {
+  const result = v.safeParse(schema, value);
+  if (!result.success) throw broken(path);
+  return result.output;
+}
+
+function broken(path: string): RefusedError {
+  return new RefusedError(
+    `${path} is not a complete archive, or it was changed: its digest does not match. Nothing was written`,
+  );
+}
+
+/** The lines of a file with their ends, as they are in it. */
+async function* readLines(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let rest = "";
+  for await (const bytes of Bun.file(path).stream()) {
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) yield `${part}\n`;
+  }
+  rest += decoder.decode();
+  if (rest !== "") yield rest;
+}

@@ -1,0 +1,125 @@
+/** `rowhouse admin export-app`: an app with its rows as one file. @module */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  type ArchivedApp,
+  describeArchive,
+  orderTables,
+  readRowLines,
+} from "../../accounts/apps/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
+import { RefusedError } from "../cli/command.ts";
+import { checkIsolation } from "../cli/database.ts";
+import { makeTableDigest, type TableDigests, writeArchive } from "./archive_file.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
+
+const exportAppTask: AdminTask = async (deps, args) => {
+  const [slug = "", name = ""] = args.positionals;
+  const path = resolve(deps.folder, name);
+  if (existsSync(path)) throw new RefusedError(`The file ${name} exists: name another one`);
+  await checkIsolation(deps.admin);
+  const app = await findArchive(deps, slug);
+  const tables = await deps.withRows(
+    async (rows) => await exportRows({ ...deps, rows }, app, path),
+  );
+  const count = countRows(tables);
+  return {
+    document: { app: slug, file: name, rows: count, tables },
+    lines: [
+      `Wrote ${name}: ${app.tables.length} tables, ${count} rows, ${app.migrations.length} migrations`,
+    ],
+    notes: [
+      `Note: ${name} has all rows of ${slug}; its keys, and the people who use it, are not in it`,
+    ],
+  };
+};
+
+/** @throws {Problem} unknown_app */
+export async function findArchive(deps: { admin: Database }, slug: string): Promise<ArchivedApp> {
+  const app = await describeArchive(deps, slug);
+  if (app !== undefined) return { ...app, tables: orderTables(app.tables) };
+  throw new Problem("unknown_app", { message: `No app has the slug ${slug}` });
+}
+
+export function countRows(tables: TableDigests): number {
+  return Object.values(tables).reduce((sum, { rows }) => sum + rows, 0);
+}
+
+async function exportRows(
+  deps: AdminDeps & { rows: Database },
+  app: ArchivedApp,
+  path: string,
+): Promise<TableDigests> {
+  const { slug, targets, roles, tables, migrations } = app;
+  let written: TableDigests = {};
+  await writeArchive(path, { slug, targets, roles, tables, migrations }, async (writer) => {
+    const write = async (table: string, rows: Parameters<typeof writer.block>[1]) => {
+      await writer.block(table, rows);
+    };
+    written = await readTables(deps, app, write);
+    if (!app.isDisabled) await checkUnchanged(deps, app, written);
+    return written;
+  });
+  return written;
+}
+
+/** The digests of all tables; `onRows` receives the rows. */
+export async function readTables(
+  { rows, tell }: Pick<AdminDeps, "tell"> & { rows: Database },
+  { id, tables }: Pick<ArchivedApp, "id" | "tables">,
+  onRows: (table: string, rows: { count: number; lines: string }) => Promise<void> = async () =>
+    undefined,
+): Promise<TableDigests> {
+  const digests: [string, ReturnType<ReturnType<typeof makeTableDigest>["end"]>][] = [];
+  for (const table of tables) {
+    const digest = makeTableDigest();
+    for await (const part of readRowLines(rows, { app: id, table })) {
+      digest.add(part);
+      await onRows(table.name, part);
+    }
+    const end = digest.end();
+    digests.push([table.name, end]);
+    if (end.rows >= TOLD_ROWS) tell(`${table.name}: ${end.rows} rows`);
+  }
+  return Object.fromEntries(digests);
+}
+
+/** Smaller tables take no time. */
+const TOLD_ROWS = 100_000;
+
+/**
+ * Each statement sees another moment. If every table is the same after all were read, there was a moment at which all of them were
+ * as they are in the file.
+ */
+async function checkUnchanged(
+  deps: AdminDeps & { rows: Database },
+  app: ArchivedApp,
+  written: TableDigests,
+): Promise<void> {
+  const now = await findArchive(deps, app.slug);
+  const again = await readTables(deps, app);
+  if (
+    canonicalJson({ ...now }) === canonicalJson({ ...app }) &&
+    canonicalJson(again) === canonicalJson(written)
+  )
+    return;
+  throw new RefusedError(
+    `${app.slug} was changed while it was read, so that the archive would not be of one moment: run rowhouse admin disable-app ${app.slug} first, then export it again`,
+  );
+}
+
+export const adminExportAppCommands = [
+  makeAdminCommand(
+    {
+      name: "admin export-app",
+      example: "rowhouse admin export-app wiki wiki.archive",
+      about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects and roles, and no keys. Only its
+owner can read the file. An app that others write to meanwhile is rejected: disable it first. Reads rows with the login
+of ROWS_DATABASE_URL, or a temporary one. Prints { app, file, rows, tables } with --json.`,
+      positionals: ["slug", "file"],
+    },
+    exportAppTask,
+  ),
+];

@@ -1,0 +1,282 @@
+/** `rowhouse admin import-app`: an app from its archive, with the same ids, into a service that may be another one. @module */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  type ArchivedApp,
+  createApp,
+  describeArchive,
+  planRestore,
+  type RestoreStep,
+  readTarget,
+  restoreReferences,
+  restoreRows,
+  setAppDisabled,
+  setTargets,
+  type Target,
+} from "../../accounts/apps/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import type { Definition } from "../../dsl/mod.ts";
+import { Problem } from "../../problem.ts";
+import { planReplay, readReplayBody, replay } from "../../push/mod.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
+import { RefusedError } from "../cli/command.ts";
+import { checkIsolation } from "../cli/database.ts";
+import { openLog } from "../cli/log.ts";
+import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
+import { countRows, findArchive, readTables } from "./export_app.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+
+const importAppTask: AdminTask = async (deps, args) => {
+  const [name = ""] = args.positionals;
+  const path = resolve(deps.folder, name);
+  if (!existsSync(path)) throw new RefusedError(`There is no file ${name}`);
+  const archive = await checkArchive(path);
+  const slug = args.text("as") ?? archive.header.slug;
+  await checkIsolation(deps.admin);
+  const plan = await planImport(deps, archive, slug);
+  const isDryRun = args.has("dry-run");
+  if (!isDryRun) await runImport(deps, { path, archive, plan });
+  return toResult(archive, plan, isDryRun);
+};
+
+type Migrations = Parameters<typeof planReplay>[1];
+type Plan = {
+  app: { id: string; slug: string };
+  /** Whether the app exists, without tables. */
+  isThere: boolean;
+  /** Whether the app that exists is disabled, and stays so. */
+  isDisabled: boolean;
+  steps: RestoreStep[];
+  migrations: Migrations;
+  definition: Definition;
+  targets: Target[];
+  skipped: { url: string; reason: string }[];
+};
+
+/** Everything that can prevent the import, before anything is written. */
+async function planImport(
+  deps: AdminDeps,
+  { header, tables }: Archive,
+  slug: string,
+): Promise<Plan> {
+  const found = await describeArchive(deps, slug);
+  if (found !== undefined && found.tables.length + found.migrations.length > 0)
+    throw new RefusedError(
+      `App ${slug} is not empty: import into an app without tables, or give it another name with --as`,
+    );
+  const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
+  const { steps, blockers } = planRestore(filled);
+  if (blockers.length > 0)
+    throw new RefusedError(
+      `Cannot import tables whose rows need rows of each other first, by ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
+    );
+  const app = { id: found?.id ?? deps.makeId(), slug };
+  const { migrations, definition } = await readMigrations(header.migrations, app.id);
+  if (migrations.length > 0)
+    await deps.withPush((admin) =>
+      planReplay({ admin }, migrations, { app, definition, options: {} }),
+    );
+  const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
+  return {
+    app,
+    isThere: found !== undefined,
+    isDisabled: found?.isDisabled === true,
+    steps,
+    migrations,
+    definition,
+    ...sorted,
+  };
+}
+
+async function readMigrations(
+  texts: readonly string[],
+  appId: string,
+): Promise<Pick<Plan, "migrations" | "definition">> {
+  let definition: Definition = { version: 1, tables: [] };
+  const migrations: Migrations[number][] = [];
+  for (const text of texts) {
+    const body = await readReplayBody({ migrations: [text], definition }, appId);
+    if (body.next === undefined) throw new Error("A replay of no migration");
+    migrations.push(body.next);
+    definition = body.next.definition;
+  }
+  return { migrations, definition };
+}
+
+/** Of another domain, an origin would never be served. */
+function sortTargets(
+  { origins, redirects }: Archive["header"]["targets"],
+  cookieDomain: string | undefined,
+): Pick<Plan, "targets" | "skipped"> {
+  const typed = [
+    ...origins.map((url) => ({ kind: "origin" as const, url })),
+    ...redirects.map((url) => ({ kind: "redirect" as const, url })),
+  ];
+  const targets: Target[] = [];
+  const skipped: Plan["skipped"] = [];
+  for (const { kind, url } of typed) {
+    try {
+      targets.push(readTarget(kind, url, cookieDomain));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      skipped.push({ url, reason: error.message });
+    }
+  }
+  return { targets, skipped };
+}
+
+type Import = { path: string; archive: Archive; plan: Plan };
+
+/** The app stays disabled unless all of it is there. */
+async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Promise<void> {
+  const { app } = plan;
+  await makeApp(deps, plan);
+  await setAppDisabled(deps, app.slug, true);
+  try {
+    await replayAll(deps, plan);
+    const made = await findArchive(deps, app.slug);
+    checkTables(made, archive);
+    await deps.withRows(async (rows) => {
+      await storeRows({ ...deps, rows }, { path, archive, plan });
+      checkDigests(await readTables({ ...deps, rows }, made), archive.tables);
+    });
+  } catch (error) {
+    throw explainRest(error, app.slug);
+  }
+  if (!plan.isDisabled) await setAppDisabled(deps, app.slug, false);
+}
+
+async function makeApp(deps: AdminDeps, { app, isThere, targets }: Plan): Promise<void> {
+  const urls = (kind: Target["kind"]) =>
+    targets.filter((target) => target.kind === kind).map(({ url }) => url);
+  const typed = { origins: urls("origin"), redirects: urls("redirect") };
+  const cookieDomain = deps.config.COOKIE_DOMAIN;
+  if (isThere)
+    await setTargets(deps, {
+      slug: app.slug,
+      replaced: [],
+      add: typed,
+      remove: { origins: [], redirects: [] },
+      cookieDomain,
+    });
+  else
+    await createApp({ ...deps, makeId: () => app.id }, { slug: app.slug, ...typed, cookieDomain });
+}
+
+async function replayAll(deps: AdminDeps, { app, migrations, definition }: Plan): Promise<void> {
+  if (migrations.length === 0) return;
+  const log = openLog(deps.config, deps.tell);
+  await deps.withPush(async (admin) => {
+    for (const migration of migrations) {
+      const { deferred } = await replay({ admin, log }, migration, {
+        app,
+        definition,
+        options: {},
+      });
+      await deferred;
+    }
+  });
+}
+
+/** The app is served here what it was served where it comes from. */
+function checkTables({ tables }: ArchivedApp, { header }: Archive): void {
+  const toColumns = (list: Archive["header"]["tables"]) =>
+    Object.fromEntries(
+      list.map(({ name, columns }) => [
+        name,
+        Object.fromEntries(
+          columns.map((column) => [column.name, `${column.kind} ${column.table}`]),
+        ),
+      ]),
+    );
+  if (canonicalJson(toColumns(tables)) === canonicalJson(toColumns(header.tables))) return;
+  throw new RefusedError("The tables that the migrations make here are not those of the archive");
+}
+
+async function storeRows(
+  { rows }: { rows: Database },
+  { path, plan: { app, steps } }: Import,
+): Promise<void> {
+  const isAnyEmpty = steps.some(({ empty }) => empty.length > 0);
+  const byName = new Map(steps.map((step) => [step.table.name, step]));
+  const store = async (step: RestoreStep, lines: string) => {
+    await restoreRows(rows, { app: app.id, ...step, lines });
+  };
+  const link = async (step: RestoreStep, lines: string) => {
+    if (step.empty.length > 0) await restoreReferences(rows, { app: app.id, ...step, lines });
+  };
+  for (const task of isAnyEmpty ? [store, link] : [store])
+    await readBlocks(path, async (block) => {
+      const step = byName.get(block.table);
+      if (step !== undefined) await task(step, block.rows.lines);
+    });
+}
+
+function checkDigests(found: TableDigests, wanted: TableDigests): void {
+  const wrong = Object.keys(wanted).filter(
+    (name) => canonicalJson(found[name]) !== canonicalJson(wanted[name]),
+  );
+  if (wrong.length === 0) return;
+  throw new RefusedError(`The rows of ${wrong.join(", ")} are not those of the archive`);
+}
+
+/** What an import leaves behind that did not succeed. */
+function explainRest(error: unknown, slug: string): unknown {
+  const rest = `App ${slug} is incomplete and stays disabled: remove it with rowhouse admin delete-app ${slug}, and import again`;
+  if (error instanceof RefusedError)
+    return new RefusedError(`${error.message}\n${rest}`, error.exitCode, error.told);
+  if (!(error instanceof Problem)) return error;
+  const { code, details, headers, cause } = error;
+  const message = `${error.message}\n${rest}`;
+  return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
+}
+
+function toResult({ header, tables }: Archive, plan: Plan, isDryRun: boolean): AdminResult {
+  const { app, skipped, targets } = plan;
+  const rows = countRows(tables);
+  const { roles } = header;
+  const verb = isDryRun ? "Would import" : "Imported";
+  return {
+    document: {
+      app: app.slug,
+      id: app.id,
+      rows,
+      tables,
+      targets: targets.map(({ url }) => url),
+      skipped,
+      roles,
+      dryRun: isDryRun,
+    },
+    lines: [
+      `${verb} app ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
+    ],
+    notes: [
+      ...skipped.map(({ url, reason }) => `Not imported: ${url} (${reason})`),
+      ...roles.map(
+        ({ email, role }) =>
+          `Not imported: ${email} has the role ${role}; rowhouse admin grant gives it`,
+      ),
+      ...(isDryRun ? [] : [`Next: rowhouse admin issue-key ${app.slug}`]),
+    ],
+  };
+}
+
+export const adminImportAppCommands = [
+  makeAdminCommand(
+    {
+      name: "admin import-app",
+      example: `rowhouse admin import-app wiki.archive
+rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
+      about: `First checks the whole archive by its digests and plans all migrations; conflicts with other apps' tables are listed before
+anything is written. Rows keep their ids. The app is disabled until all rows are there and their digests match. Origins
+outside COOKIE_DOMAIN and roles are listed, and not imported; keys have to be issued. An app of that name must have no
+tables. Prints { app, id, rows, tables, targets, skipped, roles, dryRun } with --json.`,
+      positionals: ["file"],
+      flags: {
+        as: { value: "slug", about: "another name for the app" },
+        "dry-run": { about: "check the archive and plan, and write nothing" },
+      },
+    },
+    importAppTask,
+  ),
+];

@@ -1,0 +1,94 @@
+-- An app as an archive, and back. Rows are read and stored by a member of `rowhouse_rows` alone:
+-- see rows.sql.
+
+-- What an archive of an app begins with, or nothing if there is no such app: no key, no secret, no
+-- password. The tables have the columns that the app declares or has declared.
+create function rowhouse.describe_archive(app_slug text) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object(
+    'id', id, 'slug', slug, 'isDisabled', disabled_at is not null,
+    'targets', rowhouse.targets_of(id),
+    'tables', (select coalesce(json_agg(definition order by table_name), '[]')
+      from rowhouse.registrations where app_id = apps.id and not is_ending),
+    'migrations', (select coalesce(json_agg(text order by seq), '[]')
+      from rowhouse.migrations where app_id = apps.id),
+    'roles', (select coalesce(json_agg(json_build_object('email', email, 'role', role)
+        order by email), '[]')
+      from rowhouse.grants join rowhouse.users on users.id = user_id where app_id = apps.id))
+  from rowhouse.apps where slug = app_slug
+$$;
+comment on function rowhouse.describe_archive is 'null result';
+
+-- The app's rows of a table after an id, in the order of their ids: a line of JSON for each, as
+-- many as fit into so many bytes, but at least one. The same row always makes the same line.
+create function rowhouse.read_rows(
+  wanted_table text, names text[], app uuid, after uuid, most integer, most_bytes integer,
+  out lines text, out row_count integer, out last uuid)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+begin
+  perform rowhouse.enter_app(app);
+  execute format($query$
+    select coalesce(string_agg(line || E'\n', '' order by id), ''), count(*)::integer,
+      (array_agg(id order by id desc))[1]
+    from (
+      select id, line, row_number() over in_order as place,
+        sum(octet_length(line) + 1) over in_order as bytes
+      from (
+        select id, to_jsonb(part)::text as line
+        from (
+          select %s from data.%I where app_id = $1 and id > $2 order by id limit $3
+        ) as part
+      ) as made
+      window in_order as (order by id)
+    ) as measured
+    where place = 1 or bytes <= $4
+  $query$, (select string_agg(quote_ident(name), ', ')
+      from unnest(array_prepend('id', names)) as listed (name)), wanted_table)
+  into lines, row_count, last using app, after, most, most_bytes;
+end
+$$;
+comment on function rowhouse.read_rows is 'idempotent; null last';
+
+-- Stores lines of rows with their ids. The values of the columns in "empty", which are optional, are
+-- left out: rows that they refer to may not be there yet.
+create function rowhouse.restore_rows(
+  wanted_table text, names text[], empty text[], app uuid, lines text)
+  returns void language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  execute (
+    select format('insert into data.%1$I (app_id, id%2$s) select $1, id%3$s
+        from jsonb_populate_recordset(null::data.%1$I, $2)', wanted_table,
+      string_agg(format(', %I', name), '' order by place),
+      string_agg(case when name = any (empty) then ', null' else format(', %I', name) end, ''
+        order by place))
+    from unnest(names) with ordinality as listed (name, place)
+  ) using app, ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb;
+end
+$$;
+
+-- Sets the columns that were left out.
+create function rowhouse.restore_references(
+  wanted_table text, empty text[], app uuid, lines text)
+  returns void language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  execute (
+    select format('update data.%1$I as whole set %2$s
+        from jsonb_populate_recordset(null::data.%1$I, $2) as part
+        where whole.app_id = $1 and whole.id = part.id', wanted_table,
+      string_agg(format('%1$I = part.%1$I', name), ', '))
+    from unnest(empty) as listed (name)
+  ) using app, ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb;
+end
+$$;
+
+grant create on schema rowhouse to rowhouse_rows;
+alter function rowhouse.read_rows(text, text[], uuid, uuid, integer, integer)
+  owner to rowhouse_rows;
+alter function rowhouse.restore_rows(text, text[], text[], uuid, text) owner to rowhouse_rows;
+alter function rowhouse.restore_references(text, text[], uuid, text) owner to rowhouse_rows;
+revoke create on schema rowhouse from rowhouse_rows;
