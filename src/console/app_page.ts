@@ -4,13 +4,20 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
-import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
+import {
+  APPS,
+  toAppPath,
+  toAppRequestsPath,
+  toAppTablesPath,
+  toKeysPath,
+  toPushesPath,
+} from "./paths.ts";
 
 type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
+  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes" | "Requests";
   body: Part;
   status?: number;
 };
@@ -43,6 +50,7 @@ function renderTabs(slug: string, tab: string): Html {
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
     { name: "Pushes", path: toPushesPath(slug) },
+    { name: "Requests", path: toAppRequestsPath(slug) },
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];

@@ -1,13 +1,13 @@
 /** Home: what needs attention, how the apps do, and on an empty service the steps to a first row. @module */
-import { type ConsoleHome, readConsoleHome, SPANS, type Span } from "../accounts/console/mod.ts";
-import { readParameters } from "../http/mod.ts";
+import { type ConsoleHome, readConsoleHome, type Span } from "../accounts/console/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderAttention, renderCalm } from "./attention.ts";
+import { renderAxis } from "./axis.ts";
 import type { Visit } from "./enter.ts";
 import { renderSteps } from "./first_steps.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderNumberCells, renderStats } from "./numbers.ts";
+import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanWords } from "./numbers.ts";
 import { renderLink, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
 
@@ -17,7 +17,7 @@ const MAX_APPS = 20;
 export async function answerHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
   const home = await readConsoleHome(visit.deps, visit.cookies, { span, maxRows: MAX_APPS });
-  const { me, apps, numbers } = home;
+  const { me, apps, axis } = home;
   const now = visit.deps.now();
   const hasRows = apps.length > 0 && home.hasKeys && home.hasTables;
   return answerConsolePage({
@@ -25,37 +25,26 @@ export async function answerHome(visit: Visit): Promise<Response> {
     entry: "Home",
     title: me.displayName === null ? "Home" : `Hello, ${me.displayName.slice(0, 60)}`,
     actions: apps.length > 0 && [
-      renderSpans(span),
+      renderSpans(span, CONSOLE_PATH),
       renderLink("New app", NEW_APP, "quiet", { keys: "n" }),
     ],
     body: [
       renderAttention(home, now),
       !hasRows && renderSteps(visit, home),
-      apps.length > 0 && [renderStats(numbers, span), renderApps(home, span, now)],
+      apps.length > 0 && [
+        renderStats(axis, { span, slug: "", now }),
+        renderAxis({ axis, span, slug: "", now }),
+        renderApps(home, span, now),
+      ],
       renderCalm(home, now),
     ],
   });
 }
 
-function readSpan(query: string): Span {
-  const wanted = new Map(readParameters(query)).get("span");
-  return SPANS.find((span) => span === wanted) ?? "hour";
-}
-
-const SPAN_WORDS: Readonly<Record<Span, string>> = {
-  hour: "Last hour",
-  day: "Last day",
-  week: "Last week",
-};
-
-function renderSpans(shown: Span): Html {
-  return html`<nav class="spans" aria-label="Numbers of">${SPANS.map((span) => html`<a href="${CONSOLE_PATH}${span === "hour" ? "" : `?span=${span}`}"${span === shown && html` aria-current="true"`}>${SPAN_WORDS[span]}</a>`)}</nav>`;
-}
-
 function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): Html {
   const columns = [
     { name: "App" },
-    { name: SPAN_WORDS[span] },
+    { name: toSpanWords(span) },
     { name: "Requests / s", isNumber: true },
     { name: "Errors", isNumber: true },
     { name: "p99", isNumber: true },

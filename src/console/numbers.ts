@@ -1,9 +1,17 @@
 /** Numbers of requests as people read them: how many a second, what share failed, how long the slowest took. @module */
-import type { Numbers, Span } from "../accounts/console/mod.ts";
+import {
+  type Axis,
+  type Numbers,
+  type RequestKind,
+  SPANS,
+  type Span,
+} from "../accounts/console/mod.ts";
+import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { renderBars, renderLine, toFewer } from "./chart.ts";
 import { toRequestsPath } from "./requests_filter.ts";
+import { MIN_REQUESTS, toTotals } from "./steps.ts";
 
 /** How many steps a span has and how long each is, as in `rowhouse.span_of`. */
 const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
@@ -14,18 +22,55 @@ const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
 const POINTS = 60;
 const POINTS_IN_LIST = 30;
 
-const LATENCY_WORDS = `Durations from up to ${LATENCY_BOUNDS_MS[0]} ms to more than ${(LATENCY_BOUNDS_MS.at(-1) ?? 0) / 1000} s`;
-
-/** Requests, errors, durations and refusals of a span, side by side. */
-export function renderStats(numbers: Numbers, span: Span): Html {
-  const { requests, errors, refusals, latencies } = numbers;
-  const series = toSeries(numbers, span, POINTS);
+/** Requests, errors, durations and rejections of a span beside the span before; each opens its requests. */
+export function renderStats(
+  axis: Axis,
+  { span, slug, now }: { span: Span; slug: string; now: number },
+): Html {
+  const totals = toTotals(axis);
+  const { requests, errors, rejections, latencies } = totals.now;
+  const elapsedS = Math.max((now - new Date(axis.since).getTime()) / 1000, 1);
+  const to = (kind: RequestKind) => toRequestsPath({ app: slug, kind });
+  const before = `the ${span} before`;
+  const isFew = requests < MIN_REQUESTS;
+  const compare = (text: string) =>
+    isFew || totals.before.requests < MIN_REQUESTS ? "" : `, ${text} ${before}`;
+  const shareBefore = (count: number) => compare(toShare(count, totals.before.requests));
+  const change = toChange(requests / elapsedS, totals.before.requests / (axis.steps * axis.stepS));
+  const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
+  const few = isFew ? "too few requests for a share" : "";
   return html`<dl class="stats">
-${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} in all`, chart: renderLine(series.requests) })}
-${renderStat("Errors", toShare(errors, requests), { note: `${toCount(errors)} responses 5xx`, isBad: errors > 0, chart: renderLine(series.errors), path: toRequestsPath({ kind: "failed" }) })}
-${renderStat("p99", toDuration(latencies, 0.99), { note: `half within ${toDuration(latencies, 0.5)}`, chart: html`<span class="visually-hidden">${LATENCY_WORDS}</span>${renderBars(latencies)}`, path: toRequestsPath({ kind: "slow" }) })}
-${renderStat("Rejected", toShare(refusals, requests), { note: `${toCount(refusals)} responses 4xx`, chart: renderLine(series.refusals), path: toRequestsPath({ kind: "rejected" }) })}
+${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} in all${compare(`${change} on`)}` })}
+${renderStat("Errors", toValue(errors), { note: few || `${toCount(errors)} responses 5xx${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
+${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { note: isFew ? "too few requests" : `half within ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
+${renderStat("Rejected", toValue(rejections), { note: few || `${toCount(rejections)} responses 4xx${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
 </dl>`;
+}
+
+/** How much more or less, in percent. */
+function toChange(now: number, before: number): string {
+  const percent = Math.round((100 * (now - before)) / before);
+  return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))} %`;
+}
+
+const SPAN_WORDS: Readonly<Record<Span, string>> = {
+  hour: "Last hour",
+  day: "Last day",
+  week: "Last week",
+};
+
+export function toSpanWords(span: Span): string {
+  return SPAN_WORDS[span];
+}
+
+export function readSpan(query: string): Span {
+  const wanted = new Map(readParameters(query)).get("span");
+  return SPANS.find((span) => span === wanted) ?? "hour";
+}
+
+/** Links to a page with each span. */
+export function renderSpans(shown: Span, path: string): Html {
+  return html`<nav class="spans" aria-label="Numbers of">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === shown && html` aria-current="true"`}>${SPAN_WORDS[span]}</a>`)}</nav>`;
 }
 
 function renderStat(
@@ -36,10 +81,10 @@ function renderStat(
     chart,
     isBad = false,
     path,
-  }: { note: string; chart: Part; isBad?: boolean; path?: string },
+  }: { note: string; chart?: Part; isBad?: boolean; path?: string },
 ): Html {
   const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
-  return html`<div class="stat${isBad && " stat-bad"}"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd><dd class="stat-chart">${chart}</dd></div>`;
+  return html`<div class="stat${isBad && " stat-bad"}"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd>${chart !== undefined && html`<dd class="stat-chart">${chart}</dd>`}</div>`;
 }
 
 /** An app's last hour and day, side by side; nothing where it had no request in either. */
@@ -75,7 +120,9 @@ export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
     renderLine(series.requests, series.errors),
     html`<span title="${toCount(requests)} in all">${toRate(requests, span)}</span>`,
     errors > 0 ? html`<b class="bad">${toCount(errors)}</b>` : "0",
-    toDuration(latencies, 0.99),
+    requests < MIN_REQUESTS
+      ? html`<span class="quiet" title="too few requests">–</span>`
+      : toDuration(latencies, 0.99),
   ];
 }
 
@@ -92,7 +139,7 @@ function toSeries({ counted }: Numbers, span: Span, points: number) {
   return { requests: spread(1), errors: spread(2), refusals: spread(3) };
 }
 
-function toCount(count: number): string {
+export function toCount(count: number): string {
   return count.toLocaleString("en");
 }
 

@@ -10,6 +10,7 @@ export const INVITATIONS = `${CONSOLE_PATH}/invitations`;
 export const NEW_PERSON = `${CONSOLE_PATH}/new-person`;
 export const TABLES = `${CONSOLE_PATH}/tables`;
 export const REQUESTS = `${CONSOLE_PATH}/requests`;
+export const CHANGES = `${CONSOLE_PATH}/changes`;
 export const ACTIVITY = `${CONSOLE_PATH}/activity`;
 
 export function toAppPath(slug: string): string {
@@ -58,4 +59,15 @@ export function toPushPath(slug: string, seq: number): string {
 
 export function toRequestPath(id: string): string {
   return `${REQUESTS}/${encodeURIComponent(id)}`;
+}
+
+/** An app's requests over time. */
+export function toAppRequestsPath(slug: string): string {
+  return `${toAppPath(slug)}/requests`;
+}
+
+/** What changed before a time and which errors rose in it; of all apps without a slug. */
+export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", string>): string {
+  // Colons are allowed in a query, and these links are many.
+  return `${CHANGES}?${app === "" ? "" : `app=${encodeURIComponent(app)}&`}from=${from}&to=${to}`;
 }

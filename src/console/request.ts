@@ -3,11 +3,13 @@ import { type ShownRequest, showConsoleRequest } from "../accounts/console/mod.t
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { toMinuteText } from "./axis.ts";
+import { toNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
-import { REQUESTS, toAppPath, toPushPath } from "./paths.ts";
+import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
 import { renderAnswer, toShownPath } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { toApiUrl } from "./snippets.ts";
@@ -98,11 +100,15 @@ function renderKeyState(key: ShownRequest["key"], now: number): Part {
   return `valid, with ${scopes.length === 0 ? "no scopes" : `the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(", ")}`}.`;
 }
 
+const HALF_HOUR_MS = 1_800_000;
+
 /** What changed before it, and other requests with the same result. */
-function renderBefore({ app, code, table, lastPush }: ShownRequest, now: number): Html {
+function renderBefore({ at, app, code, table, lastPush }: ShownRequest, now: number): Html {
+  const ms = new Date(at).getTime();
+  const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
   return html`<section class="sheet why"><h2>Around this time</h2>
-${lastPush !== null && app !== null && html`<p>The last push before it is <a href="${toPushPath(app, lastPush.seq)}">${String(lastPush.seq).padStart(4, "0")}</a>, ${renderTime(lastPush.at, now)}.</p>`}
-<p>${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
+${lastPush !== null && app !== null && html`<p>The last push before it is <a href="${toPushPath(app, lastPush.seq)}">${toNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
+<p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
 }
 
 /** Ready to paste, with placeholders for whatever is not stored. */

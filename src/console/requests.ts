@@ -75,8 +75,7 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
     { name: "App" },
     { name: "Request" },
     { name: "Response" },
-    { name: "Fields" },
-    { name: "Key" },
+    { name: "Fields and key" },
     { name: "Took", isNumber: true },
   ];
   return renderTable(
@@ -87,10 +86,9 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
       request.app === null
         ? html`<span class="quiet">none</span>`
         : html`<a href="${toAppPath(request.app)}">${request.app}</a>`,
-      html`<a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toShownPath(request))}</code></a>`,
+      html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toShownPath(request))}</code></a><span class="row-note"><code class="request-id">${request.id}</code></span></span>`,
       renderAnswer(request),
-      request.paths.length === 0 ? "" : renderPaths(request.paths),
-      request.keyId === null ? "" : html`<code>${request.keyId}</code>`,
+      html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-note"><code>${request.keyId}</code></span>`}</span>`,
       request.ms > SLOW_MS ? html`<b>${toMs(request.ms)}</b>` : toMs(request.ms),
     ]),
   );

@@ -109,6 +109,12 @@ export const FUNCTIONS = {
     returns: "int4",
     isSet: false,
   },
+  axis_of: {
+    retry: "safe",
+    takes: { app: "uuid", of_app: "text", shown_span: "text" },
+    returns: "jsonb",
+    isSet: false,
+  },
   begin_end_registration: {
     retry: "unsafe",
     takes: { wanted_slug: "text", wanted_table: "text", told: "text[]", actor: "text" },
@@ -239,6 +245,12 @@ export const FUNCTIONS = {
       new_picture: "text",
     },
     returns: "void",
+    isSet: false,
+  },
+  changes_between: {
+    retry: "safe",
+    takes: { of_app: "text", from_at: "timestamptz", until_at: "timestamptz", max_rows: "int4" },
+    returns: "jsonb",
     isSet: false,
   },
   check_circle: {
@@ -930,6 +942,35 @@ export const FUNCTIONS = {
     returns: "jsonb",
     isSet: false,
   },
+  console_show_axis: {
+    retry: "safe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+      shown_span: "text",
+    },
+    returns: "jsonb",
+    isSet: false,
+  },
+  console_show_changes: {
+    retry: "safe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+      unit: "text",
+      from_at: "timestamptz",
+      until_at: "timestamptz",
+      max_rows: "int4",
+    },
+    returns: "jsonb",
+    isSet: false,
+  },
   console_show_person: {
     retry: "safe",
     takes: {
@@ -1467,6 +1508,7 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  is_change: { retry: "safe", takes: { action: "text" }, returns: "bool", isSet: false },
   is_distributed: { retry: "safe", takes: {}, returns: "bool", isSet: false },
   is_factor_overdue: { retry: "safe", takes: { who: "uuid" }, returns: "bool", isSet: false },
   is_fresh: { retry: "safe", takes: { session_id: "text" }, returns: "bool", isSet: false },
@@ -2022,6 +2064,18 @@ export const FUNCTIONS = {
     retry: "unsafe",
     takes: { mail: "text", app_slug: "text", actor: "text" },
     returns: "bool",
+    isSet: false,
+  },
+  risen_codes: {
+    retry: "safe",
+    takes: {
+      of_app: "text",
+      unit: "text",
+      from_at: "timestamptz",
+      until_at: "timestamptz",
+      max_rows: "int4",
+    },
+    returns: "jsonb",
     isSet: false,
   },
   roll_key: {

@@ -81,7 +81,7 @@ test("the keyboard alone: past the navigation, to the app, to a key's end", asyn
   );
   await page.keyboard.press("Enter");
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
-  await page.getByRole("link", { name: "wiki" }).focus();
+  await page.getByRole("region", { name: "Apps" }).getByRole("link", { name: "wiki" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Revoke key web server" }).focus();
   await page.keyboard.press("Enter");
@@ -141,6 +141,10 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
       insert into rowhouse.statistics select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900 * n, n % 2, n, array_fill(n, array[12])
         from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span, generate_series(1, 8) as n on conflict do nothing;
       insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms) select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
+      insert into rowhouse.kept_requests select '${REQUEST}', id, now(), 'POST', '/v1/data/db/:table', 422, 'validation_failed', 3,
+        '${keyId}', 'notes', array['/3/title', '/' || repeat('x', 63)], 12 from rowhouse.apps where slug = 'wiki' on conflict do nothing;
+      insert into rowhouse.rejections select id, 'minute', date_bin('1 minute', now(), 'epoch'), 'notes', 'validation_failed', 12
+        from rowhouse.apps on conflict do nothing;
       insert into rowhouse.processes (id, role, started_at, minute, isolation_faults)
         values (gen_random_uuid(), 'data', now(), now(), array['table ' || repeat('x', 260)]);
       insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, left(text, 200), gen_random_uuid(), 'wiki',
@@ -154,6 +158,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   afterAll(() => context.close());
 
   const APP = "/console/apps/wiki";
+  const REQUEST = "0190163d-8694-7abc-8def-0123456789ab";
   test.each([
     { name: "home", path: () => "/console" },
     { name: "a week", path: () => "/console?span=week" },
@@ -179,6 +184,9 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     { name: "a filter that cannot be read", path: () => "/console/activity?from=x&to=y" },
     { name: "an app's activity", path: () => `${APP}/activity` },
     { name: "failed requests", path: () => "/console/requests" },
+    { name: "a request", path: () => `/console/requests/${REQUEST}` },
+    { name: "an app's requests", path: () => `${APP}/requests` },
+    { name: "what changed", path: () => "/console/changes" },
     { name: "a request that is not kept", path: () => "/console/requests?id=0190163d8694" },
     { name: "the password again", path: () => "/console/sign-in" },
   ])("$name has no accessibility fault and nothing to scroll sideways", async ({ path }) => {
@@ -198,6 +206,31 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     await press(page, "Issue the key");
     site.service.secrets.add((await page.textContent("#key")) ?? "");
     await expectSound(page);
+  });
+});
+
+test("a time is selected by dragging over the axis, and one step by a click", async () => {
+  await withPage(browser, async (page) => {
+    await signIn(page);
+    await go(page, "/console");
+    const box = await page.locator("svg[data-axis]").boundingBox();
+    if (box === null) throw new Error("No axis");
+    const toX = (share: number) => box.x + box.width * share;
+    const y = box.y + box.height / 2;
+    await page.mouse.move(toX(0.3), y);
+    await page.mouse.down();
+    await page.mouse.move(toX(0.5), y);
+    expect(await page.locator("svg[data-axis] a[data-selected]").count()).toBeGreaterThan(1);
+    await page.mouse.move(toX(0.61), y);
+    await page.mouse.up();
+    await page.waitForURL(/\/console\/changes\?/);
+    const { searchParams: asked } = new URL(page.url());
+    const toMs = (name: string) => new Date(asked.get(name) ?? "").getTime();
+    // The steps of five minutes from 15 minutes to 40 minutes after the axis begins.
+    expect((toMs("to") - toMs("from")) / 60_000).toBe(25);
+    await go(page, "/console");
+    await page.mouse.click(toX(0.5), y);
+    await page.waitForURL(/\/console\/changes\?/);
   });
 });
 

@@ -69,6 +69,8 @@ const LISTS = [
   "/console/tables",
   "/console/tables/notes",
   "/console/requests",
+  "/console/changes",
+  `/console/apps/${SLUG}/requests`,
   "/console/activity",
 ];
 

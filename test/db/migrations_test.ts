@@ -122,7 +122,7 @@ test.each([
   { fact: "letters of a mismatch", file: "idempotency", sql: `then '${REPLAY.mismatch}'` },
   { fact: "letters of a full table", file: "idempotency", sql: `return '${REPLAY.full}'` },
   { fact: "ids of all apps", file: "statistics", sql: `app = '${ALL_APPS}'` },
-  { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', shown_span` },
+  { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', '', shown_span` },
   {
     fact: "numbers of latencies",
     file: "statistics",

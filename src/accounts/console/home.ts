@@ -2,6 +2,7 @@
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { DevLeftovers } from "../people/dev_leftovers.ts";
 import type { ConsoleApp, Shown } from "./apps.ts";
+import type { Axis } from "./changes.ts";
 import type { Numbers, Span } from "./numbers.ts";
 
 export type ConsoleHome = Shown<{
@@ -11,7 +12,7 @@ export type ConsoleHome = Shown<{
   /** Those first that need a look. */
   apps: (ConsoleApp & { numbers: Numbers })[];
   /** Of all apps together, and of requests that are no app's. */
-  numbers: Numbers;
+  axis: Axis;
   processes: {
     running: number;
     /** When the isolation of apps was last examined, by the process that did longest ago. */

@@ -14,6 +14,16 @@ export {
   listConsoleAudit,
   type ShownAudit,
 } from "./audit.ts";
+export {
+  type Axis,
+  type Change,
+  type ChangesQuery,
+  type PushedDefinition,
+  type RisenCode,
+  type ShownChanges,
+  showConsoleAxis,
+  showConsoleChanges,
+} from "./changes.ts";
 export { type ConsoleFindings, findInConsole } from "./find.ts";
 export { type ConsoleHome, readConsoleHome } from "./home.ts";
 export { type Numbers, SPANS, type Span } from "./numbers.ts";

@@ -39,7 +39,7 @@ export type RequestFilter = {
   before: Date | undefined;
 };
 
-/** The latest requests that match, at most `most`. */
+/** The latest requests that match, at most `maxRows`. */
 export async function listConsoleRequests(
   deps: ConsoleDeps,
   cookies: ShownCookies,

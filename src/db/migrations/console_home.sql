@@ -115,7 +115,7 @@ begin
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),
     'apps', rowhouse.busy_apps(shown_span, max_rows),
-    'numbers', rowhouse.numbers_of('00000000-0000-0000-0000-000000000000', shown_span),
+    'axis', rowhouse.axis_of('00000000-0000-0000-0000-000000000000', '', shown_span),
     'processes', rowhouse.processes_shown(),
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations

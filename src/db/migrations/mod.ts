@@ -16,6 +16,7 @@ import ARCHIVE from "./archive.sql" with { type: "text" };
 import CHANGES from "./changes.sql" with { type: "text" };
 import CONSOLE from "./console.sql" with { type: "text" };
 import CONSOLE_AUDIT from "./console_audit.sql" with { type: "text" };
+import CONSOLE_CHANGES from "./console_changes.sql" with { type: "text" };
 import CONSOLE_FIND from "./console_find.sql" with { type: "text" };
 import CONSOLE_HOME from "./console_home.sql" with { type: "text" };
 import CONSOLE_PEOPLE from "./console_people.sql" with { type: "text" };
@@ -104,6 +105,7 @@ const BASELINE = [
   ARCHIVE,
   CONSOLE_READS,
   CONSOLE_HOME,
+  CONSOLE_CHANGES,
   CONSOLE_REQUESTS,
   CONSOLE_FIND,
   CONSOLE_AUDIT,

@@ -1,5 +1,6 @@
 /** The script of the Console's pages. @module */
 import { openAnnouncements } from "./announce.ts";
+import { startAxes } from "./axis.ts";
 import { startCopyButtons } from "./copy.ts";
 import { startDrafts } from "./drafts.ts";
 import { focusFirstFault } from "./first_fault.ts";
@@ -16,6 +17,7 @@ import { startTypedNames } from "./typed_name.ts";
 import { startUnsavedWarnings } from "./unsaved.ts";
 
 openAnnouncements();
+startAxes();
 startCopyButtons();
 startTypedNames();
 startDrafts();

@@ -1,0 +1,145 @@
+/** A selected time: which errors rose on which table, key and field, and what changed just before. @module */
+import { type RisenCode, type ShownChanges, showConsoleChanges } from "../accounts/console/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { PROBLEMS, type ProblemCode } from "../problem.ts";
+import { SLUG_PATTERN } from "../std/stored_text.ts";
+import { renderMoment, toMinuteText } from "./axis.ts";
+import { renderChange, toNumber } from "./change.ts";
+import type { Visit } from "./enter.ts";
+import { findColumnChange } from "./field_change.ts";
+import { answerConsolePage } from "./frame.ts";
+import { toCount } from "./numbers.ts";
+import { renderEmpty, renderText, renderTextField } from "./parts.ts";
+import { CHANGES, toAppPath, toAppRequestsPath, toChangesPath, toPushPath } from "./paths.ts";
+import { toRequestsPath } from "./requests_filter.ts";
+import { MIN_REQUESTS } from "./steps.ts";
+
+const MAX_ROWS = 50;
+
+export async function answerChanges({ deps, cookies, context }: Visit): Promise<Response> {
+  const asked = readAsked(context.query, deps.now());
+  const { slug, from, until, unit } = asked;
+  const shown = await showConsoleChanges(deps, cookies, {
+    slug,
+    unit,
+    from,
+    until,
+    maxRows: MAX_ROWS,
+  });
+  return answerConsolePage({
+    me: shown.me,
+    entry: slug === "" ? "Home" : "Apps",
+    title: "What changed",
+    crumbs: slug === "" ? [] : [{ name: slug, path: toAppRequestsPath(slug) }],
+    body: [
+      renderForm(asked),
+      html`<p>${toComparison(shown)}</p>`,
+      html`<h2>Errors that rose</h2>`,
+      renderCodes(shown, asked),
+      html`<h2>Changes before and during this time</h2>`,
+      renderChangeList(shown, { hasApp: slug === "", now: deps.now() }),
+    ],
+  });
+}
+
+type Asked = { slug: string; from: Date; until: Date; unit: "minute" | "hour" };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Longer times are read by the hour. */
+const MAX_BY_MINUTE_MS = 3 * HOUR_MS;
+/** Minutes are kept for a day, and the time before is read, too. */
+const MINUTES_BACK_MS = 20 * HOUR_MS;
+const MAX_MS = 7 * 24 * HOUR_MS;
+
+/** What cannot be read is the last hour; a time is as long as its unit at least, and a week at most. */
+function readAsked(query: string, now: number): Asked {
+  const given = new Map(readParameters(query));
+  const app = (given.get("app") ?? "").trim();
+  const typedUntil = readMoment(given.get("to")) ?? now;
+  const until = Math.min(typedUntil, now + HOUR_MS);
+  const from = Math.min(readMoment(given.get("from")) ?? until - HOUR_MS, until - MINUTE_MS);
+  const isByMinute = until - from <= MAX_BY_MINUTE_MS && from > now - MINUTES_BACK_MS;
+  const unitMs = isByMinute ? MINUTE_MS : HOUR_MS;
+  const end = Math.ceil(until / unitMs) * unitMs;
+  const begin = Math.max(Math.floor(from / unitMs) * unitMs, end - MAX_MS);
+  return {
+    slug: new RegExp(SLUG_PATTERN).test(app) ? app : "",
+    from: new Date(begin),
+    until: new Date(end),
+    unit: isByMinute ? "minute" : "hour",
+  };
+}
+
+/** In UTC, with or without its letter: fields for a moment send none. */
+function readMoment(text = ""): number | undefined {
+  if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?$/.test(text)) return undefined;
+  const ms = new Date(text.endsWith("Z") ? text : `${text}Z`).getTime();
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function renderForm({ slug, from, until }: Asked): Html {
+  const length = until.getTime() - from.getTime();
+  const move = (by: number) => {
+    const [begin, end] = [from.getTime() + by, until.getTime() + by];
+    return toChangesPath({ app: slug, from: toMinuteText(begin), to: toMinuteText(end) });
+  };
+  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a time">
+${renderTextField({ name: "app", label: "App", value: slug, maxLength: 40 })}
+${renderMoment("from", "From (UTC)", from.toISOString())}${renderMoment("to", "To (UTC)", until.toISOString())}
+<div class="filter-buttons"><button class="button button-primary" type="submit">Show</button><a class="button button-quiet" href="${move(-length)}">Earlier</a><a class="button button-quiet" href="${move(length)}">Later</a></div>
+</form>`;
+}
+
+function toComparison({ requests, requestsBefore }: ShownChanges): string {
+  const text = `${toCount(requests)} requests, ${toCount(requestsBefore)} in as long a time before`;
+  const isFew = requests < MIN_REQUESTS || requestsBefore < MIN_REQUESTS;
+  return isFew ? `${text}: too few requests to compare.` : `${text}.`;
+}
+
+function renderCodes(shown: ShownChanges, asked: Asked): Part {
+  if (shown.codes.length === 0) return renderEmpty("No request was rejected in this time.");
+  return html`<ul class="risen">${shown.codes.map((code) => html`<li>${renderCode(code, shown, asked)}</li>`)}</ul>`;
+}
+
+function renderCode(risen: RisenCode, shown: ShownChanges, asked: Asked): Part {
+  const { app, table, code, now, before, fields, keys } = risen;
+  const filter = {
+    ...{ app: app ?? "", kind: "rejected", code, table: table ?? "" },
+    ...{ from: toMinuteText(asked.from.getTime()), to: toMinuteText(asked.until.getTime()) },
+  };
+  return [
+    html`<p><b>${toCount(now)} × ${toStatus(code)}</b> <a href="${toRequestsPath(filter)}"><code>${code}</code></a>${table !== null && html` on <code>${renderText(table)}</code>`}${asked.slug === "" && app !== null && html` of <a href="${toAppPath(app)}">${app}</a>`} <span class="quiet">(${toCount(before)} before)</span></p>`,
+    fields.length > 0 &&
+      html`<ul>${fields.map(({ field, requests }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, field, shown)}</li>`)}</ul>`,
+    keys.length > 0 &&
+      html`<p class="quiet">${keys.map(({ keyId, name, requests }, place) => html`${place > 0 && ", "}${toCount(requests)} by key <a href="${toRequestsPath({ ...filter, key: keyId })}"><code>${keyId}</code></a>${name !== null && name !== "" && html` ${renderText(name)}`}`)}</p>`,
+  ];
+}
+
+function toStatus(code: string): string {
+  if (Object.hasOwn(PROBLEMS, code)) return String(PROBLEMS[code as ProblemCode].status);
+  return /^4\d\d$/.test(code) ? code : "4xx";
+}
+
+/** The latest push that changed the column, with what it was before. */
+function renderCause({ app, table }: RisenCode, field: string, { pushes }: ShownChanges): Part {
+  const found =
+    table === null
+      ? undefined
+      : findColumnChange(
+          pushes.filter((push) => push.app === app),
+          { table, field },
+        );
+  if (found === undefined || app === null) return undefined;
+  return html` since push ${toNumber(found.seq)} ${found.text}; <a href="${toPushPath(app, found.seq)}">see the diff</a>`;
+}
+
+function renderChangeList(
+  { changes }: ShownChanges,
+  options: { hasApp: boolean; now: number },
+): Part {
+  if (changes.length === 0) return renderEmpty("Nothing changed.");
+  return html`<ul class="axis-changes">${changes.map((change) => html`<li>${renderChange(change, options)}</li>`)}</ul>`;
+}

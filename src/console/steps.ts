@@ -1,0 +1,48 @@
+/** The steps of a time axis: each with its counts, and those of the same step in the span before. Pure. @module */
+import type { Axis } from "../accounts/console/mod.ts";
+import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
+
+/** With fewer requests, a share or a p99 says nothing. */
+export const MIN_REQUESTS = 30;
+
+export type Totals = {
+  requests: number;
+  errors: number;
+  rejections: number;
+  latencies: number[];
+};
+
+export type Step = Omit<Totals, "latencies"> & {
+  /** Milliseconds; `undefined` with too few requests. */
+  p99: number | undefined;
+  before: Step | undefined;
+};
+
+export function toSteps({ counted, steps }: Axis): Step[] {
+  const byPlace = new Map(counted.map((step) => [step[0], step]));
+  const read = (place: number): Step => {
+    const [, requests = 0, errors = 0, rejections = 0, latencies = []] = byPlace.get(place) ?? [];
+    const p99 = requests < MIN_REQUESTS ? undefined : estimateLatency(addUp(latencies), 0.99);
+    const before = place < 0 ? undefined : read(place - steps);
+    return { requests, errors, rejections, p99, before };
+  };
+  return Array.from({ length: steps }, (_, place) => read(place));
+}
+
+/** Of the span, and of the one before. */
+export function toTotals({ counted }: Axis): { now: Totals; before: Totals } {
+  const sum = (isShown: (place: number) => boolean): Totals => {
+    const shown = counted.filter(([place]) => isShown(place));
+    const add = (read: 1 | 2 | 3) => shown.reduce((total, step) => total + step[read], 0);
+    const latencies = addUp(shown.flatMap((step) => step[4]));
+    return { requests: add(1), errors: add(2), rejections: add(3), latencies };
+  };
+  return { now: sum((place) => place >= 0), before: sum((place) => place < 0) };
+}
+
+function addUp(lists: readonly (readonly number[])[]): number[] {
+  const sums = Array<number>(LATENCY_BUCKETS).fill(0);
+  for (const list of lists)
+    for (const [bucket, count] of list.entries()) sums[bucket] = (sums[bucket] ?? 0) + count;
+  return sums;
+}

@@ -1,0 +1,184 @@
+-- One time axis of requests and of changes, and what changed before errors rose. Requests are
+-- counts of minutes and hours; changes are pushes, entries of the audit log, and keys that expired.
+
+-- Actions after which requests may fail that succeeded before.
+create function rowhouse.is_change(action text) returns boolean language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select action in ('add_origin', 'delete_app', 'disable_app', 'drop_table', 'enable_app',
+    'end_registration', 'grant', 'move_app', 'rename_app', 'revoke', 'revoke_key', 'roll_key',
+    'set_console_role', 'set_limit', 'set_targets', 'transfer_table')
+$$;
+create index audit__changes__id__idx on rowhouse.audit (id) where rowhouse.is_change(action);
+create index audit__changes__app__id__idx on rowhouse.audit (app, id)
+  where rowhouse.is_change(action);
+create index migrations__applied_at__idx on rowhouse.migrations (applied_at);
+create index api_keys__expires_at__idx on rowhouse.api_keys (expires_at);
+
+-- The latest changes of an app, or of all without a slug, newest first.
+create function rowhouse.changes_between(of_app text, from_at timestamptz, until_at timestamptz,
+  max_rows integer) returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
+  with bounds as materialized (
+    select coalesce((select id from rowhouse.audit where at < from_at - interval '1 hour'
+      order by at desc limit 1), 0) as first_id,
+      (select id from rowhouse.apps where slug = of_app) as app_id
+  ), entries as (
+    (select audit.* from bounds, rowhouse.audit
+      where of_app = '' and rowhouse.is_change(action) and id > first_id
+        and at >= from_at and at < until_at
+      order by id desc limit max_rows)
+    union all
+    (select audit.* from bounds, rowhouse.audit
+      where of_app <> '' and app = of_app and rowhouse.is_change(action) and id > first_id
+        and at >= from_at and at < until_at
+      order by id desc limit max_rows)
+  ), changes as (
+    select entries.at, action, app, actor, actors.email as "actorEmail", people.email,
+      left(details::text, 1000) as details, null::integer as seq, null::text as "keyId"
+    from entries
+    left join rowhouse.users as people on people.id = user_id
+    left join rowhouse.users as actors
+      on actors.id = case when actor ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then actor::uuid end
+    union all
+    (select applied_at, 'push', slug, coalesce(migrations.key_id, 'operator'), null, null, name,
+      seq, migrations.key_id
+      from bounds, rowhouse.migrations join rowhouse.apps on apps.id = migrations.app_id
+      where (of_app = '' or migrations.app_id = bounds.app_id)
+        and applied_at >= from_at and applied_at < until_at
+      order by applied_at desc limit max_rows)
+    union all
+    (select expires_at, 'expire_key', slug, '', null, null, left(name, 200), null, key_id
+      from bounds, rowhouse.api_keys join rowhouse.apps on apps.id = api_keys.app_id
+      where (of_app = '' or api_keys.app_id = bounds.app_id)
+        -- Keys of the Console's own pages of rows expire after minutes.
+        and expires_at - api_keys.created_at > interval '1 hour'
+        and expires_at >= from_at and expires_at < least(until_at, now()) and revoked_at is null
+      order by expires_at desc limit max_rows)
+  )
+  select coalesce(jsonb_agg(to_jsonb(listed) order by listed.at desc), '[]')
+  from (select * from changes order by at desc limit max_rows) as listed
+$$;
+
+-- What was counted of an app in each step of a span and of the span before it, whose steps have
+-- negative numbers, with the changes of both. The rejections of an app include those with a key
+-- that it no longer accepts.
+create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns jsonb
+  language sql stable set search_path = pg_catalog, pg_temp as $$
+  with shown as materialized (
+    select *, since - make_interval(secs => step_s * steps) as since_before
+    from rowhouse.span_of(shown_span)
+  ), counted as (
+    select floor(extract(epoch from at - since) / step_s)::integer as place,
+      sum(requests)::bigint as requests, sum(errors)::bigint as errors,
+      sum(refusals)::bigint as refusals, jsonb_agg(latencies) as latencies
+    from shown, rowhouse.statistics where app_id = app and span = step and at >= since_before
+    group by 1
+  ), rejected as (
+    select floor(extract(epoch from at - since) / step_s)::integer as place,
+      sum(requests)::bigint as rejections
+    from shown, rowhouse.rejections where app_id = app and span = step and at >= since_before
+    group by 1
+  )
+  select jsonb_build_object('since', since, 'stepS', step_s, 'steps', steps,
+    'counted', (select coalesce(jsonb_agg(jsonb_build_array(place,
+        coalesce(requests, 0) + unproven, coalesce(errors, 0), coalesce(refusals, 0) + unproven,
+        coalesce(latencies, '[]')) order by place), '[]')
+      from counted full join rejected using (place),
+        greatest(coalesce(rejections, 0) - coalesce(refusals, 0), 0) as unproven),
+    'changes', rowhouse.changes_between(of_app, since, 'infinity', 200))
+  from shown
+$$;
+
+-- proves: admin
+create function rowhouse.console_show_axis(app_slug text, shown_span text) returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
+    'axis', rowhouse.axis_of(app.id, app.slug, shown_span));
+end
+$$;
+comment on function rowhouse.console_show_axis is 'idempotent';
+
+-- Codes of a span by app and table, those that rose most first, with the count of as long a time
+-- before it; of each, the keys and fields of the requests that are kept.
+create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,
+  until_at timestamptz, max_rows integer) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  with bounds as materialized (
+    select (select id from rowhouse.apps where slug = of_app) as app,
+      from_at - (until_at - from_at) as before_at
+  ), risen as (
+    select app_id, table_name, code, sum(requests) filter (where at >= from_at) as now,
+      sum(requests) filter (where at < from_at) as before
+    from bounds, rowhouse.rejections
+    where span = unit and at >= before_at and at < until_at and (of_app = '' or app_id = app)
+    group by 1, 2, 3
+    having sum(requests) filter (where at >= from_at) > 0
+    order by coalesce(sum(requests) filter (where at < from_at), 0)
+      - sum(requests) filter (where at >= from_at), 1, 2, 3
+    limit max_rows
+  ), sampled as materialized (
+    select risen.app_id, risen.table_name, risen.code, id, key_id, paths, kept.requests
+    from risen join rowhouse.kept_requests as kept
+      on (kept.app_id = risen.app_id
+        or kept.app_id is null and risen.app_id = '00000000-0000-0000-0000-000000000000')
+      and kept.at >= from_at and kept.at < until_at and status between 400 and 499
+      and coalesce(kept.code, status::text) = risen.code
+      and coalesce(kept.table_name, '') = risen.table_name
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'table', nullif(table_name, ''),
+    'code', code, 'now', now, 'before', coalesce(before, 0),
+    'fields', (select coalesce(jsonb_agg(jsonb_build_object('field', field, 'requests', requests)
+        order by requests desc, field), '[]') from (
+      select field, sum(requests) as requests from (
+        select distinct id, requests, regexp_replace(path, '^/([0-9]+/)?', '') as field
+        from sampled, unnest(paths) as path
+        where sampled.app_id = risen.app_id and sampled.table_name = risen.table_name
+          and sampled.code = risen.code) as fields
+      group by field order by 2 desc, field limit 5) as by_field),
+    'keys', (select coalesce(jsonb_agg(jsonb_build_object('keyId', key_id, 'name', name,
+        'requests', requests) order by requests desc, key_id), '[]') from (
+      select sampled.key_id, name, sum(requests) as requests
+      from sampled left join rowhouse.api_keys on api_keys.key_id = sampled.key_id
+      where sampled.app_id = risen.app_id and sampled.table_name = risen.table_name
+        and sampled.code = risen.code and sampled.key_id is not null
+      group by 1, 2 order by 3 desc, 1 limit 5) as by_key))
+    order by coalesce(before, 0) - now, slug, table_name, code), '[]')
+  from risen left join rowhouse.apps on apps.id = risen.app_id
+$$;
+
+-- What happened in a span: requests beside as long a time before it, codes that rose, and what
+-- changed from an hour before it, or its length. With the definitions of the latest pushes, from
+-- which the page finds the change of a field. "unit" is the span of the counts that are read.
+-- proves: admin
+create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,
+  until_at timestamptz, max_rows integer) returns jsonb as $$
+declare
+  app uuid := case when app_slug = '' then '00000000-0000-0000-0000-000000000000'
+    else (rowhouse.console_app(app_slug)).id end;
+  changed_from timestamptz := from_at - greatest(until_at - from_at, interval '1 hour');
+  before_at timestamptz := from_at - (until_at - from_at);
+begin
+  perform set_config('plan_cache_mode', 'force_custom_plan', true);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'requests', (select coalesce(sum(requests) filter (where at >= from_at), 0)
+      from rowhouse.statistics
+      where app_id = app and span = unit and at >= before_at and at < until_at),
+    'requestsBefore', (select coalesce(sum(requests) filter (where at < from_at), 0)
+      from rowhouse.statistics
+      where app_id = app and span = unit and at >= before_at and at < until_at),
+    'codes', rowhouse.risen_codes(app_slug, unit, from_at, until_at, max_rows),
+    'changes', rowhouse.changes_between(app_slug, changed_from, until_at, max_rows),
+    'pushes', (select coalesce(jsonb_agg(to_jsonb(push) order by push.at desc), '[]') from (
+      select slug as app, seq, applied_at as at, rowhouse.definition_in(text) as definition,
+        (select rowhouse.definition_in(earlier.text) from rowhouse.migrations as earlier
+          where earlier.app_id = migrations.app_id and earlier.seq = migrations.seq - 1) as before
+      from rowhouse.migrations join rowhouse.apps on apps.id = migrations.app_id
+      where (app_slug = '' or migrations.app_id = app)
+        and applied_at >= changed_from and applied_at < until_at
+      order by applied_at desc limit 5) as push));
+end
+$$;
+comment on function rowhouse.console_show_changes is 'idempotent';

@@ -1,0 +1,168 @@
+/** One time axis on Home and on each app, and what changed before errors rose. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { revokeKey, rollKey, setLimit } from "../../src/accounts/apps/mod.ts";
+import { grantRole } from "../../src/accounts/people/mod.ts";
+import { ALL_APPS, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let jar: Jar;
+let person: Person;
+let app: TestApp;
+let other: TestApp;
+let ahead = 0;
+beforeAll(async () => {
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { now: () => Date.now() + ahead },
+  });
+  app = await service.makeApp(defineSchema({ orders: { title: t.string() } }));
+  other = await service.makeApp();
+  person = await makePerson(service, { consoleRole: "admin" });
+  jar = await signInAs(service, person);
+});
+afterAll(() => service.close());
+
+const show = async (path: string) => (await visit(service, jar, path)).text;
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const keyOf = (one: TestApp) => one.key.slice(3, 19);
+/** Text without markup. */
+const toText = (page: string) => page.replace(/<[^>]+>/g, "").replace(/\s+/g, " ");
+
+test("a span names the codes that rose, by table, field and key, and the push that changed the field", async () => {
+  await service.pushSchema(
+    app,
+    defineSchema({ orders: { title: t.string(), currency: t.enum(["EUR", "USD"]) } }),
+  );
+  for (let count = 0; count < 3; count++)
+    await service.call(app, "/v1/data/db/orders", { method: "POST", json: { currency: "none" } });
+  ahead += 60_000;
+  const path = `/console/changes?app=${app.slug}`;
+  let page = "";
+  await eventually(
+    async () => {
+      page = await show(path);
+      return page.includes("validation_failed");
+    },
+    { describe: () => page },
+  );
+  const text = toText(page);
+  expect(text).toContain("3 × 422 validation_failed on orders (0 before)");
+  expect(text).toContain(
+    "3 × 422 on /currency since push 0002 added it as enum (EUR, USD); see the diff",
+  );
+  expect(text).toContain(`3 by key ${keyOf(app)}`);
+  expect(text).toContain("too few requests to compare");
+  expect(page).toContain(`href="/console/apps/${app.slug}/pushes/2">see the diff`);
+  const [, filtered = ""] = /href="([^"]+field=currency[^"]*)"/.exec(page) ?? [];
+  expect(
+    (await show(filtered.replaceAll("&amp;", "&"))).match(/\/console\/requests\/[0-9a-f]/g),
+  ).toHaveLength(3);
+  // Of all apps, the app is named.
+  expect(toText(await show("/console/changes"))).toContain(
+    `3 × 422 validation_failed on orders of ${app.slug} (0 before)`,
+  );
+});
+
+test("marks show pushes, keys, limits and roles: of all apps on Home, of one app on its page", async () => {
+  const deps = testDeps(service.service);
+  const own = await service.makeApp(defineSchema({ notes: { title: t.string() } }));
+  await rollKey(deps, keyOf(own), "1h");
+  await revokeKey(deps, keyOf(other));
+  await setLimit(deps, { slug: other.slug, perMinute: 77 });
+  await grantRole(deps, { email: person.email, slug: other.slug, role: "reader" });
+  const ofOther = await show(`/console/apps/${other.slug}/requests`);
+  for (const text of [
+    keyOf(other),
+    "revoked a key",
+    "set limits of requests",
+    "reader",
+    "revoke key",
+  ])
+    expect(ofOther).toContain(text);
+  expect(ofOther).not.toContain(own.slug);
+  expect(await show(`/console/apps/${own.slug}/requests`)).toContain(
+    `href="/console/apps/${own.slug}/pushes/1">push 0001</a>`,
+  );
+  const home = await show("/console");
+  expect(home).toContain(`revoke key of ${other.slug}`);
+  for (const slug of [own.slug, other.slug])
+    expect(home.split('class="axis-changes"')[1]).toContain(`href="/console/apps/${slug}"`);
+  expect(home).not.toContain("style=");
+});
+
+test("an expired key is a change, and a key of a page of rows is not", async () => {
+  const made = (name: string, created: string) =>
+    `insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, created_at, expires_at)
+      values ('${name}', '${app.id}', '', sha256('${name}'), '{}', now() - interval '${created}', now() - interval '1 minute')`;
+  await write(`${made("e".repeat(16), "1 day")}; ${made("f".repeat(16), "6 minutes")}`);
+  const page = await show(`/console/apps/${app.slug}/requests`);
+  expect(page).toContain("e".repeat(16));
+  expect(page).not.toContain("f".repeat(16));
+});
+
+/** Requests of an app in a minute that is so many minutes ago. */
+const addRequests = (appId: string, minutesAgo: number, requests: number) =>
+  write(`insert into rowhouse.statistics select '${appId}', span,
+      date_bin(step, now() - interval '${minutesAgo} minutes', 'epoch'), ${requests}, 1, 9, array[0, 0, ${requests}, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    from (values ('minute', interval '1 minute')) as spans (span, step)
+    on conflict (app_id, span, at) do update set requests = statistics.requests + excluded.requests`);
+
+test("numbers are compared with the span before, and below 30 requests are called too few", async () => {
+  const own = await service.makeApp();
+  const path = `/console/apps/${own.slug}/requests`;
+  await addRequests(own.id, 10, 29);
+  const few = toText(await show(path));
+  expect(few).toContain("too few requests for a share");
+  expect(few).toContain("p99: too few requests");
+  expect(few).not.toContain("on the hour before");
+  await addRequests(own.id, 20, 900);
+  await addRequests(own.id, 70, 400);
+  const page = await show(path);
+  expect(toText(page)).toMatch(/929 in all, \+1\d\d % on the hour before/);
+  expect(toText(page)).toContain("the hour before");
+  expect(page).toMatch(/<title>\d\d:\d\d: 900 requests, \d+ before/);
+  expect(page).toMatch(/<title>\d\d:\d\d: \d+ requests, 400 before/);
+});
+
+test("a rejection with a revoked key is on the axis of its app", async () => {
+  const own = await service.makeApp();
+  await write(
+    `insert into rowhouse.rejections select '${own.id}', 'minute', date_trunc('minute', now()) - interval '5 minutes', '', 'unauthenticated', 41`,
+  );
+  const page = await show(`/console/apps/${own.slug}/requests`);
+  expect(page).toMatch(/41 requests, 0 before\n41 rejected/);
+  expect(toText(await show(`/console/changes?app=${own.slug}`))).toContain(
+    "41 × 401 unauthenticated (0 before)",
+  );
+});
+
+test.each([
+  { query: "from=none&to=%00", status: 200 },
+  { query: "from=2026-01-01T00:00&to=2020-01-01T00:00", status: 200 },
+  { query: "from=1000-01-01T00:00Z&to=2999-01-01T00:00Z", status: 200 },
+  { query: "from=2026-99-99T99:99Z", status: 200 },
+  { query: "app=no-such-app", status: 404 },
+  { query: "app=%3Cscript%3E", status: 200 },
+])("a time that cannot be read is replaced: $query", async ({ query, status }) => {
+  const answer = await visit(service, jar, `/console/changes?${query}`);
+  expect(answer.status).toBe(status);
+  expect(answer.text).not.toContain("<script>");
+});
+
+test("the page of a span has at most 50 codes, however many rose", async () => {
+  await write(`insert into rowhouse.rejections select '${ALL_APPS}', 'minute', date_trunc('minute', now()) - interval '2 minutes', 't' || n, 'not_found', n
+    from generate_series(1, 200) as n`);
+  const page = await show("/console/changes");
+  expect(page.match(/× 404/g)).toHaveLength(50);
+  expect(toText(page)).toContain("200 × 404 not_found on t200");
+  await service.service.admin.query(
+    "delete from rowhouse.rejections where app_id = $1",
+    [ALL_APPS],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+});

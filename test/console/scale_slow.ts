@@ -1,0 +1,75 @@
+/** How long the Console's pages take the server with 1,000 apps, 5,000 people and 200,000 audit entries. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ALL_APPS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+/** Of the median, on an idle machine. */
+const LIMIT_MS = 100;
+const ROUNDS = 15;
+
+let service: TestService;
+let jar: Jar;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(defineSchema({ orders: { title: t.string() } }));
+  jar = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
+  // One message each: a message has a limit of time.
+  for (const text of FILL) await service.service.admin.message(`${text}; select 1`);
+}, 300_000);
+afterAll(() => service.close());
+
+const SPANS = "(values ('minute', interval '1 minute', 1440), ('hour', '1 hour', 336))";
+const FILL = [
+  `insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'many-' || n from generate_series(1, 999) as n`,
+  `insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, revoked_at)
+    select translate(left(md5(slug || n), 16), '', ''), id, 'key ' || n, sha256((slug || n)::bytea), '{data:read}',
+      case when n > 2 then now() end from rowhouse.apps, generate_series(1, 5) as n where slug like 'many-%'`,
+  `insert into rowhouse.users (id, email) select gen_random_uuid(), 'p' || n || '@example.org' from generate_series(1, 5000) as n`,
+  `insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, applied_at)
+    select id, n, 'push', n::text, n::text, repeat('-- text', 500), '', now() - n * interval '3 hours'
+    from rowhouse.apps, generate_series(1, 20) as n where slug like 'many-%'`,
+  `insert into rowhouse.audit (at, actor, action, app, details)
+    select now() - n * interval '6 seconds', 'operator',
+      (array['sign_in', 'grant', 'roll_key', 'set_targets', 'sign_out', 'open_rows', 'set_limit', 'revoke'])[1 + n % 8],
+      'many-' || (1 + n % 999), '{"some": "detail"}' from generate_series(200000, 1, -1) as n`,
+  `insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 1, 9,
+      array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
+    from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps, ${SPANS} as spans (span, step, steps),
+      generate_series(0, case span when 'minute' then 120 else steps end) as n on conflict do nothing`,
+  `insert into rowhouse.rejections select id, span, date_bin(step, now(), 'epoch') - step * n, 'orders', code, 3
+    from rowhouse.apps, ${SPANS} as spans (span, step, steps), unnest(array['validation_failed', 'not_found']) as code,
+      generate_series(0, case span when 'minute' then 120 else steps end) as n`,
+  `insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, table_name, paths)
+    select gen_random_uuid(), id, now() - n * interval '20 minutes', 'POST', '/v1/data/db/:table', 422, 'validation_failed', 1,
+      'orders', '{/title}' from rowhouse.apps, generate_series(1, 100) as n`,
+  "analyze",
+];
+
+const PAGES = [
+  "/console",
+  "/console?span=day",
+  "/console?span=week",
+  "/console/apps",
+  "/console/apps/:app",
+  "/console/people",
+  "/console/requests",
+  "/console/requests?kind=failed",
+  "/console/requests?app=:app",
+  "/console/activity",
+];
+
+test.each(PAGES)(`the median of %s is at most ${LIMIT_MS} ms`, async (page) => {
+  const path = page.replace(":app", app.slug.startsWith("app-") ? "many-77" : app.slug);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedAt = performance.now();
+    expect((await visit(service, jar, path)).status).toBe(200);
+    times.push(performance.now() - startedAt);
+  }
+  const median = times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+  console.log(`${path}: ${Math.round(median)} ms`);
+  expect(median).toBeLessThanOrEqual(LIMIT_MS);
+});
