@@ -19,6 +19,7 @@ import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts
 import { answerInvitations } from "./invitations.ts";
 import { answerKeys } from "./keys.ts";
 import { limitsPage } from "./limits.ts";
+import { livePage } from "./live.ts";
 import { newAppPage } from "./new_app.ts";
 import { newKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
@@ -72,6 +73,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/settings`, settingsPage),
   ...page(`${APP}/limits`, limitsPage),
   ...page(`${APP}/state`, statePage),
+  ...page(`${APP}/live`, livePage),
   ...page(`${APP}/delete`, deleteAppPage),
   ...page(`${APP}/people`, { show: answerAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),

@@ -34,6 +34,7 @@ export const settingsPage = makeFormPage({
         status === 200 && renderDone(visit),
         body,
         renderLimits(slug, app),
+        app.isLive !== null && renderLive(slug, app.isLive),
         renderLife(slug, app.disabledAt !== null),
       ],
     }),
@@ -49,6 +50,12 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Ht
   return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
 <p class="quiet">${ofApp.toLocaleString("en")} requests a minute, ${ofKey.toLocaleString("en")} by each key. Whoever sends more is told to wait.</p>
 <div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
+}
+
+function renderLive(slug: string, isLive: boolean): Html {
+  return html`<section class="sheet" aria-labelledby="live"><h2 id="live">Live updates</h2>
+<p class="quiet">${isLive ? "On: clients can stream the changes of its tables." : "Off: clients poll for changes."}</p>
+<div class="act-buttons">${renderLink(isLive ? "Turn off" : "Turn on", `${toAppPath(slug)}/live`)}</div></section>`;
 }
 
 function renderLife(slug: string, isDisabled: boolean): Html {

@@ -43,6 +43,8 @@ export const SIGNALS = {
   indexMissing: "RH021",
   /** A plan names a column, an operator or a value that does not exist. */
   planInvalid: "RH022",
+  /** The preview that an action needs is off. */
+  previewOff: "RH023",
   /** No live session is proven by both cookies. */
   notSignedIn: "RH400",
   /** Nobody who may act from the Console presents these cookies. */

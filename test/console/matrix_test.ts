@@ -35,7 +35,7 @@ const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .sort((a, b) => toPlace(a) - toPlace(b));
 /** What an administrator does without a fresh sign-in; whatever else has a form asks for one. */
 const LASTING =
-  /^\/console\/(new-app|apps\/:app\/(limits|settings|state)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
+  /^\/console\/(new-app|apps\/:app\/(limits|settings|state|live)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
 
 let service: TestService;
 let app: TestApp;
@@ -48,7 +48,10 @@ const requestId = crypto.randomUUID();
 /** What each form sends besides its token. */
 const forms = new Map<string, Record<string, string>>();
 beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  service = await openTestService({
+    service: { previews: ["live"] },
+    identity: () => ({ cookieDomain: "example.org" }),
+  });
   app = await service.makeApp(defineSchema({ secrets: { title: t.string().required() } }));
   const json = { title: "not for you" };
   const made = await service.call(app, "/v1/data/db/secrets", { method: "POST", json });

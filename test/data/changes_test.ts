@@ -1,8 +1,11 @@
 /** Event streams of changes, where the preview is on and the app is live; anywhere else the path is answered as before. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openAdmin } from "../support/admin.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -151,6 +154,35 @@ test("a revoked key and a disabled app end their streams", async () => {
   await events.next();
   await setAppDisabled(service.service, third.slug, true);
   expect(await events.next()).toBeUndefined();
+});
+
+test("an operator and an administrator turn live updates on and off", async () => {
+  const {
+    run,
+    service: commanded,
+    close,
+  } = await openAdmin({}, { service: { previews: ["live"] } });
+  try {
+    const { slug, key } = await commanded.makeApp(schema);
+    expect(await run("set-live", slug, "on")).toMatchObject({ code: 0 });
+    expect((await run("set-live", slug, "on")).err).toContain("already on");
+    const events = await openEvents(commanded.url + CHANGES, { key });
+    await events.next();
+    const admin = await makePerson(commanded, { consoleRole: "admin" });
+    const jar = await signInAs(commanded, admin);
+    const path = `/console/apps/${slug}`;
+    const settings = await visit(commanded, jar, `${path}/settings`);
+    expect(settings.text).toContain(`${path}/live`);
+    expect((await submitForm(commanded, jar, { path: `${path}/live` })).status).toBe(303);
+    expect(await events.next()).toBeUndefined();
+    const entries = await listAudit(commanded.service, 20);
+    expect(entries.filter(({ action }) => action.endsWith("_live"))).toMatchObject([
+      { actor: admin.id, action: "end_live", app: slug },
+      { actor: "operator", action: "start_live", app: slug },
+    ]);
+  } finally {
+    await close();
+  }
 });
 
 test("a push of other columns resets the stream", async () => {

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { makeProject, type Outcome, runHere, type Settings, startOnTerminal } from "./command.ts";
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
-import { openTestService, type TestService } from "./service.ts";
+import { openTestService, type TestService, type TestServiceOptions } from "./service.ts";
 
 export type Admin = {
   service: TestService;
@@ -15,9 +15,12 @@ export type Admin = {
   close: () => Promise<void>;
 };
 
-/** With settings besides those that every operator has. */
-export async function openAdmin(settings: Settings = {}): Promise<Admin> {
-  const service = await openTestService();
+/** With settings besides those that every operator has, over a service with these options. */
+export async function openAdmin(
+  settings: Settings = {},
+  options: TestServiceOptions = {},
+): Promise<Admin> {
+  const service = await openTestService(options);
   const project = makeProject();
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,

@@ -118,6 +118,11 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     "Apps use the table, and rowhouse db status --app <slug> of one of them names all: end each one's use with rowhouse admin end-registration, the owner's last",
     "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
   ),
+  [SIGNALS.previewOff]: reject(
+    "invalid_request",
+    "PREVIEW does not name live: set PREVIEW=live, run rowhouse migrate with it, and restart",
+    "Live updates are not enabled for this service.",
+  ),
   [SIGNALS.tableReferredTo]: REFERENCED,
   [SIGNALS.unknownJob]: REFERENCED,
   [SIGNALS.isolationBroken]: reject(

@@ -47,6 +47,8 @@ export type ShownApp = RegisteredTargets & {
   id: string;
   createdAt: string;
   disabledAt: string | null;
+  /** Whether its changes are streamed; null where the preview is off. */
+  isLive: boolean | null;
   /** Requests that it may send; null: the default. */
   perMinute: number | null;
   /** Requests that each of its keys may send; null: as many as the app. */

@@ -1,6 +1,7 @@
 /** `rowhouse admin` on what becomes of an app: renaming, disabling and enabling it. @module */
-import { renameApp, setAppDisabled } from "../../accounts/apps/mod.ts";
-import { RefusedError } from "../cli/command.ts";
+import { renameApp, setAppDisabled, setAppLive } from "../../accounts/apps/mod.ts";
+import { quote } from "../../std/quote.ts";
+import { RefusedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const renameAppTask: AdminTask = async (deps, args) => {
@@ -27,6 +28,16 @@ function makeDisableAppTask(disabled: boolean): AdminTask {
     return { document: { app: slug, disabled }, lines: [`App ${slug} ${state}`] };
   };
 }
+
+const setLiveTask: AdminTask = async (deps, args) => {
+  const [slug = "", state] = args.positionals;
+  if (state !== "on" && state !== "off")
+    throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
+  const live = state === "on";
+  if (!(await setAppLive(deps, slug, live)))
+    throw new RefusedError(`Live updates of app ${slug} are already ${state}`);
+  return { document: { app: slug, live }, lines: [`Live updates of app ${slug} are ${state}`] };
+};
 
 export const adminAppLifeCommands = [
   makeAdminCommand(
@@ -58,5 +69,15 @@ apps keep using tables that it owns. Prints { app, disabled } with --json.`,
       positionals: ["slug"],
     },
     makeDisableAppTask(false),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin set-live",
+      example: "rowhouse admin set-live wiki on",
+      about: `Needs PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Running streams
+end when live updates do. Prints { app, live } with --json.`,
+      positionals: ["slug", "state"],
+    },
+    setLiveTask,
   ),
 ];

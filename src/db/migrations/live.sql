@@ -154,6 +154,9 @@ begin
   if app is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
+  if live and not exists (select from rowhouse.release where 'live' = any (features)) then
+    raise exception 'PREVIEW does not name live' using errcode = 'RH023';
+  end if;
   if was_live = live then
     return false;
   end if;
