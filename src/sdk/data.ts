@@ -51,6 +51,7 @@ export type {
   WatchOptions,
 } from "./data_table.ts";
 export { matches, type TableKinds } from "./matches.ts";
+export { relay } from "./relay.ts";
 export { etagOf, type RowState } from "./row_state.ts";
 export type { Comparisons, Where } from "./where.ts";
 
@@ -146,6 +147,7 @@ function readOptions(options: DataClientOptions): Connection {
     timeoutMs: checkTimeout(timeoutMs),
     retries,
     kept: cache ? new Map() : undefined,
+    feeds: new Map(),
   };
 }
 

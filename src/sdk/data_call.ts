@@ -1,4 +1,5 @@
 /** One call of the data client: sent, tried again where that is safe, and read. Knows nothing of tables. @module */
+import type { TableFeed } from "./change_feed.ts";
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
@@ -11,6 +12,8 @@ export type Connection = {
   readonly retries: number;
   /** Pages by their path and preference, where the client keeps them. */
   readonly kept: Map<string, KeptPage> | undefined;
+  /** Event streams of tables that are watched. */
+  readonly feeds: Map<string, TableFeed>;
 };
 
 /** A page as it was answered, and the tag by which the service knows whether it is still right. */

@@ -1,4 +1,6 @@
 /** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
+
+import { watchTable } from "./change_feed.ts";
 import { type Batch, type CreateAllOptions, createAll } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
@@ -55,7 +57,7 @@ export type ChangeOptions = CallOptions & {
 
 /** Which page to watch, and how often to ask. */
 export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
-  /** Milliseconds between two questions. Default: 2,000. */
+  /** Milliseconds between two requests where changes are not streamed. Default: 2,000. */
   readonly everyMs?: number | undefined;
 };
 
@@ -154,8 +156,9 @@ export interface TableClient<Types extends TableTypes> {
   /** Nothing; a missing row is a `DataError` with code `not_found`. */
   delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
   /**
-   * The page now, and again whenever it has changed, until the loop is left or `signal` ends it. Asks by the page's tag, so
-   * that a page that is the same costs the service almost nothing. Temporary failures are waited out.
+   * The page now, and again whenever it has changed, until the loop is left or `signal` ends it. Where the app is live, the
+   * client waits for the table's event stream; elsewhere it requests the page every `everyMs`, by its tag. Temporary
+   * failures are waited out.
    */
   watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
 }
@@ -252,7 +255,7 @@ export function makeTable(
     delete: async (id, options) => {
       await send(connection, toCall("delete", { method: "DELETE", id }, options));
     },
-    watch: (options = {}) => watchPage(poll, options),
+    watch: (options = {}) => watchPage(poll, options, () => watchTable(connection, table)),
   });
 }
 

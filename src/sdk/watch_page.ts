@@ -1,6 +1,6 @@
-/** Watching a page: asks again and again whether it has changed. @module */
+/** Watching a page: asks by its tag whether it has changed, after each change of its table or at intervals. @module */
+import type { Watcher } from "./change_feed.ts";
 import { DataError } from "./data_error.ts";
-import { sleep } from "./deadline.ts";
 
 /** What watching needs of its options; the rest is for the poll. */
 type Options = { readonly signal?: AbortSignal | undefined; readonly everyMs?: number | undefined };
@@ -18,19 +18,25 @@ const NEVER = new AbortController().signal;
 export async function* watchPage<Page>(
   poll: Poll<Page>,
   options: Options,
+  join: () => Watcher,
 ): AsyncGenerator<Page, void, undefined> {
   const { everyMs = EVERY_MS, signal = NEVER } = options;
   if (!(everyMs > 0)) {
     throw new TypeError(`Cannot ask every ${everyMs} ms: everyMs must be a number above 0`);
   }
   let known: string | undefined;
-  for (;;) {
-    const { page, tag } = await poll(options, known).catch((error: unknown) =>
-      waitOut(error, known),
-    );
-    known = tag;
-    if (page !== undefined) yield page;
-    await sleep(everyMs, signal);
+  const watcher = join();
+  try {
+    for (;;) {
+      const { page, tag } = await poll(options, known).catch((error: unknown) =>
+        waitOut(error, known),
+      );
+      known = tag;
+      if (page !== undefined) yield page;
+      await watcher.wait(everyMs, signal);
+    }
+  } finally {
+    watcher.end();
   }
 }
 

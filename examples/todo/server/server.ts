@@ -5,7 +5,7 @@
  * @module
  */
 import { join, normalize, sep } from "node:path";
-import { createDataClient, DataError } from "rowhouse/data";
+import { createDataClient, DataError, relay } from "rowhouse/data";
 import schema from "../../../schema/mod.ts";
 import { type Todo, toQuery } from "../src/view.ts";
 
@@ -73,6 +73,7 @@ async function refusePerson(
 }
 
 const TODOS = "/api/todos";
+const MAX_STREAM_MS = 60_000;
 
 /** The row operations that the pages need. */
 async function serveTodos(client: Client, request: Request, pathname: string): Promise<Response> {
@@ -80,6 +81,11 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
   try {
     if (pathname === TODOS && request.method === "GET")
       return answer(200, await listTodos(client, new URL(request.url).searchParams));
+    if (pathname === `${TODOS}/live` && request.method === "GET")
+      return relay((signal) => client.todos.watch({ signal }), {
+        // The browser connects again, and its session is checked again.
+        signal: AbortSignal.any([request.signal, AbortSignal.timeout(MAX_STREAM_MS)]),
+      });
     if (pathname === TODOS && request.method === "POST")
       return answer(201, await client.todos.create(await request.json()));
     if (id !== undefined && request.method === "PATCH")

@@ -23,6 +23,11 @@ export async function listTodos(view: View): Promise<Todo[]> {
   return arrange((await send("GET", `/api/todos?${query}`)) as Todo[], view);
 }
 
+/** Calls back when the list has changed, by another user too. */
+export function followTodos(onChange: () => void): void {
+  new EventSource("/api/todos/live").onmessage = onChange;
+}
+
 export async function createTodo(title: string): Promise<Todo> {
   return (await send("POST", "/api/todos", { title })) as Todo;
 }

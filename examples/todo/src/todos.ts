@@ -1,5 +1,5 @@
 /** The list: shown, added to, ticked off, cleared. Every change is the server's before it is the page's. @module */
-import { createTodo, deleteTodo, listTodos, setStatus, type Todo } from "./api.ts";
+import { createTodo, deleteTodo, followTodos, listTodos, setStatus, type Todo } from "./api.ts";
 import { element } from "./element.ts";
 import type { View } from "./view.ts";
 
@@ -47,6 +47,7 @@ export async function showTodos(place: HTMLElement): Promise<void> {
   };
   place.replaceChildren(form, makeControls(change), notice, list);
   await refresh();
+  followTodos(() => void act(async () => undefined));
 }
 
 /** What is shown: a search box, and two choices. */

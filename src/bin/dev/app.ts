@@ -5,6 +5,7 @@ import {
   findAppId,
   issueKey,
   readKeyText,
+  setAppLive,
   toProof,
   useKey,
 } from "../../accounts/apps/mod.ts";
@@ -37,6 +38,7 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
   if (found === undefined) await createDemoApp(admin, options);
   else
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
+  if (config.PREVIEW.includes("live")) await setAppLive({ admin }, app, true);
   const appId = found ?? (await findAppId({ admin }, app));
   const kept = options.keptKey;
   if (kept !== undefined && (await isInForce(admin, { text: kept, appId, config }))) return kept;

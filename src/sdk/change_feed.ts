@@ -1,0 +1,146 @@
+/** Waits for changes of a table by its event stream, where the service has one; otherwise for a time. @module */
+import type { Connection } from "./data_call.ts";
+import { sleep } from "./deadline.ts";
+
+/** One table's stream, which all watchers of a client share. */
+export type TableFeed = {
+  readonly watchers: Set<() => void>;
+  readonly abort: AbortController;
+  /** Whether changes are reported, so that nobody has to ask. */
+  isOpen: boolean;
+};
+
+export type Watcher = {
+  /** Resolves soon after a change, or after so many milliseconds while changes are not reported. */
+  readonly wait: (everyMs: number, signal: AbortSignal) => Promise<void>;
+  readonly end: () => void;
+};
+
+/** Changes that follow each other closely are read together, by each watcher at another moment. */
+const SETTLE_MS = 50;
+const RETRY_MS = 2_000;
+/** Longer than the service is silent. */
+const SILENCE_MS = 40_000;
+const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+
+/** Joins the table's stream; the last watcher that leaves ends it. */
+export function watchTable(connection: Connection, table: string): Watcher {
+  const feed = connection.feeds.get(table) ?? startFeed(connection, table);
+  let isBehind = false;
+  let wake: (() => void) | undefined;
+  const note = (): void => {
+    isBehind = true;
+    wake?.();
+  };
+  feed.watchers.add(note);
+  return {
+    wait: async (everyMs, signal) => {
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      try {
+        if (!isBehind) await sleepUntil(feed.isOpen ? undefined : everyMs, signal, woken.signal);
+        if (isBehind) await sleep(Math.random() * SETTLE_MS, signal);
+      } finally {
+        wake = undefined;
+        isBehind = false;
+      }
+    },
+    end: () => {
+      feed.watchers.delete(note);
+      if (feed.watchers.size > 0) return;
+      feed.abort.abort();
+      if (connection.feeds.get(table) === feed) connection.feeds.delete(table);
+    },
+  };
+}
+
+/** Until the time is over or `woken` is aborted; without a time until then. @throws the reason of `signal` */
+async function sleepUntil(
+  ms: number | undefined,
+  signal: AbortSignal,
+  woken: AbortSignal,
+): Promise<void> {
+  const both = AbortSignal.any([signal, woken]);
+  await sleep(ms ?? SILENCE_MS, both).catch(() => signal.throwIfAborted());
+}
+
+function startFeed(connection: Connection, table: string): TableFeed {
+  const feed: TableFeed = { watchers: new Set(), abort: new AbortController(), isOpen: false };
+  connection.feeds.set(table, feed);
+  void follow(connection, table, feed);
+  return feed;
+}
+
+/** Reads the stream, and opens it again after it has ended, until there is none or nobody watches. */
+async function follow(connection: Connection, table: string, feed: TableFeed): Promise<void> {
+  const { signal } = feed.abort;
+  let since: string | undefined;
+  for (;;) {
+    const ended = await readStream(connection, table, {
+      signal,
+      since,
+      onEvent: (id) => {
+        since = id ?? since;
+        feed.isOpen = true;
+        for (const note of [...feed.watchers]) note();
+      },
+    });
+    const wasOpen = feed.isOpen;
+    feed.isOpen = false;
+    if (signal.aborted || ended === "refused") return;
+    // They ask by themselves until it is open again.
+    if (wasOpen) for (const note of [...feed.watchers]) note();
+    await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
+  }
+}
+
+type Reading = {
+  signal: AbortSignal;
+  since: string | undefined;
+  onEvent: (id: string | undefined) => void;
+};
+
+/** Reads a stream to its end. `refused`: the service has none for this table. */
+async function readStream(
+  { baseUrl, apiKey }: Connection,
+  table: string,
+  { signal, since, onEvent }: Reading,
+): Promise<"ended" | "refused"> {
+  const silence = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const keepTime = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  try {
+    keepTime();
+    const response = await fetch(`${baseUrl}/v1/data/db/${encodeURIComponent(table)}/changes`, {
+      headers: {
+        accept: "text/event-stream",
+        authorization: `Bearer ${apiKey}`,
+        ...(since === undefined ? {} : { "last-event-id": since }),
+      },
+      signal: AbortSignal.any([signal, silence.signal]),
+      redirect: "manual",
+    });
+    const isStream = response.headers.get("content-type") === "text/event-stream";
+    if (!isStream || response.body === null) {
+      await response.body?.cancel();
+      return TEMPORARY.includes(response.status) ? "ended" : "refused";
+    }
+    let text = "";
+    for (const reader = response.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
+      const { done, value } = await reader.read();
+      if (done) return "ended";
+      keepTime();
+      const blocks = (text + value).split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks)
+        if (!block.startsWith(":")) onEvent(/^id: (.+)$/m.exec(block)?.[1]);
+    }
+  } catch {
+    return "ended"; // not reached, or broken off: it is opened again
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,49 @@
+/** Passes what an app's server watches on to a browser, which has no API key. @module */
+
+/** Bytes that keep the connection open, so often. */
+const HEARTBEAT_MS = 15_000;
+const NEVER = new AbortController().signal;
+
+/**
+ * A response for a browser's `EventSource`: each value of a watch as the data of one event, as JSON. Check first that the
+ * browser's user may read them. The stream ends with `signal`, with the watch, and when the browser leaves.
+ *
+ * @example
+ * ```ts
+ * import { relay } from "rowhouse/data";
+ * import { expect } from "bun:test";
+ *
+ * const response = relay(async function* () {
+ *   yield { rows: ["first"] };
+ * });
+ * expect(response.headers.get("content-type")).toBe("text/event-stream");
+ * expect(await response.text()).toBe('data: {"rows":["first"]}\n\n');
+ * ```
+ */
+export function relay(
+  watch: (signal: AbortSignal) => AsyncIterable<unknown>,
+  { signal = NEVER }: { readonly signal?: AbortSignal | undefined } = {},
+): Response {
+  const left = new AbortController();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: async (controller) => {
+      const beat = setInterval(() => controller.enqueue(encoder.encode(": \n\n")), HEARTBEAT_MS);
+      try {
+        for await (const value of watch(AbortSignal.any([left.signal, signal])))
+          controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+        clearInterval(beat);
+        controller.close();
+      } catch (error) {
+        clearInterval(beat);
+        if (left.signal.aborted) return;
+        // An EventSource connects again after the end.
+        if (signal.aborted) controller.close();
+        else controller.error(error);
+      }
+    },
+    cancel: () => left.abort(),
+  });
+  const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
+  return new Response(body, { headers });
+}

@@ -1,0 +1,158 @@
+/**
+ * No change is missed: writers whose calls fail and whose connections are killed, a transaction that holds rows up, a process
+ * that stops, and readers that come and go. In the end every reader has the rows of its app, and none of the other's.
+ */
+import { expect, test } from "bun:test";
+import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { openShape } from "../support/shape.ts";
+
+const PATH = "/v1/data/db/todos";
+const SECONDS = 20;
+
+type Row = { id: string; app_id: string };
+type Reader = { app: TestApp; rows: Map<string, string>; events: number; resets: number };
+
+test("every reader ends with the rows of its app", async () => {
+  const service = await openTestService({ service: { previews: ["live"] } });
+  const second = await openShape({ service: { previews: ["live"] } }, service.database, () => {});
+  const apps = [
+    await service.makeApp(
+      defineSchema({ todos: { title: t.string().required(), meta: t.json(), price: t.decimal() } }),
+    ),
+    await service.makeApp(defineSchema({ todos: { title: t.string().required() } })),
+  ];
+  for (const { slug } of apps) await setAppLive(service.service, slug, true);
+  const urls = [service.url, second.url];
+  const endsAt = performance.now() + SECONDS * 1000;
+  const isOver = () => performance.now() > endsAt;
+  let killed = 0;
+  let failed = 0;
+
+  const write = async (app: TestApp): Promise<void> => {
+    const ids: string[] = [];
+    while (!isOver()) {
+      const id = ids[Math.floor(Math.random() * ids.length)];
+      const json = { title: `t${Math.random()}` };
+      const roll = Math.random();
+      const answer =
+        id === undefined || roll < 0.3
+          ? await service.call(app, PATH, { method: "POST", json })
+          : roll < 0.5
+            ? await service.call(app, PATH, { method: "POST", json: [json, json, json] })
+            : roll < 0.8
+              ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
+              : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
+      const made = answer.json as { id?: string; rows?: Row[] } | undefined;
+      if (answer.status === 201) ids.push(...(made?.rows ?? [made as Row]).map((row) => row.id));
+      if (answer.status >= 500) failed++;
+    }
+  };
+
+  /** Holds the rows of an app up, so that others commit before and after what waits. */
+  const hold = async (): Promise<void> => {
+    while (!isOver()) {
+      await service.service.admin.message(
+        "select pg_sleep(0.2) from (select id from data.todos limit 20 for update) as held",
+      );
+      await Bun.sleep(100);
+    }
+  };
+
+  const kill = async (): Promise<void> => {
+    while (!isOver()) {
+      await Bun.sleep(250);
+      await service.service.admin.message(`select count(pg_terminate_backend(pid)) from (
+        select pid from pg_stat_activity where datname = current_database()
+          and application_name in ('rowhouse', 'rowhouse data') order by random() limit 1) as one`);
+      killed++;
+    }
+  };
+
+  const list = async (app: TestApp): Promise<Map<string, string>> => {
+    const rows = new Map<string, string>();
+    for (let offset = 0; ; offset += 1000) {
+      const page = await service.call(app, `${PATH}?offset=${offset}`);
+      if (page.status !== 200) {
+        await Bun.sleep(50);
+        return await list(app);
+      }
+      const { rows: found, hasMore } = page.json as { rows: Row[]; hasMore: boolean };
+      for (const row of found) rows.set(row.id, JSON.stringify(row));
+      if (!hasMore) return rows;
+    }
+  };
+
+  const apply = async (reader: Reader, { kind, data }: StreamEvent): Promise<void> => {
+    if (kind === "changes")
+      for (const change of data as { put?: Row; delete?: string }[]) {
+        reader.events++;
+        if (change.put) {
+          expect(change.put.app_id).toBe(reader.app.id);
+          reader.rows.set(change.put.id, JSON.stringify(change.put));
+        } else reader.rows.delete(change.delete ?? "");
+      }
+    else {
+      reader.resets += kind === "reset" ? 1 : 0;
+      reader.rows = await list(reader.app);
+    }
+  };
+
+  let isDone = false;
+  const open = new Set<EventReader>();
+  const read = async (reader: Reader): Promise<void> => {
+    let since: string | undefined;
+    while (!isDone) {
+      const url = urls[Math.floor(Math.random() * urls.length)] ?? service.url;
+      const events = await openEvents(url + PATH.concat("/changes"), {
+        key: reader.app.key,
+        since,
+      }).catch(() => undefined);
+      if (events === undefined || events.response.status !== 200) {
+        await Bun.sleep(100);
+        continue;
+      }
+      open.add(events);
+      const leave = isOver()
+        ? undefined
+        : setTimeout(() => void events.close(), Math.random() * 2000);
+      for (;;) {
+        const event = await events.next().catch(() => undefined);
+        if (event === undefined) break;
+        await apply(reader, event);
+        since = event.id;
+      }
+      clearTimeout(leave);
+      open.delete(events);
+    }
+  };
+
+  const readers: Reader[] = apps.flatMap((app) =>
+    [1, 2, 3].map(() => ({ app, rows: new Map(), events: 0, resets: 0 })),
+  );
+  const reading = readers.map(read);
+  const work = [...apps.flatMap((app) => [write(app), write(app), write(app)]), hold(), kill()];
+  await Bun.sleep((SECONDS * 1000) / 2);
+  urls.pop();
+  await second.close();
+  await Promise.all(work);
+
+  const sorted = (rows: Map<string, string>) => [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const app of apps) {
+    const truth = sorted(await list(app));
+    expect(truth.length).toBeGreaterThan(10);
+    for (const reader of readers.filter((one) => one.app === app))
+      await eventually(() => Bun.deepEquals(sorted(reader.rows), truth));
+  }
+  isDone = true;
+  for (const events of open) await events.close();
+  await Promise.all(reading);
+  const events = readers.reduce((sum, reader) => sum + reader.events, 0);
+  const resets = readers.reduce((sum, reader) => sum + reader.resets, 0);
+  console.log(`${events} events, ${resets} resets, ${killed} killed, ${failed} failed writes`);
+  expect(events).toBeGreaterThan(100);
+  await service.close();
+}, 120_000);

@@ -1,0 +1,85 @@
+/** Watching a page of a live app: woken by the event stream, and by polling where there is none. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { createDataClient, relay } from "../../src/sdk/data.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({ todos: { title: t.string().required() } });
+/** Nothing is polled in the time of a test. */
+const NEVER_MS = 3_600_000;
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["live"] } });
+  app = await service.makeApp(schema);
+  await setAppLive(service.service, app.slug, true);
+});
+afterAll(() => service.close());
+
+const connect = () => createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
+
+/** Pages until one has so many rows. */
+async function untilCount(
+  pages: AsyncGenerator<{ rows: unknown[] }, void, undefined>,
+  count: number,
+): Promise<void> {
+  for (;;) {
+    const { value } = await pages.next();
+    if (value?.rows.length === count) return;
+  }
+}
+
+test("a watch sees a change without polling, and watchers share one stream", async () => {
+  const db = connect();
+  const watches = [1, 2].map(() => db.todos.watch({ everyMs: NEVER_MS }));
+  for (const pages of watches) await untilCount(pages, 0);
+  const { id } = await db.todos.create({ title: "one" });
+  await Promise.all(watches.map((pages) => untilCount(pages, 1)));
+  await db.todos.delete(id);
+  await Promise.all(watches.map((pages) => untilCount(pages, 0)));
+  for (const pages of watches) await pages.return();
+});
+
+test("a watch polls where the app is not live", async () => {
+  const plain = await service.makeApp(schema);
+  const db = createDataClient({ baseUrl: service.url, apiKey: plain.key, schema });
+  const pages = db.todos.watch({ everyMs: 5 });
+  await untilCount(pages, 0);
+  await db.todos.create({ title: "one" });
+  await untilCount(pages, 1);
+  await pages.return();
+});
+
+test("a watch goes on by polling when live updates end", async () => {
+  const ending = await service.makeApp(schema);
+  await setAppLive(service.service, ending.slug, true);
+  const db = createDataClient({ baseUrl: service.url, apiKey: ending.key, schema });
+  const pages = db.todos.watch({ everyMs: 5 });
+  await untilCount(pages, 0);
+  await setAppLive(service.service, ending.slug, false);
+  await db.todos.create({ title: "one" });
+  await untilCount(pages, 1);
+  await pages.return();
+});
+
+test("a relay passes pages on, and ends the watch when the browser leaves", async () => {
+  const db = connect();
+  let hasEnded: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => {
+    hasEnded = resolve;
+  });
+  const response = relay(async function* (signal) {
+    try {
+      yield* db.todos.watch({ everyMs: NEVER_MS, signal });
+    } finally {
+      hasEnded?.();
+    }
+  });
+  const reader = response.body?.getReader();
+  const first = new TextDecoder().decode((await reader?.read())?.value);
+  expect(JSON.parse(first.slice("data: ".length))).toMatchObject({ rows: [], hasMore: false });
+  await reader?.cancel();
+  await ended;
+});
