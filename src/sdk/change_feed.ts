@@ -1,14 +1,6 @@
 /** Waits for changes of a table by its event stream, where the service has one; otherwise for a time. @module */
-import type { Connection } from "./data_call.ts";
+import type { Connection, TableFeed } from "./data_call.ts";
 import { sleep } from "./deadline.ts";
-
-/** One table's stream, which all watchers of a client share. */
-export type TableFeed = {
-  readonly watchers: Set<() => void>;
-  readonly abort: AbortController;
-  /** Whether changes are reported, so that nobody has to ask. */
-  isOpen: boolean;
-};
 
 export type Watcher = {
   /** Resolves soon after a change, or after so many milliseconds while changes are not reported. */

@@ -1,5 +1,4 @@
 /** One call of the data client: sent, tried again where that is safe, and read. Knows nothing of tables. @module */
-import type { TableFeed } from "./change_feed.ts";
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
@@ -14,6 +13,14 @@ export type Connection = {
   readonly kept: Map<string, KeptPage> | undefined;
   /** Event streams of tables that are watched. */
   readonly feeds: Map<string, TableFeed>;
+};
+
+/** One table's stream, which all watchers of a client share. */
+export type TableFeed = {
+  readonly watchers: Set<() => void>;
+  readonly abort: AbortController;
+  /** Whether changes are reported, so that no watcher polls. */
+  isOpen: boolean;
 };
 
 /** A page as it was answered, and the tag by which the service knows whether it is still right. */

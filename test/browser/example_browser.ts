@@ -21,7 +21,7 @@ type DevFile = {
 
 let folder: string;
 /** TEST_PREVIEW=filters has the service find the todos; without it the page does. */
-const PREVIEW = previewsOfRun().flatMap((preview) => ["--preview", preview]);
+const PREVIEW = ["--preview", [...new Set([...previewsOfRun(), "live"])].join(",")];
 
 let dev: Bun.Subprocess<"ignore", "pipe", "pipe">;
 let file: DevFile;
@@ -91,6 +91,22 @@ async function listRows(): Promise<{ title: string; status: string }[]> {
   });
   return ((await response.json()) as { rows: { title: string; status: string }[] }).rows;
 }
+
+test("two browsers show each other's todos", async () => {
+  const pages = await Promise.all([browser.newContext(), browser.newContext()]);
+  const [mine, theirs] = await Promise.all(pages.map((context) => context.newPage()));
+  if (mine === undefined || theirs === undefined) throw new Error("There is no page");
+  for (const page of [mine, theirs]) {
+    await signIn(page, file.user);
+    await page.waitForSelector("#title:focus");
+  }
+  await mine.fill("#title", "Seen by both");
+  await mine.keyboard.press("Enter");
+  await theirs.waitForSelector("li label >> text=Seen by both");
+  await theirs.click("li .delete");
+  await mine.waitForSelector("text=Nothing to do");
+  for (const context of pages) await context.close();
+});
 
 test("a person signs in, adds a todo, ticks it off and deletes it", async () => {
   const page = await (await browser.newContext()).newPage();
