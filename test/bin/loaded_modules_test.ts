@@ -57,7 +57,7 @@ async function listLoaded(
   };
 }
 
-const LIGHT = /^src\/(bin\/(rowhouse|commands|cli\/\w+)|std\/\w+|problem)\.ts$/;
+const LIGHT = /^src\/(bin\/(rowhouse|main|commands|cli\/\w+)|std\/\w+|problem)\.ts$/;
 
 test.each([
   { words: ["--help"], code: 0 },

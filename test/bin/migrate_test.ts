@@ -6,7 +6,7 @@ import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { ANCHOR, isDistributed, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
-import { makeProject, runCommand } from "../support/command.ts";
+import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 let project: ReturnType<typeof makeProject>;
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const migrate = (env: Record<string, string>, ...words: string[]) =>
-  runCommand(["migrate", ...words], { ...project, env });
+  runHere(["migrate", ...words], { ...project, env });
 
 test("six at once apply each migration once; a seventh has nothing to do", async () => {
   const env = { ADMIN_DATABASE_URL: database.url };
@@ -68,7 +68,7 @@ describe("a database of another baseline", () => {
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
         PORT: "0",
       };
-      const runs = COMMANDS.map((words) => runCommand(words, { ...project, env }));
+      const runs = COMMANDS.map((words) => runHere(words, { ...project, env }));
       expect(await Promise.all(runs)).toEqual(
         COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${SAYS}\n` })),
       );
@@ -124,7 +124,7 @@ test("a restored dump of a distributed database becomes one of a single PostgreS
       { words: ["admin", "convert-to-citus"], says: "run rowhouse migrate first" },
     ];
     for (const { words, says } of refusals)
-      expect((await runCommand(words, { ...project, env })).err).toContain(says);
+      expect((await runHere(words, { ...project, env })).err).toContain(says);
 
     const { code, out } = await migrate(env);
 
@@ -243,7 +243,7 @@ describe("without a superuser", () => {
   });
 
   const convert = () =>
-    runCommand(["admin", "convert-to-citus", "--yes"], {
+    runHere(["admin", "convert-to-citus", "--yes"], {
       ...project,
       env: { ADMIN_DATABASE_URL: asRole("managed_admin", "managed") },
     });
@@ -259,7 +259,7 @@ describe("without a superuser", () => {
       const { code, out, err } = await migrate(env);
       expect([code, err]).toEqual([0, ""]);
       expect(out).toContain(`The role "${login}" may serve\n`);
-      const served = await runCommand(["serve"], { ...project, env });
+      const served = await runHere(["serve"], { ...project, env });
       expect(served.code).toBe(1);
       expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);
     }

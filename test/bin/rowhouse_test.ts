@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeProject, ROOT, runCommand } from "../support/command.ts";
+import { makeProject, ROOT, runCommand, runHere } from "../support/command.ts";
 
 let project: ReturnType<typeof makeProject>;
 beforeAll(() => {
@@ -34,7 +34,7 @@ const COMMANDS = [
 ];
 
 test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => {
-  const { code, out } = await runCommand([...name.split(" "), "--help"], project);
+  const { code, out } = await runHere([...name.split(" "), "--help"], project);
   expect(code).toBe(0);
   expect(out).toMatch(/^Example:\n {2}.*rowhouse/);
   expect(out).toContain(`\nrowhouse ${name}`);
@@ -43,7 +43,7 @@ test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => 
 test("a command's help says what it asks of others, what is repeated, and only its own --json", async () => {
   const [doctor, openapi, origins] = await Promise.all(
     [["doctor"], ["openapi"], ["admin", "set-origins"]].map(async (words) => {
-      const { out } = await runCommand([...words, "--help"], project);
+      const { out } = await runHere([...words, "--help"], project);
       return out;
     }),
   );
@@ -55,21 +55,21 @@ test("a command's help says what it asks of others, what is repeated, and only i
 });
 
 test("rowhouse admin set-limit --help says that a limit holds for all processes", async () => {
-  const { out } = await runCommand(["admin", "set-limit", "--help"], project);
+  const { out } = await runHere(["admin", "set-limit", "--help"], project);
   expect(out).toContain("All serving processes count together.");
 });
 
 test("rowhouse db --help lists the commands of that group, and no others", async () => {
-  const { code, out } = await runCommand(["db", "--help"], project);
+  const { code, out } = await runHere(["db", "--help"], project);
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);
   expect(out).toContain("db push");
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
 });
 
 test("rowhouse db alone prints that help too, and exits like a usage error", async () => {
-  const { out } = await runCommand(["db", "--help"], project);
-  expect(await runCommand(["db"], project)).toEqual({ code: 2, out, err: "" });
-  expect(await runCommand(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
+  const { out } = await runHere(["db", "--help"], project);
+  expect(await runHere(["db"], project)).toEqual({ code: 2, out, err: "" });
+  expect(await runHere(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
 });
 
 test("rowhouse --version prints the package's version", async () => {
@@ -92,21 +92,21 @@ test.each([
     "rowhouse.json",
     '{ "places": { "staging": "https://a.example.org", "production": { "url": "https://b.example.org", "confirm": true } } }',
   );
-  const { out } = await runCommand(["completion", "bash"], project);
+  const { out } = await runHere(["completion", "bash"], project);
   const script = `${out}\nCOMP_WORDS=(rowhouse "$@"); COMP_CWORD=$#; _rowhouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const shell = Bun.spawnSync(["bash", "-c", script, "bash", ...typed], { cwd: project.folder });
   expect(shell.stdout.toString().trim().split("\n").sort()).toEqual(wanted.toSorted());
 });
 
 test.each(["zsh", "fish"])("rowhouse completion %s names every command and flag", async (shell) => {
-  const { code, out } = await runCommand(["completion", shell], project);
+  const { code, out } = await runHere(["completion", shell], project);
   expect(code).toBe(0);
   for (const word of [...COMMANDS.flatMap((name) => name.split(" ")), "journal"])
     expect(out).toContain(word);
 });
 
 test("rowhouse --help opens with an example and lists every command", async () => {
-  const { code, out } = await runCommand(["--help"], project);
+  const { code, out } = await runHere(["--help"], project);
   expect(code).toBe(0);
   expect(out).toStartWith("Example:\n  rowhouse dev");
   for (const name of COMMANDS) expect(out).toContain(`\n  ${name} `);
@@ -147,7 +147,7 @@ describe("usage errors exit with 2 and say what is expected", () => {
     { words: ["db", "push", "--url", "http://localhost"], says: "ROWHOUSE_API_KEY is not set" },
     { words: ["db", "push", "--wait", "-1"], says: "--wait" },
   ])("rowhouse $words", async ({ words, says }) => {
-    const { code, out, err } = await runCommand(words, project);
+    const { code, out, err } = await runHere(words, project);
     expect(err).toContain(says);
     expect([code, out]).toEqual([2, ""]);
   });
@@ -167,18 +167,18 @@ test("configuration faults are reported all at once, without a value", async () 
 });
 
 test("serve without DATABASE_URL says so, also when it is empty", async () => {
-  const { code, err } = await runCommand(["serve"], { ...project, env: { DATABASE_URL: "" } });
+  const { code, err } = await runHere(["serve"], { ...project, env: { DATABASE_URL: "" } });
   expect(code).toBe(1);
   expect(err).toContain("DATABASE_URL is not set");
 });
 
 test("serve rejects the login that reaches the rows of every app, which doctor accepts", async () => {
   const env = { ROWS_DATABASE_URL: "postgres://rows:hunter2@127.0.0.1:1/none" };
-  const served = await runCommand(["serve"], { ...project, env });
+  const served = await runHere(["serve"], { ...project, env });
   expect([served.code, served.out]).toEqual([1, ""]);
   expect(served.err).toContain("ROWS_DATABASE_URL must not be set for a process that serves");
   expect(served.err).not.toContain("hunter2");
-  const doctor = await runCommand(["doctor"], { ...project, env });
+  const doctor = await runHere(["doctor"], { ...project, env });
   expect(doctor.out).not.toContain("ROWS_DATABASE_URL must");
 });
 

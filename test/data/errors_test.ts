@@ -275,7 +275,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   response_too_large: "data/row_size_test.ts",
   bad_gateway: "gateway/upstream_test.ts",
   unavailable: "db/outage_test.ts",
-  overloaded: "db/pool_test.ts",
+  overloaded: "db/pool_slow.ts",
   unknown_outcome: "db/outage_test.ts",
   timeout: "db/outage_test.ts",
   needs_index: "data/query_test.ts",
