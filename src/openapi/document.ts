@@ -57,7 +57,7 @@ const ABOUT =
 
 const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
   filters: "The preview `filters` is on: lists accept conditions, an order and a selection.",
-  live: "The preview `live` is on: live apps have event streams of changes.",
+  live: "The preview `live` is on: `GET /v1/data/db/{table}/changes` streams the changes of a live app's table as server-sent events.",
 };
 
 /** The OpenAPI document of these routes; with `tables`, those of rows are described once for each. */
