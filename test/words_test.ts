@@ -95,6 +95,6 @@ if (process.env["UPDATE_WORDS"] === "1") {
   await Bun.write(recordFile, `${JSON.stringify(Object.fromEntries(lower), null, 2)}\n`);
 }
 
-test.each(counts)("“$avoid”: write $write", ({ avoid, now }) => {
+test.each(counts)("$avoid: write $write", ({ avoid, now }) => {
   expect(now).toBeLessThanOrEqual(recorded[avoid] ?? 0);
 });

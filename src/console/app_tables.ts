@@ -6,8 +6,8 @@ import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
-import { renderPushHint } from "./push_hint.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
+import { renderPushHint } from "./snippets.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState } from "./table_parts.ts";
 
 const TABLE_MAX = 48;

@@ -4,10 +4,9 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerDone } from "./done.ts";
-import { makeFormPage } from "./form_page.ts";
+import { checkTypedName, makeFormPage } from "./form_page.ts";
 import { renderFault, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
-import { checkTypedName } from "./typed_name.ts";
 
 /** One request deletes for so long; what is left goes with the next. */
 const WORK_MS = 15_000;

@@ -2,11 +2,10 @@
 import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { answerDone } from "./done.ts";
-import { makeFormPage, toShownMessages } from "./form_page.ts";
+import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
 import { renderFault, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
 import { answerTableAct, readTable, renderRowCount } from "./table_parts.ts";
-import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 export const dropTablePage = makeFormPage({
   action: "drop_table",

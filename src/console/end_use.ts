@@ -5,10 +5,9 @@ import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerDone } from "./done.ts";
-import { makeFormPage, toShownMessages } from "./form_page.ts";
+import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
 import { renderFault, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
-import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 /** A request waits for so long; the data service goes on after that. */
 const WAIT_MS = 10_000;

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import {
   type ConsoleFunction,
   type Field,
@@ -162,4 +161,20 @@ export function readInputs<Values extends Readonly<Record<string, unknown>>>(
   );
   if (issues.length > 0) throw refuseFor(issues);
   return values;
+}
+
+export function renderTypedName(name: string, act: string): Html {
+  return renderTextField({
+    name: "typed_name",
+    label: `Type ${name} to ${act}`,
+    maxLength: 63,
+    mustBe: name,
+    isRequired: true,
+  });
+}
+
+/** @throws {Problem} invalid_request — another name was typed */
+export function checkTypedName({ fields }: Visit, name: string, act: string): void {
+  if (fields.get("typed_name") === name) return;
+  throw new Problem("invalid_request", { message: `Type ${name} to ${act}` });
 }

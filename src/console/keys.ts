@@ -1,13 +1,16 @@
 /** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
+
+import { revokeKey } from "../accounts/apps/mod.ts";
 import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { answerAppPage, readApp } from "./app_page.ts";
-import { renderDone } from "./done.ts";
+import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
+import { answerDone, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
+import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
-import { toAppPath, toKeyPath } from "./paths.ts";
+import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
 /** What each scope lets a key do, as people say it. */
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
@@ -124,3 +127,21 @@ export function noActiveKey(): Problem {
     message: "This app has no such key in force: it was revoked or has expired meanwhile",
   });
 }
+
+export const revokeKeyPage = makeFormPage({
+  action: "revoke_key",
+  read: readActiveKey,
+  title: () => "Revoke a key",
+  form: ({ keyId, key }, { deps }) => ({
+    fields: html`<p>Whoever uses <b>${renderText(key.name === "" ? keyId : key.name)}</b> is refused from now on. This cannot be undone.</p>
+<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without an interruption, rotate it instead.</p>`,
+    button: "Revoke the key",
+    look: "danger",
+  }),
+  run: async ({ deps }, { slug, keyId }) => {
+    if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
+    return answerDone(toKeysPath(slug), "key-revoked");
+  },
+  cancel: (_visit, { slug }) => toKeysPath(slug),
+  answer: answerAppAct,
+});

@@ -1,18 +1,18 @@
 /** Issuing a key: its name, what it may do, when it ends. @module */
-
 import { refuseFor } from "../accounts/actions/mod.ts";
 import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
+import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { answerAppAct, readApp } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
-import { answerIssuedKey } from "./issued_key.ts";
-import { renderSelect } from "./parts.ts";
+import { renderLink, renderSelect, renderSnippet } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
+import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.ts";
 
 const LIVES = [
   { value: "30", label: "in 30 days" },
@@ -90,4 +90,21 @@ function toEnd(life: string, now: number): Date | undefined {
 
 function renderScopes(chosen: readonly Scope[]): Html {
   return html`<fieldset class="field"><legend>Scopes</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
+}
+
+export function answerIssuedKey(
+  visit: Visit,
+  { me, slug }: { me: ConsoleVisitor; slug: string },
+  issued: { text: string; scopes: readonly Scope[]; table: string | undefined },
+): Response {
+  const { text, scopes, table } = issued;
+  const snippets = makeSnippets({ url: toApiUrl(visit), key: text, scopes, table });
+  const body = html`<section class="sheet" aria-label="The new key">
+<p>It is shown this once and stored nowhere: not here, not in the log. A click selects all of it.</p>
+<p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
+${table === undefined && html`<p>This app has no table yet: <code>rowhouse db push</code> creates those of a schema, with a key that may push. Then put a table's name in the place of <code>${NO_TABLE}</code>.</p>`}
+${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
+<div class="act-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
+</section>`;
+  return answerAppAct({ me, slug }, { title: "Copy this key now", body });
 }

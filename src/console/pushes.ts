@@ -6,8 +6,8 @@ import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { toPushesPath, toPushPath } from "./paths.ts";
-import { renderPushHint } from "./push_hint.ts";
 import { ROWS_READ, renderNext, toPage } from "./search.ts";
+import { renderPushHint } from "./snippets.ts";
 import { renderBuilds } from "./table_parts.ts";
 
 export async function answerPushes(visit: Visit): Promise<Response> {

@@ -1,11 +1,19 @@
 /** An app's settings: where its pages live, whether it is in use, and its end. @module */
-import { DEFAULT_PER_MINUTE, setTargets, type TypedTargets } from "../accounts/apps/mod.ts";
+import {
+  DEFAULT_PER_MINUTE,
+  PER_MINUTE,
+  PER_MINUTE_OF_KEY,
+  setAppDisabled,
+  setLimit,
+  setTargets,
+  type TypedTargets,
+} from "../accounts/apps/mod.ts";
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppPage, readApp } from "./app_page.ts";
+import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
 import { answerDone, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage } from "./form_page.ts";
+import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
 import { renderLink, renderTextField } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { readLines } from "./read.ts";
@@ -99,3 +107,46 @@ export function readTargetFields({ deps, fields }: Visit) {
     cookieDomain: deps.identity.cookieDomain,
   };
 }
+
+const INPUTS = { perMinute: PER_MINUTE, perMinuteOfKey: PER_MINUTE_OF_KEY };
+
+export const limitsPage = makeFormPage({
+  action: "set_limit",
+  read: readApp,
+  title: () => "Limits",
+  form: ({ app }, { fields }) => ({
+    fields: Object.entries(INPUTS).map(([name, input]) =>
+      renderInput(name, input, fields.get(name) ?? String(app[name as keyof typeof INPUTS] ?? "")),
+    ),
+    button: "Save",
+  }),
+  run: async ({ deps, fields }, { slug }) => {
+    await setLimit(deps, { slug, ...readInputs(fields, INPUTS) });
+    return answerDone(`${toAppPath(slug)}/settings`, "limits");
+  },
+  cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+  answer: answerAppAct,
+});
+
+export const statePage = makeFormPage({
+  action: "set_app_disabled",
+  read: readApp,
+  title: ({ slug, app }) => `${app.disabledAt === null ? "Disable" : "Enable"} ${slug}`,
+  form: ({ slug, app }) => {
+    const isDisabled = app.disabledAt !== null;
+    return {
+      // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+      fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
+<p>${isDisabled ? "Its keys work again at once, and people can open it." : "Its keys are refused at once by every process, and people cannot open it. Nothing is deleted."}</p>`,
+      button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,
+      look: isDisabled ? "primary" : "danger",
+    };
+  },
+  run: async ({ deps, fields }, { slug }) => {
+    const disabled = fields.get("disabled") !== "no";
+    await setAppDisabled(deps, slug, disabled);
+    return answerDone(`${toAppPath(slug)}/settings`, disabled ? "app-disabled" : "app-enabled");
+  },
+  cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+  answer: answerAppAct,
+});

@@ -1,6 +1,8 @@
-/** What a new key is pasted into: settings, a shell, a program. Pure. @module */
+/** What a new key is pasted into: settings, a shell, a program. @module */
+import { type Html, html } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import type { Visit } from "./enter.ts";
+import { renderSnippet } from "./parts.ts";
 
 /** Where programs reach the API: a name below `localhost` is found by browsers, and by few programs. */
 export function toApiUrl({
@@ -51,4 +53,10 @@ const db = createDataClient({
 });
 const { rows } = await db.${table}.list();`,
   };
+}
+
+/** How a first table is pushed: the command, to copy. */
+export function renderPushHint(visit: Visit): Html {
+  return html`<p>In your project's folder, with a key that may push in <code>.env</code>:</p>
+${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`;
 }

@@ -7,7 +7,6 @@ import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderEmpty, renderTable } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
-import { renderPushHint } from "./push_hint.ts";
 import {
   ROWS_READ,
   readListQuery,
@@ -16,6 +15,7 @@ import {
   type Searched,
   toPage,
 } from "./search.ts";
+import { renderPushHint } from "./snippets.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.ts";
 
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };

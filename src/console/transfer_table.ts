@@ -4,11 +4,10 @@ import { transferTable } from "../accounts/apps/mod.ts";
 import type { ShownTable } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { answerDone } from "./done.ts";
-import { makeFormPage } from "./form_page.ts";
+import { checkTypedName, makeFormPage, renderTypedName } from "./form_page.ts";
 import { renderEmpty, renderLink, renderSelect, renderTextField } from "./parts.ts";
 import { toAppPath, toTablePath } from "./paths.ts";
 import { answerTableAct, readTable } from "./table_parts.ts";
-import { checkTypedName, renderTypedName } from "./typed_name.ts";
 
 export const transferTablePage = makeFormPage({
   action: "transfer_table",

@@ -5,10 +5,29 @@
  *
  * @module
  */
+
+import type { Role } from "../role.ts";
 import type { ANCHOR } from "./citus/anchor.ts";
 import { quoteLiteral } from "./literal.ts";
-import { SERVING_ROLES } from "./serving_roles.ts";
-import { TENANT_POLICY } from "./tenant_policy.ts";
+
+/** What a login is made a member of, by the role of the process that uses it. */
+export const SERVING_ROLES = {
+  all: "rowhouse_service",
+  gateway: "rowhouse_gateway",
+  data: "rowhouse_data",
+  identity: "rowhouse_identity",
+} as const satisfies Record<Role, string>;
+
+/** The setting that names the app of a transaction. */
+export const APP_SETTING = "rowhouse.app_id";
+
+/** The condition of the policy `tenant`, for rows that are read and rows that are written. */
+export const TENANT_POLICY = {
+  /** As push writes it. */
+  written: `app_id = nullif(pg_catalog.current_setting('${APP_SETTING}', true), '')::pg_catalog.uuid`,
+  /** As PostgreSQL 15 to 18 print what push wrote. */
+  printed: `(app_id = (NULLIF(current_setting('${APP_SETTING}'::text, true), ''::text))::uuid)`,
+} as const;
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;

@@ -23,7 +23,7 @@ export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
 export { startCluster } from "./embedded/mod.ts";
-export { renderFaults } from "./isolation.ts";
+export { APP_SETTING, renderFaults, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,
@@ -67,7 +67,6 @@ export {
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";
-export { SERVING_ROLES } from "./serving_roles.ts";
 export { SIGNALS } from "./signals.ts";
 export {
   readSqlState,
@@ -76,7 +75,6 @@ export {
   ViolationError,
 } from "./sqlstate.ts";
 export { withTemporaryLogin } from "./temporary_login.ts";
-export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";
 export {
   coalesce,
   type Versions,

@@ -68,5 +68,6 @@ export {
   type Router,
   splitTarget,
   toTarget,
+  VIRTUAL_HOSTS,
+  type VirtualHost,
 } from "./router.ts";
-export { VIRTUAL_HOSTS, type VirtualHost } from "./virtual_host.ts";

@@ -150,3 +150,7 @@ export function splitTarget(url: string): { path: string; query: string } {
 export function toTarget({ path, query }: { path: string; query: string }): string {
   return query === "" ? path : `${path}?${query}`;
 }
+
+/** The API's, the identity pages', or one that serves both. */
+export const VIRTUAL_HOSTS = ["gateway", "identity", "both"] as const;
+export type VirtualHost = (typeof VIRTUAL_HOSTS)[number];

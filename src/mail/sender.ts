@@ -7,9 +7,9 @@ import {
   type MailLinkDeps,
   settleMail,
 } from "../accounts/mails/mod.ts";
-import { toHtmlMail, toPlainMail } from "./render.ts";
+import { html } from "../pages/mod.ts";
 import type { MailSettings } from "./settings.ts";
-import { writeMail } from "./templates.ts";
+import { type MailWords, writeMail } from "./templates.ts";
 import { type Delivery, makeDeliver } from "./transport.ts";
 
 /** What became of a mail, for the log and the metrics. */
@@ -63,4 +63,29 @@ async function send(
   const { delivery, reason } = await deliver(letter);
   if (delivery !== "failed") await settleMail(deps, mail.id, delivery);
   return { outcome: delivery, ...(reason === undefined ? {} : { reason }) };
+}
+
+const FOOT =
+  "This mail was sent by the service that signs you in to your apps. Replies are not read.";
+
+export function toPlainMail({ before, link, after }: MailWords): string {
+  return [...before, `${link.name}:\n${link.url}`, ...after, FOOT].join("\n\n");
+}
+
+/** Mail programs ignore stylesheets, so that these styles stand where they apply. Nothing is loaded. */
+export function toHtmlMail({ before, link, after }: MailWords): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>
+<body style="margin:0;padding:24px;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">
+<div style="max-width:32rem;margin:0 auto">
+${before.map((text) => html`<p>${text}</p>`)}
+<p style="margin:24px 0"><a href="${link.url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#23415f;color:#ffffff;font-weight:600;text-decoration:none">${link.name}</a></p>
+${after.map((text) => html`<p>${text}</p>`)}
+<p style="margin-top:32px;font-size:13px;opacity:0.75">${FOOT}</p>
+</div>
+</body>
+</html>
+`;
+  return page.markup;
 }

@@ -1,6 +1,7 @@
 /** The service's own SQL: facts that it shares with the code, the form of its files, and functions that prove first. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { TABLE_LENGTH } from "../../src/catalog/functions.ts";
+import { APP_SETTING } from "../../src/db/isolation.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
@@ -8,7 +9,6 @@ import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mo
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
 import { MAX_KEPT_ANSWER_BYTES, REPLAY } from "../../src/db/replay.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
-import { APP_SETTING } from "../../src/db/tenant_policy.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
 import {

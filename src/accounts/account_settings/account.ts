@@ -7,7 +7,7 @@
 import type { Database } from "../../db/mod.ts";
 import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
-import { type SessionStart, toSessionValues } from "../sessions/session_start.ts";
+import { type SessionStart, toSessionValues } from "../sessions/sessions.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };

@@ -12,7 +12,15 @@ export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts"
 export { renameApp, setAppDisabled, setAppLive } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
-export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
+export {
+  APP_SLUG,
+  addOrigin,
+  createApp,
+  findAppId,
+  hasAdministrator,
+  listApps,
+  readSetup,
+} from "./apps.ts";
 export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./inputs.ts";
 export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
 export { toProof } from "./key_proof.ts";
@@ -37,7 +45,6 @@ export {
 export { makeOrigins, type Origins } from "./origins.ts";
 export { orderTables, planRestore, type RestoreStep } from "./restore_order.ts";
 export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
-export { hasAdministrator, readSetup } from "./setup.ts";
 export {
   beginEndRegistration,
   type DroppedTable,

@@ -4,7 +4,6 @@ import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/act
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
-import type { Numbers } from "./numbers.ts";
 
 /** Who looks. */
 export type ConsoleVisitor = {
@@ -85,3 +84,20 @@ export async function showConsoleApp(
 function toScopes(given: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => given.includes(scope));
 }
+
+/** How far back numbers reach. */
+export const SPANS = ["hour", "day", "week"] as const;
+export type Span = (typeof SPANS)[number];
+
+/** What was asked within a span. */
+export type Numbers = {
+  requests: number;
+  /** Answers of 500 and above. */
+  errors: number;
+  /** Answers of 400 to 499. */
+  refusals: number;
+  /** How many were in each bucket of `std/latency.ts`. */
+  latencies: number[];
+  /** The number of each step that has any, from 0, with what was counted in it. */
+  counted: [step: number, requests: number, errors: number, refusals: number][];
+};

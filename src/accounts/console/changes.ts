@@ -1,7 +1,6 @@
 /** What the Console shows of requests over time, of what changed, and of errors that rose then. @module */
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
-import type { Shown } from "./apps.ts";
-import type { Span } from "./numbers.ts";
+import type { Shown, Span } from "./apps.ts";
 import type { PageApp } from "./tables.ts";
 
 /** A push, an entry of the audit log, or a key that expired. */

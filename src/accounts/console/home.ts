@@ -1,9 +1,8 @@
 /** What Home shows: numbers of requests by app, and what needs attention. @module */
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
-import type { DevLeftovers } from "../people/dev_leftovers.ts";
-import type { ConsoleApp, Shown } from "./apps.ts";
+import type { DevLeftovers } from "../people/people_lists.ts";
+import type { ConsoleApp, Numbers, Shown, Span } from "./apps.ts";
 import type { Axis } from "./changes.ts";
-import type { Numbers, Span } from "./numbers.ts";
 
 export type ConsoleHome = Shown<{
   hasKeys: boolean;

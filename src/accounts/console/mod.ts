@@ -5,7 +5,10 @@ export {
   type ConsoleApp,
   type ConsoleVisitor,
   listConsoleApps,
+  type Numbers,
   type ShownApp,
+  SPANS,
+  type Span,
   showConsoleApp,
 } from "./apps.ts";
 export {
@@ -26,7 +29,6 @@ export {
 } from "./changes.ts";
 export { type ConsoleFindings, findInConsole } from "./find.ts";
 export { type ConsoleHome, readConsoleHome } from "./home.ts";
-export { type Numbers, SPANS, type Span } from "./numbers.ts";
 export {
   type AnyPerson,
   type AppPerson,

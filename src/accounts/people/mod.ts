@@ -7,7 +7,6 @@ export {
   findClaimedApps,
   makeClaimedRecords,
 } from "./claimed_roles.ts";
-export { type DevLeftovers, findDevLeftovers } from "./dev_leftovers.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
@@ -39,7 +38,9 @@ export {
   usePasswordLink,
 } from "./password_links.ts";
 export {
+  type DevLeftovers,
   type FailedSignIns,
+  findDevLeftovers,
   type ListedUser,
   listGrants,
   listSessions,

@@ -98,3 +98,16 @@ export type AppPeople = {
 export async function listGrants(deps: { admin: Database }, slug: string): Promise<AppPeople> {
   return (await callAsOperator(deps, "list_grants", { app_slug: slug })) as AppPeople;
 }
+
+export type DevLeftovers = {
+  /** Enabled, with an address under `localhost`; at most 10. */
+  people: { id: string; email: string }[];
+  /** Live keys with the name that dev gives, at most 10. */
+  keys: { app: string; keyId: string }[];
+};
+
+/** `undefined` in a database of `rowhouse dev`. `db` is a login that reads people. */
+export async function findDevLeftovers(deps: { db: Database }): Promise<DevLeftovers | undefined> {
+  const found = await call(deps.db, "dev_leftovers", {});
+  return (found ?? undefined) as DevLeftovers | undefined;
+}

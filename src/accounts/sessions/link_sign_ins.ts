@@ -3,7 +3,7 @@ import { call, type Database } from "../../db/mod.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
-import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 import type { Admission, FactorRule } from "./sign_in_attempts.ts";
 
 /** The new password, and what becomes of the browser. */

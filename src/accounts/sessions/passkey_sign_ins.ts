@@ -9,7 +9,7 @@ import {
   toChallengeKey,
   toHex,
 } from "./passkeys.ts";
-import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 export type PasskeyFinish = SessionStart & {

@@ -5,7 +5,7 @@ import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { toDigest } from "../secrets/secret_text.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
 import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
-import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { type Admission, type FactorRule, SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 /** Counts an attempt; `isFirst` is false where this answer of a provider was tried before. */

@@ -3,7 +3,7 @@ import { call, type Database } from "../../db/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { toDigest } from "../secrets/secret_text.ts";
 import type { Device } from "./device_text.ts";
-import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 import type { TotpRecord } from "./totp.ts";
 

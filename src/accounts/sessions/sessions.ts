@@ -9,6 +9,7 @@ import type { PageCookies } from "../actions/action.ts";
 import type { AppTargets } from "../apps/target.ts";
 import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
+import type { NewSession } from "../secrets/session_text.ts";
 
 type SessionDeps = {
   db: Database;
@@ -169,4 +170,30 @@ export async function endSessionsEverywhere(
     identity_shown: identity,
     shown_from: from,
   });
+}
+
+export type SessionStart = {
+  session: NewSession;
+  /** How long it lasts, however much it is used. */
+  sessionMaxS: number;
+  /** Sessions that the browser presented: they end. */
+  presented: string;
+  /** What kind of browser it is, such as `Firefox on Linux`. */
+  deviceName: string;
+  /** Whether this very person has signed in on this device before. */
+  isKnownDevice: boolean;
+};
+
+/** The arguments of every SQL function that makes a session. */
+export function toSessionValues({
+  session,
+  sessionMaxS,
+}: Pick<SessionStart, "session" | "sessionMaxS">) {
+  return {
+    new_id: session.id,
+    new_session_digest: session.sessionDigest,
+    new_identity_digest: session.identityDigest,
+    new_secret_id: session.secretId,
+    max_s: sessionMaxS,
+  };
 }

@@ -4,7 +4,7 @@ import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts"
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import type { Device } from "./device_text.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
-import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 
 /**
  * How many attempts are allowed in a window, and how long it is: for a typed address by one client, for any address by one

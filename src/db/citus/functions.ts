@@ -1,6 +1,7 @@
 /** Those of the service's functions that are others where tables are distributed. @module */
+
+import { APP_SETTING } from "../isolation.ts";
 import TABLES from "../migrations/tables.sql" with { type: "text" };
-import { APP_SETTING } from "../tenant_policy.ts";
 import { ANCHOR } from "./anchor.ts";
 
 /**

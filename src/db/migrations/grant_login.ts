@@ -6,10 +6,10 @@
  */
 import type { Role } from "../../role.ts";
 import { runOnNodes } from "../citus/check_nodes.ts";
+import { SERVING_ROLES } from "../isolation.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
-import { SERVING_ROLES } from "../serving_roles.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
 import { ROLE_NAMES } from "./roles.ts";
 
