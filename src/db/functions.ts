@@ -115,6 +115,12 @@ export const FUNCTIONS = {
     returns: "jsonb",
     isSet: false,
   },
+  begin_change: {
+    retry: "unsafe",
+    takes: { app: "uuid", wanted_table: "text" },
+    returns: "void",
+    isSet: false,
+  },
   begin_end_registration: {
     retry: "unsafe",
     takes: { wanted_slug: "text", wanted_table: "text", told: "text[]", actor: "text" },
@@ -148,6 +154,12 @@ export const FUNCTIONS = {
       is_dry_run: "bool",
     },
     returns: { app_slug: "text?", wait_s: "int4?" },
+    isSet: false,
+  },
+  begin_retype: {
+    retry: "unsafe",
+    takes: { app: "uuid", wanted_table: "text", wanted: "jsonb" },
+    returns: "void",
     isSet: false,
   },
   begin_second_factor: {
@@ -1211,6 +1223,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   end_pending_sign_ins: { retry: "unsafe", takes: { who: "uuid" }, returns: "void", isSet: false },
+  end_retype: {
+    retry: "unsafe",
+    takes: { app: "uuid", wanted_table: "text" },
+    returns: "void",
+    isSet: false,
+  },
   end_rows_job: { retry: "unsafe", takes: { job: "uuid" }, returns: "jsonb?", isSet: false },
   end_session: {
     retry: "unsafe",
@@ -1928,6 +1946,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
+  read_time: { retry: "safe", takes: { value: "text" }, returns: "timestamptz", isSet: false },
   record_change: {
     retry: "unsafe",
     takes: { app: "uuid", wanted_table: "text" },

@@ -37,6 +37,8 @@ export const SIGNALS = {
   addressUnconfirmed: "RH018",
   /** Rows have the value of an enum that is to be dropped. */
   valueInUse: "RH019",
+  /** A row has a value that a retype cannot convert. */
+  valueUnconverted: "RH023",
   /** A query would visit more rows than it may. */
   tooManyVisits: "RH020",
   /** The index that a query was planned for is not there, or not built yet. */

@@ -40,6 +40,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
     stamp: 0,
     isLarge: false,
     references: { own: 0, foreign: 0 },
+    retype: null,
     uses: [],
     sets: [],
   };

@@ -17,7 +17,8 @@ import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, nodeAway, readMessageResult } from "./refusals.ts";
-import { LARGE_TABLE_PAGES, readState } from "./state.ts";
+import { copyColumn } from "./retype.ts";
+import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 import { takeTurn } from "./take_turn.ts";
 
@@ -84,6 +85,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
       return { status: "unchanged", migration, ...told, deferred };
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
+    await copySwapped(deps, request, { plan, state });
     const isReplay = request.migration !== undefined;
     await takeTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });
@@ -105,6 +107,18 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     }
   }
   throw busy();
+}
+
+/** Before a column is swapped with its copy, the copy has every row. */
+async function copySwapped(
+  { admin }: PushDeps,
+  { change }: PushRequest,
+  { plan, state }: { plan: Plan; state: PushState },
+): Promise<void> {
+  const swap = plan.steps.find((step) => step.kind === "swap_column");
+  const table = state.tables.find(({ name }) => name === swap?.table);
+  if (swap === undefined || table === undefined || change === undefined) return;
+  await copyColumn(admin, { table, change, swap });
 }
 
 async function readAndPrepare(deps: PushDeps, request: PushRequest) {

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { APP_SETTING, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
+import { type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { quote } from "../std/quote.ts";
 import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
-import { type Change, changeDefinition } from "./change.ts";
+import { type Change, changeDefinition, toTableNames } from "./change.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import {
   readMigrationChange,
@@ -16,7 +16,12 @@ import {
   splitMigrationText,
 } from "./migration_text.ts";
 import { refuseChange } from "./plan_change.ts";
+import { preparePush } from "./prepare.ts";
+import { cancelRetype } from "./retype.ts";
+import { renderCount, renderTenant } from "./retype_messages.ts";
+import { LARGE_TABLE_PAGES, readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
+import type { Plan } from "./step.ts";
 
 /** Rows of the app in the table, and how many of them have a value that the change is about. */
 export type RowCounts = { rows: number; values: number };
@@ -33,20 +38,46 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   const { app, change } = request;
   const head = await readHead(deps.admin, app.id);
   if (head === undefined) throw refuseChange(change, `this app owns no table ${change.table}`);
+  const definition = changeDefinition(head.definition, change);
+  const names = toTableNames(change);
+  const state = await readState(deps.admin, app.id, names, { largeTablePages: LARGE_TABLE_PAGES });
+  const found = state.tables.find(({ name }) => name === change.table);
+  if (found !== undefined && isCancel(found, { app, change })) {
+    if (!request.options.dryRun) await cancelRetype(deps.admin, found);
+    return { ...UNCHANGED, notes: [CANCELED], deferred: Promise.resolve() };
+  }
   if (canonicalJson(head.change ?? null) === canonicalJson(change))
     return { ...UNCHANGED, deferred: Promise.resolve() };
-  const definition = changeDefinition(head.definition, change);
-  const dryRun = { ...request.options, dryRun: true };
   // Rejected before rows are counted, which needs the table.
-  await push(deps, { ...request, definition, after: head.checksum, options: dryRun });
-  const rows = await countRows(deps.admin, app.id, change);
-  if (change.kind === "drop_value" && rows.values > 0)
-    throw refuseChange(
-      change,
-      `${rows.values} of this app's ${rows.rows} rows have this value; give them another one first`,
-    );
+  const { plan } = preparePush(state, { ...request, definition });
+  const rows = await countRows(deps.admin, { appId: app.id, change, plan });
+  const blocker = BLOCKED[change.kind];
+  if (blocker !== undefined && rows.values > 0)
+    throw refuseChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
   return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
+}
+
+/** Why rows with such a value prevent a change. */
+const BLOCKED: { [Kind in Change["kind"]]: string | undefined } = {
+  rename_column: undefined,
+  rename_table: undefined,
+  drop_column: undefined,
+  drop_table: undefined,
+  drop_value: "have this value; give them another one first",
+  retype_column: "have a value that does not convert; change these values first",
+};
+
+const CANCELED = "CANCELED: the column keeps its type";
+
+/** Whether a column is retyped to the type that it has, to end a retype that is not finished. */
+function isCancel(
+  { ownerAppId, definition, retype }: TableState,
+  { app, change }: Pick<ChangeRequest, "app" | "change">,
+): boolean {
+  if (change.kind !== "retype_column" || retype === null || ownerAppId !== app.id) return false;
+  const column = definition.columns.find(({ name }) => name === change.column);
+  return column?.kind === change.type.kind;
 }
 
 const UNCHANGED = {
@@ -77,6 +108,7 @@ const IS_CONCERNED: {
   rename_table: () => "true",
   drop_column: hasValue,
   drop_table: () => "true",
+  retype_column: () => "true",
   drop_value: ({ column, value }) => `${quoteName(column)} = ${quoteLiteral(value)}`,
 };
 
@@ -84,14 +116,20 @@ function hasValue({ column }: { column: string }): string {
   return `${quoteName(column)} is not null`;
 }
 
-async function countRows(admin: Database, appId: string, change: Change): Promise<RowCounts> {
+async function countRows(
+  admin: Database,
+  { appId, change, plan }: { appId: string; change: Change; plan: Plan },
+): Promise<RowCounts> {
+  const swap = plan.steps.find((step) => step.kind === "swap_column");
   const condition = (IS_CONCERNED[change.kind] as (change: Change) => string)(change);
   const [row] = await admin.message<{ rows: string; values: string }>(
-    [
-      ...MESSAGE_SETTINGS,
-      `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true)`,
-      `select count(*)::text as rows, count(*) filter (where ${condition})::text as values from data.${quoteName(change.table)}`,
-    ].join(";\n"),
+    swap === undefined
+      ? [
+          ...MESSAGE_SETTINGS,
+          ...renderTenant(appId),
+          `select count(*)::text as rows, count(*) filter (where ${condition})::text as values from data.${quoteName(change.table)}`,
+        ].join(";\n")
+      : renderCount(swap),
     { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId },
   );
   return { rows: Number(row?.rows), values: Number(row?.values) };
@@ -104,6 +142,8 @@ const ROW_NOTES: {
     `ROWS: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; they keep it`,
   rename_table: ({ to }, { rows }) => `ROWS: ${to} keeps this app's ${rows} rows`,
   drop_table: ({ table }, { rows }) => `LOST: this app's ${rows} rows in ${table} are deleted`,
+  retype_column: ({ table, column, type }, { rows }) =>
+    `ROWS: this app's ${rows} rows in ${table} are copied; each ${column} converts to ${type.kind}`,
   drop_value: ({ column, value }, { values }) =>
     `ROWS: ${values} of this app's rows have ${quote(value)} as ${column}`,
   drop_column: ({ table, column }, { rows, values }) =>

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
@@ -23,7 +23,16 @@ export type Change =
       readonly table: string;
       readonly column: string;
       readonly value: string;
+    }
+  | {
+      readonly kind: "retype_column";
+      readonly table: string;
+      readonly column: string;
+      readonly type: ColumnType;
     };
+
+/** What a retype replaces of a column. */
+export type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
 
 /** The tables whose state decides whether a change can be made. */
 export function toTableNames(change: Change | undefined): string[] {
@@ -39,6 +48,7 @@ const TITLES: Texts = {
   drop_column: ({ table, column }) => `drop ${table}.${column}`,
   drop_table: ({ table }) => `drop ${table}`,
   drop_value: ({ table, column, value }) => `drop ${quote(value)} of ${table}.${column}`,
+  retype_column: ({ table, column, type }) => `retype ${table}.${column} to ${type.kind}`,
 };
 
 /** A change in a few words, after "cannot" or as a question. */
@@ -67,6 +77,8 @@ const CHANGERS: Changers = {
   drop_column: (table, change) => (table.name === change.table ? dropColumn(table, change) : table),
   drop_table: (table, change) => (table.name === change.table ? undefined : table),
   drop_value: (table, change) => (table.name === change.table ? dropValue(table, change) : table),
+  retype_column: (table, change) =>
+    table.name === change.table ? retypeColumn(table, change) : table,
 };
 
 /** A table of the changing app after a change; most stay as they are. */
@@ -94,6 +106,7 @@ export function changeColumnName(name: string, change: Change): string | undefin
     case "rename_table":
     case "drop_table":
     case "drop_value":
+    case "retype_column":
       return name;
   }
 }
@@ -138,6 +151,21 @@ function dropValue(
       : column,
   );
   return { ...table, columns };
+}
+
+function retypeColumn(
+  table: TableDefinition,
+  change: Extract<Change, { kind: "retype_column" }>,
+): TableDefinition {
+  const columns = table.columns.map((column) =>
+    column.name === change.column ? retype(column, change.type) : column,
+  );
+  return { ...table, columns };
+}
+
+/** A column with another type and default. */
+export function retype({ name, required, unique, index }: NamedColumn, type: ColumnType) {
+  return { name, required, unique, index, ...type };
 }
 
 /** Indexes and unique constraints that contain the column are dropped with it. */

@@ -1,5 +1,5 @@
 /**
- * Steps as SQL: with functions.ts the only writer of generated DDL. Every name comes from a definition that was
+ * Steps as SQL: with functions.ts and retype_messages.ts the only writer of generated DDL. Every name comes from a definition that was
  * checked, every value goes through `quoteLiteral`.
  *
  * @module
@@ -18,6 +18,7 @@ import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { distributeStep } from "./distributed.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
+import { renderSwap } from "./retype_messages.ts";
 import type { Plan, Step } from "./step.ts";
 import { splitSteps } from "./step_order.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -62,6 +63,7 @@ const RENDERERS: Renderers = {
       .map((column) => `drop type ${sqlType(table, column)}`),
   ],
   drop_enum_value: renderDropValue,
+  swap_column: renderSwap,
   record_table: () => [],
   register: () => [],
   record_change: () => [],

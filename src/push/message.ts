@@ -33,6 +33,7 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...MESSAGE_SETTINGS,
     ...early,
     ...renderLockTables(plan),
+    ...renderBeginChanges(pusher, plan),
     ...late,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
@@ -86,6 +87,7 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "drop_column",
   "drop_table",
   "drop_enum_value",
+  "swap_column",
 ]);
 
 /**
@@ -143,6 +145,15 @@ function renderRecord(
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
     ...changes,
   ];
+}
+
+/** Before the steps of an explicit change: no build of the table may be under way. */
+function renderBeginChanges({ id }: Pusher, { steps }: Plan): string[] {
+  return steps.flatMap((step) =>
+    step.kind === "record_change"
+      ? [`select rowhouse.begin_change(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
+      : [],
+  );
 }
 
 /** What the app is served of a table from now on, as it is recorded. */

@@ -33,6 +33,8 @@ const DESCRIPTIONS: {
       : `rename column ${table.name}.${column.from} to ${column.to}`,
   drop_column: ({ table, column }) => `drop column ${table}.${column.name}`,
   drop_table: ({ table }) => `drop table ${table.name}`,
+  swap_column: ({ table, before, column }) =>
+    `change column ${table}.${column.name} from ${before.kind} to ${column.kind}`,
   drop_enum_value: ({ table, column, value }) =>
     `drop value ${JSON.stringify(value)} of ${table}.${column}`,
   record_table: () => undefined,
@@ -48,7 +50,8 @@ export function describePlan(plan: Plan): string[] {
   const isChecked = (step: Step) =>
     (step.kind === "add_key" && !fresh.has(step.table)) ||
     (step.kind === "set_required" && step.required) ||
-    step.kind === "drop_enum_value";
+    step.kind === "drop_enum_value" ||
+    step.kind === "swap_column";
   const changed = new Set(
     plan.steps.flatMap((step) => {
       const isChange = step.kind !== "register" && describeStep(step) !== undefined;

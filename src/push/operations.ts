@@ -112,15 +112,26 @@ const CHANGE = {
     {
       kind: {
         type: "string",
-        enum: ["rename_column", "rename_table", "drop_column", "drop_table", "drop_value"],
+        enum: [
+          "rename_column",
+          "rename_table",
+          "drop_column",
+          "drop_table",
+          "drop_value",
+          "retype_column",
+        ],
         description: "What to do.",
       },
       table: text("The table."),
       column: text("Its column."),
       to: text("The new name."),
       value: text("The value of the enum that is dropped."),
+      type: {
+        type: "object",
+        description: "The new type: `kind`, the `values` of an enum, and a `default`.",
+      },
     },
-    ["column", "to", "value"],
+    ["column", "to", "value", "type"],
   ),
   description: "What to change. Only the app that owns the table can change it.",
 };

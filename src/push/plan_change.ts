@@ -9,13 +9,17 @@ import {
   findColumnNameFault,
   findTableNameFault,
   type NamedColumn,
+  QUOTAS,
+  sumDefaults,
   type TableDefinition,
   toDroppedValue,
 } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
 import { quote } from "../std/quote.ts";
-import { type Change, changeTable, showChange } from "./change.ts";
+import { type Change, changeTable, retype, showChange } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
+import { findLateDefaults, isShared, markLate } from "./late_parts.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -44,6 +48,7 @@ const PLANNERS: Planners = {
     { kind: "drop_column", table: found.name, column: findColumn(found, change) },
   ],
   drop_table: ({ found }) => [{ kind: "drop_table", table: found.definition }],
+  retype_column: planRetype,
   drop_value: ({ change: { table, column, value }, state }) => [
     {
       ...{ kind: "drop_enum_value", table, column, value },
@@ -51,6 +56,25 @@ const PLANNERS: Planners = {
     },
   ],
 };
+
+/** Indexes of the column are dropped with it, and made again of its copy. */
+function planRetype({ found, change, next }: Checked<"retype_column">): Step[] {
+  const before = findColumn(found, change);
+  const column = retype(before, change.type);
+  const table = found.name;
+  if (next === undefined) return [];
+  const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column.name);
+  const kind = found.isLarge || isShared(found) ? "defer_index" : "add_index";
+  return [
+    { kind: "swap_column", appId: found.ownerAppId, table, before, column },
+    ...keysOf(next)
+      .filter(isOver)
+      .map((key): Step => ({ kind: "add_key", table, key })),
+    ...indexesOf(next)
+      .filter(isOver)
+      .map((index): Step => ({ kind, table, index })),
+  ];
+}
 
 type PlanChangeOptions = {
   /** Whether the project has the migration already: a table that another app owns here stays as it is. */
@@ -79,7 +103,8 @@ export function planChange(
       "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
     );
   checkChange(found, change, state);
-  const next = changeRecorded(found.definition, change);
+  const changed = changeRecorded(found.definition, change);
+  const next = change.kind === "retype_column" && changed ? markLate(changed, found) : changed;
   const plan = PLANNERS[change.kind] as (checked: Checked<Change["kind"]>) => Step[];
   const checked = { found, change, next, state };
   return { steps: [...plan(checked), ...planRecord(checked)], conflicts: [], notes: [] };
@@ -148,14 +173,57 @@ const CHECKS: Checks = {
     findForeignTable(found),
   drop_column: (found, change) => findMissing(found, change) ?? findForeignUse(found, change),
   drop_table: (found, _, state) => findForeignTable(found) ?? findReference(found, state),
+  retype_column: (found, change) =>
+    findMissing(found, change) ??
+    findUnfit(found, change) ??
+    findForeignUse(found, change) ??
+    findLateUnfit(found, change),
   drop_value: (found, change) =>
     findMissing(found, change) ?? findValueFault(found, change) ?? findForeignUse(found, change),
 };
 
 function checkChange(found: TableState, change: Change, state: PushState): void {
   type Check = (found: TableState, change: Change, state: PushState) => string | undefined;
-  const reason = (CHECKS[change.kind] as Check)(found, change, state);
+  const reason = findRetype(found, change) ?? (CHECKS[change.kind] as Check)(found, change, state);
   if (reason !== undefined) throw refuseChange(change, reason);
+}
+
+/** A column that is being retyped has a copy, which only the end of that removes. */
+function findRetype({ name, retype: begun }: TableState, change: Change) {
+  if (begun === null || canonicalJson(begun) === canonicalJson(change)) return undefined;
+  return `a retype in ${name} is not finished: ${showChange(begun)}; run it again, or retype the column to the type that it has`;
+}
+
+/** What no copy of the column could be. */
+function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
+  const { table, column, type } = change;
+  const before = findColumn(found, change);
+  const path = `${table}.${column}`;
+  if (before.kind === type.kind) return `${path} already has the type ${type.kind}`;
+  if (before.kind === "ref")
+    return `${path} is a reference; add a column, copy the values, and drop ${path}`;
+  const next = changeTable(found.definition, change);
+  const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column);
+  const isKey = keysOf(found.definition).some(isOver);
+  if (type.kind === "json" && (isKey || indexesOf(found.definition).some(isOver)))
+    return `${path} is in an index or unique constraint, which cannot contain json`;
+  if (isKey && (found.isLarge || isShared(found)))
+    return `${path} is in a unique constraint of a large or shared table; add a column, copy the values, and drop ${path}`;
+  const bytes = sumDefaults(next?.columns ?? []);
+  return bytes > QUOTAS.tableDefaultBytes
+    ? `the defaults of ${table} would have ${bytes} bytes, and may have ${QUOTAS.tableDefaultBytes}`
+    : undefined;
+}
+
+/** Other apps' rows get the default, and their creates leave the column out. */
+function findLateUnfit(found: TableState, change: ChangeOf<"retype_column">) {
+  if (!isShared(found)) return undefined;
+  const { required } = findColumn(found, change);
+  if (required && change.type.default === undefined)
+    return `other apps use ${change.table}, and leave this required column out; give it a default`;
+  const next = changeRecorded(found.definition, change);
+  const [late] = next === undefined ? [] : findLateDefaults(markLate(next, found), found);
+  return late === undefined ? undefined : `${late.wanted}, but there is ${late.found}`;
 }
 
 type ColumnChange = Extract<Change, { column: unknown }>;

@@ -1,5 +1,6 @@
 /** An explicit change, read from a value of any type: hostile, as a definition is. @module */
 import * as v from "valibot";
+import { KINDS, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import type { Change } from "./change.ts";
 
@@ -12,15 +13,52 @@ const ChangeSchema = v.variant("kind", [
   v.strictObject({ kind: v.literal("drop_column"), table: Name, column: Name }),
   v.strictObject({ kind: v.literal("drop_table"), table: Name }),
   v.strictObject({ kind: v.literal("drop_value"), table: Name, column: Name, value: Name }),
+  v.strictObject({
+    kind: v.literal("retype_column"),
+    table: Name,
+    column: Name,
+    type: v.strictObject({
+      kind: v.picklist(KINDS),
+      values: v.optional(v.array(v.string())),
+      default: v.optional(v.unknown()),
+    }),
+  }),
 ]);
 
 /** A change, or everything that is wrong with it, with paths below the change. */
 export function readChange(value: unknown): { change: Change } | { details: Detail[] } {
   const read = v.safeParse(ChangeSchema, value);
-  if (read.success) return { change: read.output };
+  if (read.success) return checkType(read.output);
   const details = read.issues.map((issue) => ({
     path: (issue.path ?? []).map(({ key }) => `/${String(key).slice(0, 100)}`).join(""),
     message: `Cannot read this part of the change: expected ${issue.expected ?? "another value"}`,
   }));
   return { details };
 }
+
+/** The type of a column, in its normal form: what a definition with such a column says of it. */
+function checkType(
+  asked: v.InferOutput<typeof ChangeSchema>,
+): { change: Change } | { details: Detail[] } {
+  if (asked.kind !== "retype_column") return { change: asked };
+  const { table, column, type } = asked;
+  if (type.kind === "ref") return { details: [{ path: "/type/kind", message: NO_REFERENCE }] };
+  const flags = { required: false, unique: false, index: false };
+  const columns = [{ name: column, ...flags, ...type }];
+  const tables = [{ name: table, columns, indexes: [], uniques: [] }];
+  const read = readDefinition({ version: 1, tables });
+  if ("faults" in read)
+    return { details: read.faults.map(({ message }) => ({ path: "/type", message })) };
+  const [found] = read.definition.tables.flatMap((one) => one.columns);
+  if (found === undefined) throw new Error("A column was read as none");
+  const { kind, values, default: initial } = found;
+  const normal = {
+    kind,
+    ...(values === undefined ? {} : { values }),
+    ...(initial === undefined ? {} : { default: initial }),
+  };
+  return { change: { kind: "retype_column", table, column, type: normal } };
+}
+
+const NO_REFERENCE =
+  "Cannot make this column a reference: add a column with the reference, copy the values, and drop the old column";

@@ -53,6 +53,12 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
         "Cannot drop this value: rows of this app, or of another one, have it; nothing was written. Give them another value first",
       cause: error,
     });
+  if (state === SIGNALS.valueUnconverted)
+    throw new Problem("incompatible_schema", {
+      message:
+        "Cannot retype this column: a row was written that has a value that does not convert; nothing was written",
+      cause: error,
+    });
   if (DRIFTED.has(state ?? "")) throw drifted(error);
   throw error;
 }

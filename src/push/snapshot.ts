@@ -26,7 +26,11 @@ ${FACTS_QUERY}`)
 /** The facts in what the query has found. */
 export function readFacts(found: string): Facts {
   const facts = JSON.parse(found) as [string, string][];
-  return new Map(facts.map(([path, value]) => [path, readValue(path, value)]));
+  return new Map(
+    facts
+      .filter(([path]) => !OF_COPY.test(path))
+      .map(([path, value]) => [path, readValue(path, value)]),
+  );
 }
 
 /** Values that PostgreSQL prints in its own way, converted to the way of definitions. */
@@ -36,6 +40,9 @@ function readValue(path: string, value: string): string {
     ? canonicalJson(withoutDropped(JSON.parse(value) as string[]))
     : value;
 }
+
+/** The copy of a column that is being retyped, and its type. */
+const OF_COPY = /^(?:table \S+ \/ column|type) \$to(?:__| |$)/;
 
 /** The labels of an enum that are values. */
 export function withoutDropped(labels: readonly string[]): string[] {

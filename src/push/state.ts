@@ -2,6 +2,7 @@
 import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
+import type { Change } from "./change.ts";
 import { findLargeTables } from "./large_shards.ts";
 
 /** `definition`: everything that the app declares or has declared. */
@@ -22,6 +23,8 @@ export type TableState = {
   isLarge: boolean;
   /** How many references there are to it from tables of other apps than its owner: of this app, and of all. */
   references: { own: number; foreign: number };
+  /** A retype of one of its columns that is under way. */
+  retype: Change | null;
   uses: RecordedUse[];
   sets: RecordedSet[];
 };

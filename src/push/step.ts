@@ -49,6 +49,8 @@ export type Step =
   | { kind: "drop_table"; table: RecordedDefinition }
   /** The label stays in PostgreSQL's type, under a name that no value can have. */
   | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
+  /** A copy of the column with another type takes its place. */
+  | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
   | { kind: "record_table"; table: RecordedDefinition }
   /** Everything that the app declares or has declared of the table; `shares`: another app owns it, and this is the first time. */
   | { kind: "register"; table: TableDefinition; shares?: true }

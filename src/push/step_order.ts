@@ -12,6 +12,7 @@ const ORDER: readonly Step["kind"][] = [
   "drop_column",
   "drop_table",
   "drop_enum_value",
+  "swap_column",
   "add_enum_value",
   "create_table",
   "add_column",

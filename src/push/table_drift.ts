@@ -5,6 +5,7 @@
  * @module
  */
 import type { ConsoleTable, FoundTable } from "../accounts/console/mod.ts";
+import { COPY, copyTypeName } from "./conversions.ts";
 import { compareFacts, type Difference, NOTHING } from "./drift.ts";
 import { type Facts, THERE, toFacts } from "./facts.ts";
 import { withoutDropped } from "./snapshot.ts";
@@ -48,15 +49,19 @@ function toFoundFacts(name: string, found: FoundTable): Facts {
     [path, THERE],
     [`${path} / owner`, found.owner],
     [`${path} / row security`, found.rowSecurity],
-    ...found.columns.flatMap(([column, type, isRequired]): [string, string][] => [
-      [`${path} / column ${column}`, THERE],
-      [`${path} / column ${column} / type`, type],
-      [`${path} / column ${column} / required`, isRequired ? "required" : "optional"],
-    ]),
-    ...Object.entries(found.types).map(([type, labels]): [string, string] => [
-      `type ${type}`,
-      JSON.stringify(withoutDropped(labels)),
-    ]),
+    ...found.columns
+      .filter(([column]) => column !== COPY)
+      .flatMap(([column, type, isRequired]): [string, string][] => [
+        [`${path} / column ${column}`, THERE],
+        [`${path} / column ${column} / type`, type],
+        [`${path} / column ${column} / required`, isRequired ? "required" : "optional"],
+      ]),
+    ...Object.entries(found.types)
+      .filter(([type]) => type !== copyTypeName(name))
+      .map(([type, labels]): [string, string] => [
+        `type ${type}`,
+        JSON.stringify(withoutDropped(labels)),
+      ]),
     ...Object.entries(found.parts).map(([part, state]): [string, string] => [
       `${path} / ${part}`,
       state,

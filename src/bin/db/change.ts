@@ -1,4 +1,5 @@
 /** `rowhouse db rename`, `drop` and so on: changes that a push never makes. Each is shown, and asked about. @module */
+import { type Definition, KINDS } from "../../dsl/mod.ts";
 import { type Change, showChange, showDropped } from "../../push/pure.ts";
 import {
   type Command,
@@ -12,6 +13,7 @@ import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { type ChangeAnswer, changeProject } from "./change_project.ts";
+import { findColumn } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
@@ -39,7 +41,7 @@ Takes effect immediately: clients must use the new name. To change both in turn,
 the old column.`,
     positionals: ["table[.column]", "name"],
     flags: FLAGS,
-    run: (setting) => runChange(setting, readRename(setting)),
+    run: (setting) => runChange(setting, asRead(readRename(setting))),
   },
   {
     name: "db drop",
@@ -49,7 +51,7 @@ the old column.`,
 Deletes the values of the column, or the rows of the table. On a terminal it asks for the name.`,
     positionals: ["table[.column]"],
     flags: FLAGS,
-    run: (setting) => runChange(setting, readDrop(setting)),
+    run: (setting) => runChange(setting, asRead(readDrop(setting))),
   },
   {
     name: "db drop-value",
@@ -58,7 +60,18 @@ Deletes the values of the column, or the rows of the table. On a terminal it ask
 No row may have the value, and it may not be the default.`,
     positionals: ["table.column", "value"],
     flags: FLAGS,
-    run: (setting) => runChange(setting, readDropValue(setting)),
+    run: (setting) => runChange(setting, asRead(readDropValue(setting))),
+  },
+  {
+    name: "db retype",
+    example: "rowhouse db retype todos.hours decimal",
+    about: `${ABOUT}
+Every value must convert: its text, as the API shows it, must be a value of the new type. Values of an enum and the default are
+those of the schema's file. Rows are copied while requests go on; after an interruption, the same command goes on. To
+cancel, retype the column to the type that it has.`,
+    positionals: ["table.column", "kind"],
+    flags: FLAGS,
+    run: (setting) => runChange(setting, readRetype(setting)),
   },
 ];
 
@@ -81,6 +94,30 @@ function readDropValue({ args: { positionals } }: Setting): Change {
   return { kind: "drop_value", ...readColumn(thing), value };
 }
 
+/** The schema's file has the values of an enum, and the default. */
+function readRetype({ args: { positionals } }: Setting): ToChange {
+  const [thing = "", typed = ""] = positionals;
+  const place = readColumn(thing);
+  const kind = KINDS.find((known) => known === typed);
+  if (kind === undefined)
+    throw new UsageError(`Cannot read "${typed}": must be one of ${KINDS.join(", ")}`);
+  return (definition) => {
+    const declared = findColumn(place, { definition });
+    if (declared?.kind !== kind) return { kind: "retype_column", ...place, type: { kind } };
+    const { values, default: initial } = declared;
+    const type = {
+      kind,
+      ...(values === undefined ? {} : { values }),
+      ...(initial === undefined ? {} : { default: initial }),
+    };
+    return { kind: "retype_column", ...place, type };
+  };
+}
+
+function asRead(change: Change): ToChange {
+  return () => change;
+}
+
 function readColumn(text: string): { table: string; column: string } {
   const [table = "", column = "", ...more] = text.split(".");
   if (table !== "" && column !== "" && more.length === 0) return { table, column };
@@ -89,7 +126,9 @@ function readColumn(text: string): { table: string; column: string } {
   );
 }
 
-async function runChange(setting: Setting, change: Change): Promise<ExitCode> {
+type ToChange = (definition: Definition) => Change;
+
+async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const destination = findNamed(setting, config);
@@ -98,9 +137,9 @@ async function runChange(setting: Setting, change: Change): Promise<ExitCode> {
   const changed = await changeProject(
     { folder, schema: args.text("schema"), journal: args.text("journal"), env, terminal },
     {
-      ...{ change, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
+      ...{ toChange, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
       share: readShare(setting),
-      confirm: async (result) => {
+      confirm: async (result, change) => {
         stop();
         const lines = describePush({ result, types: undefined, files: [] }, paint);
         await confirm(setting, { change, destination, lines });

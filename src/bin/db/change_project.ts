@@ -19,14 +19,15 @@ import {
 import { makePatient } from "./patience.ts";
 import type { Project, Pushed, PushTask } from "./push.ts";
 import type { Pushed as PushAnswer } from "./schema_service.ts";
-import { withDestination, withService } from "./service.ts";
+import { type Destination, withDestination, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
 
 export type ChangeAnswer = PushAnswer & { rows?: RowCounts };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
-  change: Change;
+  /** The change that is asked for, of a project that declares this. */
+  toChange: (definition: Definition) => Change;
   /** Shows what would be done, and asks. */
-  confirm: (plan: ChangeAnswer) => Promise<void>;
+  confirm: (plan: ChangeAnswer, change: Change) => Promise<void>;
 };
 export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer };
 
@@ -38,9 +39,10 @@ export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer }
  */
 export async function changeProject(project: Project, task: ChangeTask): Promise<Changed> {
   const { folder, terminal } = project;
-  const { change, destination, config, dryRun } = task;
+  const { destination, config, dryRun } = task;
   const file = findSchemaFile(folder, project.schema);
   const definition = await evaluateSchema({ ...project, file });
+  const change = task.toChange(definition);
   checkEdited(change, { definition, file, folder });
   const journal = findJournalFolder({ folder, journal: project.journal, file }, destination);
   return await withService(destination, config, async (impatient) => {
@@ -54,13 +56,13 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
     const steps =
       last === undefined
         ? changeAlone({ service, change, entries, log: openLog(config, terminal.warn) })
-        : replayChange(task, {
+        : replayChange(change, destination, {
             ...{ service, entries, ahead, share: task.share, config, terminal },
             definition: JSON.parse(last.parts.definition) as Definition,
           });
     const plan = await steps.plan();
     if (dryRun) return { result: plan, types: undefined, files: [] };
-    if (plan.status !== "unchanged") await task.confirm(plan);
+    if (plan.status !== "unchanged") await task.confirm(plan, change);
     const result = plan.status === "unchanged" ? plan : await steps.run();
     await removeJournalFiles(journal, stale);
     const made = result.migration === null ? [] : [result.migration];
@@ -102,7 +104,7 @@ function changeAlone({
 }
 
 /** The project's migrations up to its last one, if the change is among them. */
-function replayChange({ change, destination }: ChangeTask, history: History): Steps {
+function replayChange(change: Change, destination: Destination, history: History): Steps {
   const asked = canonicalJson(change);
   if (history.ahead.some(({ parts }) => parts.change === asked))
     return { plan: () => planHistory(history), run: () => pushHistory(history) };

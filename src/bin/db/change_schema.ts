@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Definition } from "../../dsl/mod.ts";
+import type { Definition, NamedColumn } from "../../dsl/mod.ts";
 import type { Change } from "../../push/pure.ts";
 import { quote } from "../../std/quote.ts";
 
@@ -42,12 +42,16 @@ const EDITS: {
     return `${findLine(change, schema)} declares ${change.table}: delete the table there`;
   },
   drop_value: (change, schema) => {
-    const { table, column, value } = change;
-    const declared = schema.definition.tables
-      .find(({ name }) => name === table)
-      ?.columns.find(({ name }) => name === column);
+    const { value } = change;
+    const declared = findColumn(change, schema);
     if (declared?.values?.includes(value) !== true) return undefined;
     return `${findLine(change, schema)} declares the value ${quote(value)}: delete it there`;
+  },
+  retype_column: (change, schema) => {
+    const { table, column, type } = change;
+    const declared = findColumn(change, schema);
+    if (declared === undefined || declared.kind === type.kind) return undefined;
+    return `${findLine(change, schema)} declares ${table}.${column} as ${declared.kind}: write t.${type.kind}() there instead`;
   },
   drop_column: (change, schema) => {
     if (!declares(change, schema)) return undefined;
@@ -62,9 +66,16 @@ function declaresTable({ table }: { table: string }, { definition }: Schema): bo
 
 type Place = { table: string; column: string };
 
-function declares({ table, column }: Place, { definition }: Schema): boolean {
+function declares(place: Place, schema: Schema): boolean {
+  return findColumn(place, schema) !== undefined;
+}
+
+export function findColumn(
+  { table, column }: Place,
+  { definition }: Pick<Schema, "definition">,
+): NamedColumn | undefined {
   const declared = definition.tables.find(({ name }) => name === table);
-  return declared?.columns.some(({ name }) => name === column) === true;
+  return declared?.columns.find(({ name }) => name === column);
 }
 
 /** The file with the number of the line that declares a table or column, if its text shows it. */

@@ -1,9 +1,75 @@
 -- Explicit changes of tables: renaming, dropping and retyping, which a push never does by itself.
 
+-- Columns that are being retyped: a copy of the column, named `$to`, is filled in batches and then
+-- takes its place. "after": the last row that was copied. "horizon": rows that have not changed
+-- since this transaction are as they were copied; null until every row was.
+create table rowhouse.retypes (
+  table_name text primary key references rowhouse.tables (name) on delete cascade,
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  change jsonb not null,
+  after uuid,
+  horizon xid8,
+  created_at timestamptz not null default now()
+);
+grant select, update (after, horizon) on rowhouse.retypes to rowhouse_tables;
+
+-- Notes that a copy of a column was added to a table of the app.
+create function rowhouse.begin_retype(app uuid, wanted_table text, wanted jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
+    raise exception 'not a table of this app' using errcode = 'RH007';
+  end if;
+  insert into rowhouse.retypes (table_name, app_id, change) values (wanted_table, app, wanted);
+end
+$$;
+
+-- Notes that the copy of a column was dropped, or took the column's place.
+create function rowhouse.end_retype(app uuid, wanted_table text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.retypes where table_name = wanted_table and app_id = app
+$$;
+
+-- The time in a text, or null: years 1 to 9999, with an offset.
+create function rowhouse.read_time(value text) returns timestamptz language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  moment timestamptz;
+begin
+  if value !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$' then
+    return null;
+  end if;
+  moment := value::timestamptz;
+  return case when moment >= '0001-01-01 00:00:00+00' and moment < '10000-01-01 00:00:00+00'
+    then moment end;
+exception when datetime_field_overflow or invalid_datetime_format or
+  invalid_time_zone_displacement_value then
+  return null;
+end
+$$;
+grant execute on function rowhouse.begin_retype(uuid, text, jsonb),
+  rowhouse.end_retype(uuid, text), rowhouse.read_time(text) to rowhouse_tables;
+
+-- Before an explicit change of a table of the app: no build of the table may be under way; builds
+-- that have ended are forgotten, because the names of what they built may change.
+create function rowhouse.begin_change(app uuid, wanted_table text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
+    raise exception 'not a table of this app' using errcode = 'RH007';
+  end if;
+  if exists (select from rowhouse.deferred_steps where table_name = wanted_table
+    and state in ('waiting', 'running'))
+  then
+    raise exception 'a build is under way' using errcode = 'RH001';
+  end if;
+  delete from rowhouse.deferred_steps where table_name = wanted_table;
+end
+$$;
+
 -- Last statement of a push that made an explicit change of a table of the app: forgets column sets
--- that no app is served any more, whose functions the message has dropped, and builds that are
--- done. A table that no longer exists, because it was dropped or renamed, is forgotten, unless
--- another app uses it.
+-- that no app is served any more, whose functions the message has dropped. A table that no longer
+-- exists, because it was dropped or renamed, is forgotten, unless another app uses it.
 create function rowhouse.record_change(app uuid, wanted_table text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -13,12 +79,6 @@ begin
   if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
     raise exception 'not a table of this app' using errcode = 'RH007';
   end if;
-  if exists (select from rowhouse.deferred_steps where table_name = wanted_table
-    and state <> 'done' and (is_there or lease_until > now()))
-  then
-    raise exception 'a build is under way' using errcode = 'RH001';
-  end if;
-  delete from rowhouse.deferred_steps where table_name = wanted_table;
   delete from rowhouse.column_sets
     where table_name = wanted_table and (unused_since is not null or not is_there);
   if is_there then
@@ -31,4 +91,5 @@ begin
   delete from rowhouse.tables where name = wanted_table;
 end
 $$;
-grant execute on function rowhouse.record_change(uuid, text) to rowhouse_tables;
+grant execute on function rowhouse.begin_change(uuid, text), rowhouse.record_change(uuid, text)
+  to rowhouse_tables;

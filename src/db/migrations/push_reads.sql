@@ -62,6 +62,7 @@ create function rowhouse.read_push_state(
           join pg_class on pg_class.oid = conrelid
           join rowhouse.tables as source on source.name = relname
           where tgrelid = relation and source.owner_app_id <> concerned.owner_app_id),
+        'retype', (select change from rowhouse.retypes where table_name = concerned.name),
         'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),
         'uses', (select coalesce(json_agg(json_build_object('appId', app_id, 'slug', slug,
             'definition', registrations.definition) order by slug), '[]')

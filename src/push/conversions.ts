@@ -1,0 +1,135 @@
+/**
+ * Values of one kind as values of another, as SQL: through the text that the API shows of a value, so that a value stays what
+ * clients know. A value that has no such text of the other kind does not convert. Pure.
+ *
+ * @module
+ */
+import { quoteLiteral } from "../db/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import { sqlType } from "./types.ts";
+
+/** A value's text; null for null. The session's time zone is UTC. */
+const TEXTS: Readonly<Record<Kind, (value: string) => string>> = {
+  string: (value) => value,
+  number: toText,
+  decimal: toText,
+  boolean: toText,
+  uuid: toText,
+  timestamp: (value) => `(pg_catalog.to_jsonb(${value}) operator(pg_catalog.#>>) '{}')`,
+  json: (value) => `(${value} operator(pg_catalog.#>>) '{}')`,
+  enum: toText,
+  ref: toText,
+};
+
+function toText(value: string): string {
+  return `${value}::pg_catalog.text`;
+}
+
+/** Digits as a decimal accepts them. */
+const DIGITS = "'^-?[0-9]+([.][0-9]+)?$'";
+const UUID = "'^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'";
+
+type Target = { table: string; column: NamedColumn };
+type Reader = {
+  check: (text: string, target: Target) => string;
+  toValue: (text: string) => string;
+};
+
+const isDecimal = (text: string) =>
+  `case when pg_catalog.length(${text}) <= 400 then ${text} ~ ${DIGITS} else false end`;
+
+/** Whether a number of JavaScript prints and reads the value without changing it. */
+const isNumber = (text: string) => `case when ${isDecimal(text)} then
+  case when ${text}::numeric = 0 then true
+    when pg_catalog.abs(${text}::numeric) between 1e-300 and 1e300
+    then ${text}::float8::text::numeric = ${text}::numeric
+    else false end else false end`;
+
+/** Which texts are values of a kind, and how they are read. */
+const READERS: Readonly<Record<Exclude<Kind, "ref" | "enum" | "json">, Reader>> = {
+  string: { check: () => "true", toValue: (text) => text },
+  number: { check: isNumber, toValue: (text) => `${text}::numeric` },
+  decimal: { check: isDecimal, toValue: (text) => `${text}::numeric` },
+  boolean: {
+    check: (text) => `${text} in ('true', 'false')`,
+    toValue: (text) => `${text}::bool`,
+  },
+  uuid: { check: (text) => `${text} ~ ${UUID}`, toValue: (text) => `${text}::uuid` },
+  timestamp: {
+    check: (text) => `rowhouse.read_time(${text}) is not null`,
+    toValue: (text) => `rowhouse.read_time(${text})`,
+  },
+};
+
+export type Conversion = {
+  /** Whether a value converts; true for null. */
+  check: string;
+  /** The converted value; null where the value does not convert. */
+  value: string;
+};
+
+/** The conversion of an expression; its statement runs with only `pg_catalog` in the search path. */
+export function renderConversion(
+  expression: string,
+  { table, before, column }: { table: string; before: NamedColumn; column: NamedColumn },
+): Conversion {
+  const text = TEXTS[before.kind](expression);
+  const { check, toValue } = findReader({ table, column }, before);
+  const known = check(text, { table, column });
+  // A list or an object has no text of its own.
+  const isScalar =
+    before.kind === "json"
+      ? `pg_catalog.jsonb_typeof(${expression}) not in ('array', 'object') and `
+      : "";
+  const checked = `case when ${expression} is null then true when ${isScalar}true then ${known} else false end`;
+  return {
+    check: `(${checked})`,
+    value: `case when ${checked} then ${toValue(text)} end`,
+  };
+}
+
+function findReader({ table, column }: Target, before: NamedColumn): Reader {
+  switch (column.kind) {
+    case "enum": {
+      const values = (column.values ?? []).map(quoteLiteral).join(", ");
+      return {
+        check: (text) => `${text} in (${values})`,
+        toValue: (text) => `${text}::${copyType({ table, column })}`,
+      };
+    }
+    case "json":
+      return {
+        check: (text) => (before.kind === "number" ? isStorable(text) : "true"),
+        toValue: (text) => `pg_catalog.to_jsonb(${toJsonInput(text, before.kind)})`,
+      };
+    case "ref":
+      throw new Error("No column becomes a reference");
+    default:
+      return READERS[column.kind];
+  }
+}
+
+/** Numbers and truth values stay what they are in JSON; everything else is a string there. */
+function toJsonInput(text: string, kind: Kind): string {
+  if (kind === "number") return `${text}::numeric`;
+  return kind === "boolean" ? `${text}::bool` : text;
+}
+
+/** JSON has smaller numbers than a column of numbers. */
+function isStorable(text: string): string {
+  return `(${text}::numeric = 0 or pg_catalog.abs(${text}::numeric) >= 1e-39 and pg_catalog.abs(${text}::numeric) < 1e40)`;
+}
+
+/** The name of the copy that takes a column's place; no column can have it. */
+export const COPY = "$to";
+
+/** The name of the copy's type, if it is an enum: that of the column may be in use. */
+export function copyTypeName(table: string): string {
+  return `${COPY}__${table}__enum`;
+}
+
+export function copyType({ table, column }: Target): string {
+  return column.kind === "enum"
+    ? `data."${copyTypeName(table)}"`
+    : sqlType({ name: table }, column);
+}

@@ -1,0 +1,91 @@
+/**
+ * Retyping a column: a copy of it is added and filled, so that the push has only to swap the two. Each message is short and
+ * leaves a state that the same request continues from, also after a crash. Until the swap, requests use the column as it was.
+ *
+ * @module
+ */
+import { type Database, ViolationError } from "../db/mod.ts";
+import type { Problem } from "../problem.ts";
+import type { Change } from "./change.ts";
+import { renderLockTable } from "./message.ts";
+import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
+import { refuseChange } from "./plan_change.ts";
+import { busy, readMessageResult } from "./refusals.ts";
+import {
+  renderBatch,
+  renderBegin,
+  renderCancel,
+  renderHorizon,
+  renderSettle,
+  type Swap,
+} from "./retype_messages.ts";
+import type { TableState } from "./state.ts";
+
+/** How long one request copies rows; the command repeats a request that was not done. */
+const COPYING_MS = 20_000;
+const MAX_TRIES = 5;
+const TRY_AGAIN_MS = 150;
+
+type Retype = { table: TableState; change: Change; swap: Swap };
+
+/**
+ * Fills the copy of a column, and adds it before if it is not there.
+ *
+ * @throws {Problem} incompatible_schema — a value does not convert: the copy is dropped again; push_busy — there are more
+ * rows than one request copies
+ */
+export async function copyColumn(admin: Database, { table, change, swap }: Retype): Promise<void> {
+  const lock = renderLockTable(table.name, table.stamp);
+  if (table.retype === null) await runLocked(admin, renderBegin(swap, { change, lock }));
+  const endsAt = performance.now() + COPYING_MS;
+  for (;;) {
+    const { rows, failed } = await runCounting(admin, swap, renderBatch(swap));
+    if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+    if (rows === 0) break;
+    if (performance.now() > endsAt) throw busy();
+  }
+  await runCounting(admin, swap, renderHorizon(table.name));
+  const { failed } = await runCounting(admin, swap, renderSettle(swap));
+  if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+}
+
+/** Drops the copy of a column. */
+export async function cancelRetype(admin: Database, table: TableState): Promise<void> {
+  const lock = renderLockTable(table.name, table.stamp);
+  await runLocked(admin, renderCancel(table.ownerAppId, table.name, lock));
+}
+
+async function giveUp(
+  admin: Database,
+  { table, change }: Retype,
+  failed: number,
+): Promise<Problem> {
+  await cancelRetype(admin, table);
+  return refuseChange(change, `${failed} rows have a value that does not convert`);
+}
+
+async function runCounting(
+  admin: Database,
+  { appId }: Swap,
+  text: string,
+): Promise<{ rows: number; failed: number }> {
+  const options = { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId };
+  const [row] = await admin.message<{ rows?: string; failed?: string }>(text, options);
+  return { rows: Number(row?.rows ?? 0), failed: Number(row?.failed ?? 0) };
+}
+
+/** A message that locks the table for a moment. @throws {Problem} push_busy */
+async function runLocked(admin: Database, text: string): Promise<void> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    try {
+      await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS });
+      return;
+    } catch (error) {
+      // Another request has begun the same.
+      if (error instanceof ViolationError) throw busy();
+      if (readMessageResult(error) !== "locked") throw busy();
+    }
+    await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
+  }
+  throw busy();
+}

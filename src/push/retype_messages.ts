@@ -1,0 +1,170 @@
+/**
+ * The SQL of a retype: a copy of the column is added, filled in batches, compared once with the column, and takes its place.
+ * All of it runs as the owner of the tables with the app as the tenant, so that only the app's rows are read. The rows of
+ * other apps have the copy's default. Pure.
+ *
+ * @module
+ */
+import { enumTypeName } from "../catalog/mod.ts";
+import { APP_SETTING, quoteBody, quoteLiteral, quoteName, SIGNALS } from "../db/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import type { Change } from "./change.ts";
+import { COPY, copyType, copyTypeName, renderConversion } from "./conversions.ts";
+import { LOCK_BUDGET_MS, MESSAGE_SETTINGS } from "./message_settings.ts";
+import type { Step } from "./step.ts";
+import { sqlDefault } from "./types.ts";
+
+export type Swap = Extract<Step, { kind: "swap_column" }>;
+
+/** Rows of a batch: far less than a statement may take. */
+const BATCH_ROWS = 2000;
+
+/** Settings of statements that read or write the rows of the app. */
+export function renderTenant(appId: string): string[] {
+  return [
+    "set local search_path = pg_catalog",
+    "set local timezone = 'UTC'",
+    `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true)`,
+  ];
+}
+
+/** Adds the copy of a column; `lock` is the first statement, which makes sure that nothing has changed. */
+export function renderBegin(
+  { appId, table, column }: Swap,
+  { change, lock }: { change: Change; lock: string },
+): string {
+  const type = copyType({ table, column });
+  const labels = (column.values ?? []).map(quoteLiteral).join(", ");
+  const initial = column.default === undefined ? "" : ` default ${copyDefault(table, column)}`;
+  return [
+    lock,
+    ...MESSAGE_SETTINGS,
+    ...(column.kind === "enum" ? [`create type ${type} as enum (${labels})`] : []),
+    renderLock(table),
+    `alter table data.${quoteName(table)} add column "${COPY}" ${type}${initial}`,
+    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::jsonb)`,
+  ].join(";\n");
+}
+
+/** Takes the copy back. */
+export function renderCancel(appId: string, table: string, lock: string): string {
+  return [
+    lock,
+    ...MESSAGE_SETTINGS,
+    renderLock(table),
+    `alter table data.${quoteName(table)} drop column "${COPY}"`,
+    `drop type if exists data."${copyTypeName(table)}"`,
+    `select rowhouse.end_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)})`,
+  ].join(";\n");
+}
+
+/** Converts the next rows in the order of their ids: whether there was one, and how many do not convert. */
+export function renderBatch({ appId, table, before, column }: Swap): string {
+  const { check, value } = convert({ table, before, column }, '"$t"');
+  const name = `data.${quoteName(table)}`;
+  return [
+    ...MESSAGE_SETTINGS,
+    ...renderTenant(appId),
+    `with batch as materialized (
+  select id, row_number() over (order by id desc) as place from (
+    select id from ${name} where app_id = ${quoteLiteral(appId)}::uuid
+      and id > (select coalesce(after, '00000000-0000-0000-0000-000000000000') from rowhouse.retypes where table_name = ${quoteLiteral(table)})
+    order by id limit ${BATCH_ROWS}) as next
+), copied as (
+  update ${name} as "$t" set "${COPY}" = ${value}
+  from batch where "$t".app_id = ${quoteLiteral(appId)}::uuid and "$t".id = batch.id
+  returning ${check} as converts
+), noted as (
+  update rowhouse.retypes set after = (select id from batch where place = 1)
+  where table_name = ${quoteLiteral(table)} and exists (select from batch)
+)
+select (select count(*) from batch)::text as rows, count(*) filter (where not converts)::text as failed from copied`,
+  ].join(";\n");
+}
+
+/** Notes the transactions that may change rows from now on. */
+export function renderHorizon(table: string): string {
+  return [
+    ...MESSAGE_SETTINGS,
+    `update rowhouse.retypes set horizon = pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) where table_name = ${quoteLiteral(table)} returning table_name`,
+  ].join(";\n");
+}
+
+/** Converts what was written since it was copied; how many rows do not convert. */
+export function renderSettle(swap: Swap): string {
+  const { appId, table, before, column } = swap;
+  const { check, value } = convert({ table, before, column }, '"$t"');
+  return [
+    ...MESSAGE_SETTINGS,
+    ...renderTenant(appId),
+    `with copied as (
+  update data.${quoteName(table)} as "$t" set "${COPY}" = ${value}
+  where "$t".app_id = ${quoteLiteral(appId)}::uuid and "${COPY}" is distinct from ${value}
+)
+select count(*)::text as failed from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid and not ${check}`,
+  ].join(";\n");
+}
+
+/** How many rows of the app there are, and how many do not convert. */
+export function renderCount({ appId, table, before, column }: Swap): string {
+  const { check } = convert({ table, before, column }, '"$t"');
+  return [
+    ...MESSAGE_SETTINGS,
+    ...renderTenant(appId),
+    `select count(*)::text as rows, count(*) filter (where not ${check})::text as values from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid`,
+  ].join(";\n");
+}
+
+/**
+ * The copy takes the column's place, while the table is locked. Rows that were written since the last comparison are found by
+ * their transaction, without reading their values.
+ */
+export function renderSwap({ appId, table, before, column }: Swap): string[] {
+  const name = `data.${quoteName(table)}`;
+  const { check, value } = convert({ table, before, column }, '"$t"');
+  const renamed = quoteName(column.name);
+  const type = enumTypeName(table, column.name);
+  return [
+    ...renderTenant(appId),
+    `do ${quoteBody(`declare
+  since xid8 := (select horizon from rowhouse.retypes where table_name = ${quoteLiteral(table)});
+begin
+  if since is null then
+    raise exception 'the column was not copied' using errcode = '${SIGNALS.catalogMoved}';
+  end if;
+  update ${name} as "$t" set "${COPY}" = ${value}
+  where "$t".app_id = ${quoteLiteral(appId)}::uuid and age("$t".xmin) <= age(since::xid)
+    and "${COPY}" is distinct from ${value};
+  if exists (select from ${name} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid
+    and age("$t".xmin) <= age(since::xid) and not ${check}) then
+    raise exception 'a value does not convert' using errcode = '${SIGNALS.valueUnconverted}';
+  end if;
+end`)}`,
+    `alter table ${name} drop column ${renamed}`,
+    ...(before.kind === "enum" ? [`drop type data.${quoteName(type)}`] : []),
+    `alter table ${name} rename column "${COPY}" to ${renamed}`,
+    ...(column.kind === "enum"
+      ? [`alter type data."${copyTypeName(table)}" rename to ${quoteName(type)}`]
+      : []),
+    ...(column.required ? [`alter table ${name} alter column ${renamed} set not null`] : []),
+    `select rowhouse.end_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)})`,
+  ];
+}
+
+type Retyped = Pick<Swap, "table" | "before" | "column">;
+
+function convert(retyped: Retyped, alias: string) {
+  return renderConversion(`${alias}.${quoteName(retyped.before.name)}`, retyped);
+}
+
+function renderLock(table: string): string {
+  return `do $rowhouse$ begin perform rowhouse.lock_tables(array[${quoteLiteral(table)}], '{}', ${LOCK_BUDGET_MS}); end $rowhouse$`;
+}
+
+/** The default of the copy, whose type may have another name than the column's. */
+function copyDefault(table: string, column: NamedColumn): string {
+  const text = sqlDefault({ name: table }, column);
+  if (column.kind !== "enum") return text;
+  return `${quoteLiteral(String(column.default))}::${copyType({ table, column })}`;
+}

@@ -1,0 +1,322 @@
+/** Retyping a column: which values convert, what a crash leaves, and what requests get meanwhile. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
+import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
+import { renderBegin } from "../../src/push/retype_messages.ts";
+import { postMigrations } from "../support/history.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+type Type = Extract<Change, { kind: "retype_column" }>["type"];
+
+const retypeOf = (table: string, type: Type, column = "value"): Change => ({
+  kind: "retype_column",
+  table,
+  column,
+  type,
+});
+const change = (app: TestApp, asked: Change, more: object = {}) =>
+  service.call(app, "/v1/data/schema/changes", {
+    method: "POST",
+    json: { change: asked, ...more },
+  });
+const create = (app: TestApp, table: string, json: object) =>
+  service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+const listValues = async (app: TestApp, table: string) => {
+  const { json } = await service.call(app, `/v1/data/db/${table}`);
+  return (json as { rows: { value: unknown }[] }).rows.map(({ value }) => value);
+};
+
+const ENUM = t.enum(["a", "1"]);
+type Case = {
+  from: unknown;
+  to: Type;
+  values: unknown[];
+  become: unknown[];
+  not: unknown[];
+};
+const ID = "0190a0b0-0000-7000-8000-000000000000";
+const CASES: Case[] = [
+  {
+    from: t.string(),
+    to: { kind: "decimal" },
+    values: ["1", "-007.50", "0", null],
+    become: ["1", "-7.50", "0", null],
+    not: ["", "1e3", " 1", "1.", "x", "1,5"],
+  },
+  {
+    from: t.string(),
+    to: { kind: "number" },
+    values: ["1", "0.1", "-2.50"],
+    become: [1, 0.1, -2.5],
+    not: ["0.12345678901234567890", "NaN", "Infinity", `1${"0".repeat(320)}`],
+  },
+  {
+    from: t.string(),
+    to: { kind: "boolean" },
+    values: ["true", "false"],
+    become: [true, false],
+    not: ["yes", "TRUE", "1"],
+  },
+  {
+    from: t.string(),
+    to: { kind: "uuid" },
+    values: [ID.toUpperCase()],
+    become: [ID],
+    not: [ID.slice(1), `{${ID}}`],
+  },
+  {
+    from: t.string(),
+    to: { kind: "timestamp" },
+    values: ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456+02:00"],
+    become: ["2026-01-02T03:04:05+00:00", "2026-01-02T01:04:05.123456+00:00"],
+    not: ["2026-02-30T00:00:00Z", "2026-01-02T03:04:05", "now", "0001-01-01T00:00:00+02:00"],
+  },
+  {
+    from: t.string(),
+    to: { kind: "json" },
+    values: ["plain", '{"a":1}'],
+    become: ["plain", '{"a":1}'],
+    not: [],
+  },
+  {
+    from: t.string(),
+    to: { kind: "enum", values: ["a", "b"] },
+    values: ["b"],
+    become: ["b"],
+    not: ["c"],
+  },
+  {
+    from: t.number(),
+    to: { kind: "decimal" },
+    values: [1.5, 1e21, -3],
+    become: ["1.5", "1000000000000000000000", "-3"],
+    not: [],
+  },
+  {
+    from: t.decimal(),
+    to: { kind: "number" },
+    values: ["1.50", "12345678901234567000"],
+    become: [1.5, 12345678901234567000],
+    not: ["0.1234567890123456789", "12345678901234567890"],
+  },
+  { from: t.number(), to: { kind: "string" }, values: [1.5], become: ["1.5"], not: [] },
+  { from: t.boolean(), to: { kind: "string" }, values: [true], become: ["true"], not: [] },
+  { from: t.boolean(), to: { kind: "json" }, values: [false], become: [false], not: [] },
+  { from: t.boolean(), to: { kind: "number" }, values: [], become: [], not: [true] },
+  {
+    from: t.timestamp(),
+    to: { kind: "string" },
+    values: ["2026-01-02T03:04:05.120Z"],
+    become: ["2026-01-02T03:04:05.12+00:00"],
+    not: [],
+  },
+  { from: t.uuid(), to: { kind: "string" }, values: [ID], become: [ID], not: [] },
+  { from: ENUM, to: { kind: "string" }, values: ["a"], become: ["a"], not: [] },
+  { from: ENUM, to: { kind: "number" }, values: ["1"], become: [1], not: ["a"] },
+  {
+    from: t.json(),
+    to: { kind: "string" },
+    values: ["x", 5, true],
+    become: ["x", "5", "true"],
+    not: [[1], { a: 1 }],
+  },
+  { from: t.number(), to: { kind: "json" }, values: [1.5, 0], become: [1.5, 0], not: [1e50] },
+];
+
+test.each(
+  CASES.map((one) => ({ ...one, name: `${JSON.stringify(one.values)} as ${one.to.kind}` })),
+)("$name", async ({ from, to, values, become, not }) => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { value: from as never } }));
+  for (const value of values) await create(app, name, { value });
+  for (const value of not) {
+    const made = await create(app, name, { value });
+    expect(made.status).toBe(201);
+    const refused = await change(app, retypeOf(name, to));
+    expect([value, refused.status, refused.text]).toEqual([
+      value,
+      409,
+      expect.stringContaining(
+        `1 of this app's ${values.length + 1} rows have a value that does not convert`,
+      ),
+    ]);
+    await service.call(app, made.headers.get("location") ?? "", { method: "DELETE" });
+  }
+  expect((await change(app, retypeOf(name, to))).json).toMatchObject({
+    status: "applied",
+    rows: { rows: values.length, values: 0 },
+  });
+  expect(await listValues(app, name)).toEqual(become);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a retype keeps required, default, index and unique constraint, and replays elsewhere", async () => {
+  const name = freshName();
+  const make = (column: unknown) =>
+    defineSchema({
+      [name]: t.model({ value: column as never, note: t.string() }).index("note", "value" as never),
+    });
+  const app = await service.makeApp(make(t.string().required().unique().default("0")));
+  await create(app, name, { value: "5" });
+  await create(app, name, { value: "6.5" });
+  const asked = retypeOf(name, { kind: "decimal", default: "1" });
+  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  expect((await create(app, name, { value: "5.0" })).json).toMatchObject({
+    error: "unique_violation",
+  });
+  expect((await create(app, name, {})).json).toMatchObject({ value: "1" });
+  expect((await create(app, name, { value: null })).status).toBe(422);
+  const now = make(t.decimal().required().unique().default("1"));
+  expect((await postSchema(service, app, now)).json).toMatchObject({ status: "unchanged" });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+
+  const other = await openTestService();
+  const there = await other.makeApp();
+  for (const { text } of await readMigrations(service, app))
+    expect((await postMigrations({ service: other, app: there }, [text], now)).json).toMatchObject({
+      status: "applied",
+    });
+  expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
+  expect(await readDrift(other.service.admin)).toEqual([]);
+  await other.close();
+});
+
+test("unique values that become the same are rejected, and the column stays", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { value: t.string().unique() } }));
+  for (const value of ["1", "1.0"]) await create(app, name, { value });
+  const refused = await change(app, retypeOf(name, { kind: "decimal" }));
+  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(await listValues(app, name)).toEqual(["1", "1.0"]);
+  expect((await change(app, retypeOf(name, { kind: "string" }))).json).toMatchObject({
+    status: "unchanged",
+  });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+/** What a command leaves that is killed before it has copied a row: `value` is to become a decimal. */
+async function beginRetype(app: TestApp, table: string): Promise<void> {
+  const column = (kind: "string" | "decimal"): NamedColumn => ({
+    ...{ name: "value", kind, required: false, unique: false, index: false },
+  });
+  const swap = {
+    ...({ kind: "swap_column", appId: app.id, table } as const),
+    before: column("string"),
+    column: column("decimal"),
+  };
+  const begun = retypeOf(table, { kind: "decimal" });
+  await service.pushing.message(renderBegin(swap, { change: begun, lock: "select 1" }));
+}
+
+test("a retype that was interrupted is no drift, blocks other changes, and goes on or is canceled", async () => {
+  const name = freshName();
+  const app = await service.makeApp(
+    defineSchema({ [name]: { value: t.string(), note: t.string() } }),
+  );
+  await create(app, name, { value: "1" });
+  const asked = retypeOf(name, { kind: "decimal" });
+  const begin = () => beginRetype(app, name);
+  await begin();
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  await create(app, name, { value: "2" });
+  const grown = defineSchema({ [name]: { value: t.string(), note: t.string(), more: t.number() } });
+  expect((await postSchema(service, app, grown)).json).toMatchObject({ status: "applied" });
+  const blocked = await change(app, { kind: "drop_column", table: name, column: "note" });
+  expect(blocked.text).toContain(
+    `a retype in ${name} is not finished: retype ${name}.value to decimal`,
+  );
+
+  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  expect(await listValues(app, name)).toEqual(["1", "2"]);
+  expect((await change(app, retypeOf(name, { kind: "string" }))).json).toMatchObject({
+    status: "applied",
+  });
+  await begin();
+  expect((await change(app, retypeOf(name, { kind: "string" }))).json).toMatchObject({
+    status: "unchanged",
+    notes: [expect.stringContaining("CANCELED")],
+  });
+  const dropped = await change(app, { kind: "drop_column", table: name, column: "note" });
+  expect(dropped.json).toMatchObject({ status: "applied" });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a value that is written during the copying and does not convert ends the retype", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { value: t.string() } }));
+  await create(app, name, { value: "1" });
+  const asked = retypeOf(name, { kind: "decimal" });
+  await beginRetype(app, name);
+  await create(app, name, { value: "x" });
+  const before = await dumpDatabase(service.service.admin);
+  const refused = await change(app, asked);
+  expect(refused.text).toContain("1 of this app's 2 rows have a value that does not convert");
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+});
+
+test("other apps' rows and responses stay as they are, whatever default is hidden in their rows", async () => {
+  const name = freshName();
+  const owner = await service.makeApp(
+    defineSchema({ [name]: { title: t.string(), value: t.string().required().default("none") } }),
+  );
+  const sharing = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  await create(sharing, name, { title: "theirs" });
+  await create(owner, name, { title: "own", value: "5" });
+  const list = await service.call(sharing, `/v1/data/db/${name}`);
+  expect((await change(owner, retypeOf(name, { kind: "number" }))).text).toContain(
+    "give it a default",
+  );
+  const asked = retypeOf(name, { kind: "number", default: 0 });
+  expect((await change(owner, asked)).json).toMatchObject({ status: "applied", rows: { rows: 1 } });
+  expect((await service.call(sharing, `/v1/data/db/${name}`)).text).toBe(list.text);
+  expect((await create(sharing, name, { title: "more" })).status).toBe(201);
+  expect(await listValues(owner, name)).toEqual([5]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("rows that are written while many are copied are all converted, and no request fails with 5xx", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { value: t.string() } }));
+  for (let n = 0; n < 5; n++)
+    await service.call(app, `/v1/data/db/${name}`, {
+      method: "POST",
+      json: Array.from({ length: 1000 }, (_, index) => ({ value: `${n}${index}` })),
+    });
+  const { json } = await service.call(app, `/v1/data/db/${name}?limit=50`);
+  const { rows } = json as { rows: { id: string }[] };
+  const statuses: number[] = [];
+  let isOver = false;
+  const writers = [0, 1, 2].map(async (writer) => {
+    for (let n = 0; !isOver; n++) {
+      const { id } = rows[(n * 3 + writer) % rows.length] ?? { id: "" };
+      const path = `/v1/data/db/${name}`;
+      const patched = await service.call(app, `${path}/${id}`, {
+        method: "PATCH",
+        json: { value: `${n}` },
+      });
+      const made = await create(app, name, { value: `${n}` });
+      const found = await service.call(app, `${path}/${id}`);
+      statuses.push(patched.status, made.status, found.status);
+    }
+  });
+  const deps = { admin: service.pushing, log: () => undefined };
+  const options = { dryRun: false };
+  await applyChange(deps, { app, change: retypeOf(name, { kind: "decimal" }), options });
+  await applyChange(deps, { app, change: retypeOf(name, { kind: "string" }), options });
+  isOver = true;
+  await Promise.all(writers);
+  expect([...new Set(statuses)].sort()).toEqual([200, 201, 422].slice(0, new Set(statuses).size));
+  const [row] = await service.service.admin.message<{ missing: string; rows: string }>(
+    `select count(*) filter (where value is null)::text as missing, count(*)::text as rows from data."${name}"`,
+  );
+  const made = statuses.filter((status) => status === 201).length;
+  expect(row).toEqual({ missing: "0", rows: String(5000 + made) });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
