@@ -9,8 +9,9 @@ import { type PagePlace, readPages, toCsvNames, toCsvValues } from "../rows/mod.
 import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
 import { toRejection } from "./rows_call.ts";
-import { type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
+import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { answerDisabled } from "./rows_page.ts";
+import { readPlace } from "./rows_place.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
@@ -50,7 +51,11 @@ async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise
   if (table.isDisabled) return answerDisabled(table);
   const { appId, table: name } = table;
   const list = (place: PagePlace) => listPatiently(visit, { appId, table: name, ...place });
-  const pages = readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
+  const { ids } = readPlace(visit);
+  const pages =
+    ids.length > 0
+      ? readSome(visit, table, ids)
+      : readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
   // The first one before the answer begins: what refuses it is answered as a page.
   const first = await pages.next();
   return new Response(toStream(table, FORMATS[format], { first, pages }), {
@@ -66,7 +71,12 @@ async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
 
-/** Past the app's rate limit it waits, as its other programs do. */
+/** The rows that an address names. */
+async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[]): Pages {
+  yield await findRows(visit, { ...table, ids });
+}
+
+/** Past the rate limit it waits, as programs do. */
 async function listPatiently(
   visit: Visit,
   place: { appId: string; table: string } & PagePlace,

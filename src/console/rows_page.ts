@@ -44,6 +44,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
     body: [
       renderDone(table, query),
       renderSearch(visit, table),
+      renderSelection(table),
       // All that a script replaces by the next page.
       html`<div data-rows>${await renderRows(visit, table, place)}</div>`,
     ],
@@ -99,6 +100,8 @@ export function answerDisabled(table: RowsTable): Response {
 /** What the form before this page did. */
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
+  const deleted = Number(query.get("deleted"));
+  if (deleted > 1) return renderRemark(`${deleted} rows were deleted.`);
   if (query.has("deleted")) return renderRemark("The row was deleted.");
   const imported = query.get("imported") ?? "";
   if (/^\d{1,7}$/.test(imported))
@@ -130,7 +133,7 @@ type Shown = {
 function renderGrid(table: RowsTable, shown: Shown): Html {
   const { path, definition } = table;
   return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" aria-label="Rows of ${table.table}" aria-rowcount="${shown.total === undefined ? -1 : shown.total + 1}" data-grid="${path}">
-<thead><tr aria-rowindex="1"><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
+<thead><tr aria-rowindex="1"><th scope="col"><input type="checkbox" class="select" data-select-all hidden aria-label="Select all rows shown"> id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
 <tbody>${shown.rows.map((row, index) => renderRow(table, row, { ...shown, index }))}</tbody>
 </table></div>`;
 }
@@ -164,6 +167,16 @@ function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
 <noscript><p class="quiet">Search, filters and sorting need JavaScript: your browser reads the rows and compares them.</p></noscript>`;
 }
 
+/** The actions on the rows that are checked. */
+function renderSelection({ path, definition }: RowsTable): Html {
+  return html`<form class="selection" id="selection" method="get" action="${path}/change" aria-label="Selected rows">
+<p data-selected>Check rows to change or delete them together.</p>
+<label>Set <select name="column"><option value="">a column</option>${definition.columns.map(({ name }) => html`<option>${name}</option>`)}</select></label>
+<button class="button button-quiet button-small" type="submit">Set</button>
+<button class="button button-danger button-small" type="submit" name="delete" value="yes">Delete</button>
+</form>`;
+}
+
 function renderRow(
   table: RowsTable,
   listed: ListedRow,
@@ -172,7 +185,7 @@ function renderRow(
   const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr aria-rowindex="${place.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr aria-rowindex="${place.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {

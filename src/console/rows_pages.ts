@@ -1,5 +1,6 @@
 /** The pages of the rows of one table, by what follows the table's address. @module */
 import type { Visit } from "./enter.ts";
+import { answerChange, answerChangeForm } from "./rows_change.ts";
 import { answerRowDeletion, answerRowDeletionForm } from "./rows_delete.ts";
 import { answerRow, answerRowForm } from "./rows_edit.ts";
 import { answerCsv, answerJsonFile } from "./rows_export.ts";
@@ -16,6 +17,7 @@ export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[
   { path: "/rows/:row", show: answerRow, take: answerRowForm },
   { path: "/rows/:row/delete", show: answerRowDeletion, take: answerRowDeletionForm },
   { path: "/import", show: answerImport, take: answerImportForm },
+  { path: "/change", show: answerChange, take: answerChangeForm },
   { path: "/list", show: answerRowsJson },
   { path: "/export/csv", show: answerCsv },
   { path: "/export/json", show: answerJsonFile },

@@ -22,7 +22,7 @@ async function copyFor(button: HTMLButtonElement): Promise<void> {
 }
 
 /** Whether the browser took it: only trusted pages have a clipboard, and a person may refuse. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

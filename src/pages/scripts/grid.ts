@@ -26,6 +26,7 @@ import {
   renewFound,
   startSearch,
 } from "./grid_search.ts";
+import { startSelection } from "./grid_selection.ts";
 import { toNextOrder } from "./grid_sort.ts";
 import { openFormDialog } from "./row_dialog.ts";
 import { pressSaveAction } from "./save_state.ts";
@@ -46,6 +47,7 @@ openAnnouncements();
 startSearch();
 arrangeColumns(document);
 startColumns(renew);
+startSelection(renew);
 startRows();
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
@@ -108,6 +110,8 @@ function onClick(event: MouseEvent): void {
   const link = target instanceof Element ? target.closest("a") : null;
   const sorted = target instanceof Element ? target.closest<HTMLElement>("[data-sort]") : null;
   const grid = findGrid();
+  // A box is checked by the press itself.
+  if (target instanceof HTMLInputElement) return;
   if (sorted !== null) sortBy(sorted.dataset["sort"] ?? "");
   else if (
     link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev], [data-rows] a[data-last]")

@@ -50,7 +50,8 @@ function markCell(cell: HTMLTableCellElement): void {
   if (isHead) return;
   cell.tabIndex = -1;
   // What a cell leads to is reached by keys of the cell, not by a stop of its own.
-  for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary")) link.tabIndex = -1;
+  for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary, .select"))
+    link.tabIndex = -1;
 }
 
 export function readPlace(cell: HTMLTableCellElement): Place {

@@ -12,6 +12,7 @@ const KEYS = [
   { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
   { keys: ["Ctrl Z"], name: "Undo the change that was just saved" },
   { keys: ["Shift Enter"], name: "Edit the whole row" },
+  { keys: ["Shift Space"], name: "Select the row" },
   { keys: ["Del"], name: "Delete the row, after a confirmation" },
 ] as const;
 

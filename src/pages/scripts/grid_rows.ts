@@ -2,6 +2,7 @@
 import { announce } from "./announce.ts";
 import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
 import { addResizers, arrangeColumns } from "./grid_columns.ts";
+import { markSelected } from "./grid_selection.ts";
 import { addSortButtons } from "./grid_sort.ts";
 import { requestPage } from "./request_page.ts";
 import { showTimes } from "./times.ts";
@@ -36,6 +37,7 @@ export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
   const kept = findCurrent(grid);
+  markSelected(grid);
   addSortButtons(grid);
   addResizers(grid);
   markGrid(grid);

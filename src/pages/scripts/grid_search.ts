@@ -8,6 +8,7 @@ import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { focusCell, type Place } from "./grid_cells.ts";
 import { findGrid, findRow, openRows, showRows, toRowsUrl } from "./grid_rows.ts";
+import { makeSelectAll } from "./grid_selection.ts";
 import { markSorted } from "./grid_sort.ts";
 import { requestPage } from "./request_page.ts";
 import { makeSearchForm, type SearchForm } from "./search_form.ts";
@@ -168,6 +169,7 @@ async function showFound(asked: Found, focus?: Place): Promise<void> {
     { class: "pager-links" },
     ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
     ...(number < pages ? [link("Next", "next", number + 1)] : []),
+    ...(pages > 1 ? [makeSelectAll(found.ids)] : []),
   );
   const line = element("p", { class: "quiet", "data-range": "" }, range);
   const nav = element("nav", { class: "pager", "aria-label": "Pages" }, line, links);

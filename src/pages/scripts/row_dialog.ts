@@ -14,26 +14,36 @@ export type FormDialog = {
   /** What is said, and done, when the form was accepted. */
   done: string;
   onDone: (page: Document) => void;
+  /** What a script adds to the form before it is shown. */
+  prepare?: (form: HTMLFormElement) => void;
+  onClose?: () => void;
 };
 
 /** Opens the form of a page in a dialog; where it has none, the page itself. */
-export async function openFormDialog({ url, done, onDone }: FormDialog): Promise<void> {
+export async function openFormDialog(options: FormDialog): Promise<void> {
+  const { url, done, onDone, prepare, onClose } = options;
   hideSaveState();
-  const run = () => void openFormDialog({ url, done, onDone });
+  const run = () => void openFormDialog(options);
   const answer = await requestPage(url).catch(() => undefined);
   if (answer === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
   const dialog = element("dialog", { class: "drawer" });
   if (!fill(dialog, answer.page)) return location.assign(url);
+  const form = dialog.querySelector("form");
+  if (form !== null) prepare?.(form);
   const first = toState(dialog);
   const leave = () => {
-    if (toState(dialog) === first || confirm("Leave without saving what was typed?"))
+    const isChange = dialog.querySelector(".row-change") !== null;
+    if (isChange || toState(dialog) === first || confirm("Leave without saving what was typed?"))
       dialog.close();
   };
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
     leave();
   });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    onClose?.();
+  });
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
     const isCancel = event.target instanceof Element && event.target.closest(".act-buttons > a");
@@ -78,7 +88,10 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
   form.ariaBusy = null;
   if (answer !== undefined && isDone(answer)) return answer.page;
   if (answer !== undefined && fill(dialog, answer.page)) {
-    dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault")?.focus();
+    (
+      dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault") ??
+      dialog.querySelector<HTMLElement>("h2")
+    )?.focus();
     return undefined;
   }
   const reason = answer === undefined ? explainSilence() : toLost(answer).reason;
@@ -95,7 +108,11 @@ function fill(dialog: HTMLDialogElement, page: Document): boolean {
   const notice = page.querySelector<HTMLElement>("main .notice-fault");
   if (notice !== null) notice.tabIndex = -1;
   form.classList.remove("sheet");
-  const parts = [element("h2", {}, title), ...(notice === null ? [] : [notice]), form];
+  const parts = [
+    element("h2", { tabindex: "-1" }, title),
+    ...(notice === null ? [] : [notice]),
+    form,
+  ];
   dialog.replaceChildren(...parts.map((part) => document.adoptNode(part)));
   dialog.ariaLabel = title;
   startCopyButtons(dialog);

@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { type PagePlace, readPages } from "../../rows/mod.ts";
 import { makeCompare, matches } from "../../sdk/matches.ts";
 import { toConditionParameters } from "../../sdk/where.ts";
-import { type Row, readPage, SearchError } from "./search_pages.ts";
+import { readPage, SearchError } from "./search_pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
 
 export type Search = {
@@ -92,42 +93,22 @@ async function findHere({ url, columns, state }: Search, report: Report): Promis
   const kinds = Object.fromEntries(columns.map((column) => [column.name, { column }]));
   const found: Match[] = [];
   let searched = 0;
-  let isCut = false;
-  for await (const { rows, hasMore } of readTable(url)) {
+  let hasMore = false;
+  const list = async ({ limit, offset }: PagePlace) => {
+    const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
+    hasMore = page.hasMore;
+    return page;
+  };
+  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
     for (const row of rows)
       if (matches(row, where, kinds))
         found.push({ id: row.id, value: toSortValue(row[state.order?.column ?? "id"]) });
     searched += rows.length;
     report({ kind: "progress", searched, found: found.length });
-    isCut = hasMore && searched >= MAX_SEARCHED;
-    if (isCut) break;
+    if (searched >= MAX_SEARCHED) break;
   }
   const ids = sortMatches(found, state, columns).map(({ id }) => id);
-  return { kind: "found", ids, searched, isCut };
-}
-
-/**
- * All rows in the order of their ids. Each page begins with the last row of the one before: rows that are deleted during the search
- * make none of the others be left out.
- */
-async function* readTable(url: string): AsyncGenerator<{ rows: Row[]; hasMore: boolean }> {
-  let last = "";
-  let overlaps = false;
-  for (let offset = 0; ; ) {
-    const page = await readPage(`${url}?limit=${PAGE_ROWS}&offset=${offset}`);
-    const [first] = page.rows;
-    if (overlaps && offset > 0 && (first === undefined || first.id > last)) {
-      offset = Math.max(offset - PAGE_ROWS, 0);
-      continue;
-    }
-    const rows = page.rows.filter(({ id }) => id > last);
-    yield { rows, hasMore: page.hasMore };
-    last = rows.at(-1)?.id ?? last;
-    if (!page.hasMore) return;
-    // A page of large rows may have but one.
-    overlaps = page.rows.length > 1;
-    offset += overlaps ? page.rows.length - 1 : 1;
-  }
+  return { kind: "found", ids, searched, isCut: hasMore };
 }
 
 function toSortValue(value: unknown): Value | undefined {

@@ -1,0 +1,274 @@
+/**
+ * A change of several rows: one column set to a value, or the rows deleted. First a preview shows each row as it is and as it
+ * will be; then each row is written as it was shown, or not at all, and the page has a result for each.
+ *
+ * @module
+ */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { answerSeeOther } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { mapBounded } from "../std/map_bounded.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import type { Visit } from "./enter.ts";
+import { renderFault } from "./parts.ts";
+import { readHeaderValue } from "./read.ts";
+import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { callRows, toRejection } from "./rows_call.ts";
+import {
+  type Change,
+  type ChangeResult,
+  renderChoice,
+  renderPreview,
+  renderResults,
+} from "./rows_change_parts.ts";
+import { makeFields, sortFaults } from "./rows_form.ts";
+import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { readPlace } from "./rows_place.ts";
+import { readState, type State, toMark, toState } from "./rows_state.ts";
+import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
+
+/** In one change. */
+const MAX_ROWS = 500;
+/** Writes that are under way at a time. */
+const MAX_CALLS = 8;
+
+export async function answerChange(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const query = new URLSearchParams(visit.context.query);
+  const change = findChange(table, {
+    column: query.get("column") ?? "",
+    isDeletion: query.has("delete"),
+  });
+  const { ids } = readPlace(visit);
+  if (change?.kind === "delete" && ids.length > 0)
+    return await answerPreview(visit, table, { change, ids });
+  return await answerForm(visit, table, { change, ids });
+}
+
+export async function answerChangeForm(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const { fields } = visit;
+  const change = findChange(table, {
+    column: fields.get("column") ?? "",
+    isDeletion: fields.has("delete"),
+  });
+  if (change?.kind === "set" && fields.get("step") === "undo")
+    return await answerUndo(visit, table, change.column);
+  const ids = readIds(fields.get("rows") ?? "");
+  if (change === undefined || ids.length === 0)
+    return await answerForm(visit, table, { change, ids, message: NOTHING });
+  if (ids.length > MAX_ROWS)
+    return await answerForm(visit, table, {
+      change,
+      ids: ids.slice(0, MAX_ROWS),
+      message: TOO_MANY,
+    });
+  const typed = change.kind === "set" ? readTyped(visit, change.column) : undefined;
+  const issues = typed === undefined ? [] : findTypingFaults([typed]);
+  if (typed !== undefined && issues.length > 0)
+    return await answerForm(visit, table, { change, ids, typed, issues });
+  const marks = readMarks(fields.get("marks") ?? "");
+  if (marks.size === 0 || fields.get("step") !== "write")
+    return await answerPreview(visit, table, { change, ids, typed });
+  return await answerResults(visit, table, { change, marks, typed });
+}
+
+const NOTHING = "Select rows, and a column to set or the deletion";
+const TOO_MANY = `Select at most ${MAX_ROWS} rows`;
+
+function findChange(
+  { definition }: RowsTable,
+  asked: { column: string; isDeletion: boolean },
+): Change | undefined {
+  if (asked.isDeletion) return { kind: "delete" };
+  const column = definition.columns.find(({ name }) => name === asked.column);
+  return column && { kind: "set", column };
+}
+
+function readIds(text: string): string[] {
+  return [...new Set(text.split(" ").filter(isUuid))];
+}
+
+/** The tags that rows were shown with, by their ids. */
+function readMarks(text: string): Map<string, string> {
+  const pairs = text.split(" ").map((pair) => pair.split(":"));
+  return new Map(
+    pairs.flatMap(([id = "", tag = ""]) =>
+      isUuid(id) && /^[\w-]+$/.test(tag) ? [[id, `"${tag}"`] as const] : [],
+    ),
+  );
+}
+
+function readTyped({ fields }: Visit, column: NamedColumn): TypedValue {
+  const first = toMark(toOpenState(column));
+  return { column, state: readState(column, fields, { first, isNew: false }) ?? "null" };
+}
+
+type Asked = {
+  change: Change | undefined;
+  ids: readonly string[];
+  typed?: TypedValue;
+  message?: string;
+  issues?: Problem["details"];
+  problem?: Problem;
+};
+
+/** Which change, and to which value. */
+async function answerForm(
+  visit: Visit,
+  table: RowsTable,
+  { change, ids, typed, message, issues = [], problem }: Asked,
+): Promise<Response> {
+  const column = change?.kind === "set" ? change.column : undefined;
+  const some = column && { ...table, definition: { ...table.definition, columns: [column] } };
+  const state: State = typed?.state ?? (column === undefined ? "null" : toOpenState(column));
+  const found = problem && sortFaults(problem, table.definition);
+  const of = new Map(issues.map((issue) => [issue.path.slice(1), [issue.message]]));
+  const [field] =
+    some === undefined
+      ? []
+      : await makeFields(visit, some, {
+          states: new Map([[column?.name ?? "", state]]),
+          faults: found ?? { of, others: [] },
+        });
+  const others = [...(message === undefined ? [] : [message]), ...(found?.others ?? [])];
+  const isRejected = others.length > 0 || of.size > 0 || problem !== undefined;
+  return answerRowsPage(table, {
+    title: column === undefined ? "Change rows" : `Set ${column.name}`,
+    isAct: true,
+    body: [
+      isRejected && renderFault("Nothing was changed.", others),
+      renderChoice({ visit, table, change, ids, field }),
+    ],
+    status: problem?.status ?? (isRejected ? 422 : 200),
+  });
+}
+
+/** A value that is not chosen yet. */
+function toOpenState(column: NamedColumn): State {
+  return column.required ? { text: "" } : "null";
+}
+
+type Wanted = { change: Change; ids: readonly string[]; typed?: TypedValue | undefined };
+
+async function answerPreview(
+  visit: Visit,
+  table: RowsTable,
+  { change, ids, typed }: Wanted,
+): Promise<Response> {
+  const rows = await findRows(visit, { ...table, ids });
+  const changed = typed === undefined ? rows : rows.filter((listed) => !isEqual(typed, listed));
+  return answerRowsPage(table, {
+    title: describeChange(change, changed.length),
+    isAct: true,
+    body: renderPreview({
+      visit,
+      table,
+      change,
+      rows: changed,
+      marks: changed.map((listed) => `${listed.row.id}:${tagOf(listed).slice(1, -1)}`).join(" "),
+      same: rows.length - changed.length,
+      missing: ids.length - rows.length,
+      state: typed?.state,
+    }),
+  });
+}
+
+function isEqual({ column, state }: TypedValue, { row }: ListedRow): boolean {
+  return toMark(toState(column, row)) === toMark(state);
+}
+
+function describeChange(change: Change, count: number): string {
+  const rows = count === 1 ? "1 row" : `${count} rows`;
+  return change.kind === "delete" ? `Delete ${rows}` : `Set ${change.column.name} in ${rows}`;
+}
+
+type Confirmed = {
+  change: Change;
+  marks: ReadonlyMap<string, string>;
+  typed: TypedValue | undefined;
+};
+
+async function answerResults(
+  visit: Visit,
+  table: RowsTable,
+  { change, marks, typed }: Confirmed,
+): Promise<Response> {
+  const rows = await findRows(visit, { ...table, ids: [...marks.keys()] });
+  const before = new Map(rows.map((listed) => [listed.row.id, listed]));
+  const write = async ([id, tag]: readonly [string, string]): Promise<ChangeResult> => {
+    const result = await writeRow(visit, table, { id, tag, body: typed && toBody([typed]) });
+    const listed = before.get(id);
+    // A row that was changed before this change is not written.
+    const value = typed && listed && tagOf(listed) === tag && listed.row[typed.column.name];
+    return { ...result, before: value };
+  };
+  const [first, ...rest] = marks;
+  if (first === undefined) return answerSeeOther(table.path);
+  const tried = await write(first);
+  // An error of the value is the same for every row.
+  if (tried.problem?.code === "validation_failed" && typed !== undefined)
+    return await answerForm(visit, table, {
+      ...{ change, typed, problem: tried.problem },
+      ids: [...marks.keys()],
+    });
+  const results = [tried, ...(await mapBounded(rest, MAX_CALLS, write))];
+  const count = results.filter(({ problem }) => problem === undefined).length;
+  if (typed === undefined && count === results.length)
+    return answerSeeOther(`${table.path}?deleted=${count}`);
+  return answerRowsPage(table, {
+    title: `${change.kind === "delete" ? "Deleted" : "Changed"} ${count} of ${results.length} rows`,
+    isAct: true,
+    body: renderResults({ visit, table, change, results, state: typed?.state }),
+  });
+}
+
+/** Stores the values before a change again, in rows that have not changed since. */
+async function answerUndo(visit: Visit, table: RowsTable, column: NamedColumn): Promise<Response> {
+  const values = readUndo(visit.fields.get("undo") ?? "");
+  const results = await mapBounded(values, MAX_CALLS, async ([id, tag, value]) => {
+    const body = `{${JSON.stringify(column.name)}:${JSON.stringify(value)}}`;
+    return await writeRow(visit, table, { id, tag, body });
+  });
+  const count = results.filter(({ problem }) => problem === undefined).length;
+  return answerRowsPage(table, {
+    title: `Restored ${count} of ${results.length} rows`,
+    isAct: true,
+    body: renderResults({ visit, table, change: undefined, results, state: undefined }),
+  });
+}
+
+/** What {@linkcode renderResults} has put into the form. */
+function readUndo(text: string): [id: string, tag: string, value: unknown][] {
+  const list = tryParseJson(text);
+  if (!Array.isArray(list) || list.length > MAX_ROWS) return [];
+  return list.flatMap((entry: unknown): [string, string, unknown][] => {
+    const [id, tag, value] = Array.isArray(entry) ? entry : [];
+    const isWhole = typeof id === "string" && isUuid(id) && value !== undefined;
+    return isWhole && typeof tag === "string" ? [[id, readHeaderValue(tag), value]] : [];
+  });
+}
+
+type RowWrite = { id: string; tag: string; body: string | undefined };
+
+async function writeRow(
+  visit: Visit,
+  { appId, table }: RowsTable,
+  { id, tag, body }: RowWrite,
+): Promise<ChangeResult> {
+  const call = { appId, path: `${table}/${id}`, headers: { "if-match": tag } };
+  try {
+    if (body !== undefined)
+      return { id, tag: (await callRows(visit, { ...call, method: "PATCH", body })).etag };
+    await callRows(visit, { ...call, method: "DELETE" });
+    return { id };
+  } catch (error) {
+    const problem = toRejection(error);
+    // Another user has deleted the row, as intended.
+    return body === undefined && problem.code === "not_found" ? { id } : { id, problem };
+  }
+}

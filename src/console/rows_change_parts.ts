@@ -1,0 +1,225 @@
+/** The forms of a change of several rows: the change, its preview, and the result for each row. @module */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { TOKEN_FIELD } from "../identity/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
+import type { Visit } from "./enter.ts";
+import { renderLink, renderSnippet } from "./parts.ts";
+import { toMessages } from "./read.ts";
+import { renderCell, shortenId } from "./rows_cells.ts";
+import { toPlainJson } from "./rows_copy.ts";
+import { type RowField, renderRowField } from "./rows_fields.ts";
+import type { ListedRow } from "./rows_list.ts";
+import { toLabel } from "./rows_related.ts";
+import { isChosen, type State } from "./rows_state.ts";
+import { type RowsTable, toRowPath } from "./rows_table.ts";
+
+export type Change = { kind: "delete" } | { kind: "set"; column: NamedColumn };
+
+/** The result for a row: without a problem it was written. */
+export type ChangeResult = {
+  id: string;
+  problem?: Problem;
+  /** Of the row as it was written. */
+  tag?: string;
+  /** The value before, if it is known. */
+  before?: unknown;
+};
+
+type FormParts = {
+  visit: Visit;
+  table: RowsTable;
+  hidden: Readonly<Record<string, string>>;
+  body: Part;
+  buttons: Part;
+};
+
+function renderForm({ visit, table, hidden, body, buttons }: FormParts): Html {
+  const all = Object.entries({ ...hidden, [TOKEN_FIELD]: visit.token });
+  return html`<form class="sheet act row-change" method="post" action="${table.path}/change">
+${all.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
+${body}
+<div class="act-buttons">${buttons}${renderLink("Close", table.path)}</div>
+</form>`;
+}
+
+function renderButton(name: string, step: string, style: "primary" | "danger" | "quiet"): Html {
+  return html`<button class="button button-${style}" type="submit" name="step" value="${step}">${name}</button>`;
+}
+
+/** The fields of a form that name a change, with the value as it was typed. */
+function toHidden(change: Change, state?: State): Record<string, string> {
+  if (change.kind === "delete") return { delete: "yes" };
+  const { column } = change;
+  if (state === undefined) return { column: column.name };
+  const isNull = typeof state === "string";
+  const text = isNull ? "" : state.text;
+  const chosen = isNull ? "null" : `=${text}`;
+  return {
+    column: column.name,
+    [`value.${column.name}`]: isChosen(column) ? chosen : text,
+    ...(isNull ? { [`null.${column.name}`]: "on" } : {}),
+  };
+}
+
+type ChoiceParts = {
+  visit: Visit;
+  table: RowsTable;
+  change: Change | undefined;
+  ids: readonly string[];
+  field: RowField | undefined;
+};
+
+/** The form that asks for the value, or first for the change. */
+export function renderChoice({ visit, table, change, ids, field }: ChoiceParts): Html {
+  const { columns } = table.definition;
+  const choice =
+    change === undefined &&
+    html`<div class="field"><label for="column">Column to set</label><select id="column" name="column">${columns.map(({ name }) => html`<option>${name}</option>`)}</select></div>`;
+  return renderForm({
+    visit,
+    table,
+    hidden: { ...(change === undefined ? {} : toHidden(change)), rows: ids.join(" ") },
+    body: [
+      html`<p data-change-count>${ids.length === 0 ? "No row is selected." : countRows(ids.length)}</p>`,
+      choice,
+      field && renderRowField(field),
+    ],
+    buttons: renderButton("Preview", "preview", "primary"),
+  });
+}
+
+const countRows = (count: number) => (count === 1 ? "1 row" : `${count} rows`);
+
+type PreviewParts = {
+  visit: Visit;
+  table: RowsTable;
+  change: Change;
+  /** The rows that change. */
+  rows: readonly ListedRow[];
+  marks: string;
+  /** How many rows have the value already, and how many do not exist. */
+  same: number;
+  missing: number;
+  state: State | undefined;
+};
+
+export function renderPreview(parts: PreviewParts): Html {
+  const { visit, table, change, rows, marks, same, missing, state } = parts;
+  const isDeletion = change.kind === "delete";
+  const lines = rows.map(({ row }) => {
+    const link = html`<th scope="row">${renderRowLink(table, row.id, toLabel(table.definition, row))}</th>`;
+    if (isDeletion) return html`<tr>${link}${renderSome(table, row)}</tr>`;
+    const { column } = change;
+    const { slug } = table;
+    return html`<tr>${link}${renderCell(column, row[column.name], { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
+  });
+  const sentences = [
+    same > 0 && html`<p class="quiet">${countRows(same)} with this value already.</p>`,
+    missing > 0 && html`<p class="quiet">${countRows(missing)} no longer exist.</p>`,
+    isDeletion &&
+      html`<p>This cannot be undone. Rows that are declared to be deleted with them go too.</p>`,
+    isDeletion &&
+      html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toPlainJson(rows.map(({ row }) => row)) })}</details>`,
+  ];
+  const head = isDeletion
+    ? listSome(table).map(({ name }) => name)
+    : [`${change.column.name} now`, "after"];
+  return renderForm({
+    visit,
+    table,
+    hidden: { ...toHidden(change, state), marks, rows: rows.map(({ row }) => row.id).join(" ") },
+    body: [
+      sentences,
+      rows.length === 0
+        ? html`<p>No row changes.</p>`
+        : html`<div class="change-rows" role="region" aria-label="Rows that change" tabindex="0"><table><thead><tr><th scope="col">Row</th>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${lines}</tbody></table></div>`,
+    ],
+    buttons:
+      rows.length > 0 &&
+      renderButton(
+        isDeletion ? `Delete ${countRows(rows.length)}` : `Save ${countRows(rows.length)}`,
+        "write",
+        isDeletion ? "danger" : "primary",
+      ),
+  });
+}
+
+function renderRowLink({ path }: RowsTable, id: string, label?: string): Html {
+  return html`<a href="${toRowPath(path, id)}" title="${id}"><bdi>${label ?? shortenId(id)}</bdi></a>`;
+}
+
+const SHOWN_COLUMNS = 3;
+
+/** Enough of a row to recognize it. */
+function listSome({ definition }: RowsTable): readonly NamedColumn[] {
+  return definition.columns.slice(0, SHOWN_COLUMNS);
+}
+
+function renderSome(table: RowsTable, row: ListedRow["row"]): Html[] {
+  const { slug } = table;
+  return listSome(table).map((column) => renderCell(column, row[column.name], { slug }));
+}
+
+const SHOWN_CHARS = 80;
+
+function describeState(state: State | undefined): Html {
+  if (state === undefined || typeof state === "string") return html`<i class="nothing">null</i>`;
+  if (state.text === "") return html`<i class="nothing">empty</i>`;
+  return html`<bdi>${state.text.slice(0, SHOWN_CHARS)}</bdi>`;
+}
+
+type ResultParts = {
+  visit: Visit;
+  table: RowsTable;
+  /** Unset: values were restored, which is not tried again. */
+  change: Change | undefined;
+  results: readonly ChangeResult[];
+  state: State | undefined;
+};
+
+/** A form has 100 KB, in which quotes and braces are three bytes each. */
+const MAX_UNDO_CHARS = 40_000;
+
+export function renderResults({ visit, table, change, results, state }: ResultParts): Html {
+  const failed = results.filter(({ problem }) => problem !== undefined);
+  const undo = toUndo(results);
+  const lines = results
+    .toSorted((a, b) => Number(b.problem !== undefined) - Number(a.problem !== undefined))
+    .map(
+      ({ id, problem }) =>
+        html`<tr${problem !== undefined && html` class="is-failed"`}><th scope="row">${renderRowLink(table, id)}</th><td>${problem === undefined ? "Saved" : explain(problem)}</td></tr>`,
+    );
+  return renderForm({
+    visit,
+    table,
+    hidden: {
+      ...(change === undefined ? {} : toHidden(change, state)),
+      rows: failed.map(({ id }) => id).join(" "),
+      ...(undo === undefined ? {} : { undo }),
+    },
+    body: [
+      failed.length > 0 &&
+        html`<p>${countRows(failed.length)} not saved. The preview shows their present state before you try again.</p>`,
+      html`<div class="change-rows" role="region" aria-label="Results" tabindex="0"><table><thead><tr><th scope="col">Row</th><th scope="col">Result</th></tr></thead><tbody>${lines}</tbody></table></div>`,
+    ],
+    buttons: [
+      change !== undefined &&
+        failed.length > 0 &&
+        renderButton(`Review ${countRows(failed.length)}`, "preview", "primary"),
+      change !== undefined && undo !== undefined && renderButton("Undo", "undo", "quiet"),
+    ],
+  });
+}
+
+function explain(problem: Problem): string {
+  if (problem.code === "precondition_failed") return "Not saved: the row has changed since";
+  return `Not saved: ${toMessages(problem).join("; ")}`;
+}
+
+/** The value before of each row that was written, as JSON; `undefined` if they are too many for a form. */
+function toUndo(results: readonly ChangeResult[]): string | undefined {
+  const written = results.filter(({ tag, before }) => tag !== undefined && before !== undefined);
+  const text = JSON.stringify(written.map(({ id, tag, before }) => [id, tag, before]));
+  return written.length > 0 && text.length <= MAX_UNDO_CHARS ? text : undefined;
+}

@@ -1,0 +1,180 @@
+/**
+ * Rows that are checked, on whichever page they are: set a column, delete or copy all of them. What is written is decided by the
+ * server's forms, which show each row before and after.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import { copyText } from "./copy.ts";
+import { element } from "./element.ts";
+import { openFormDialog } from "./row_dialog.ts";
+import { explainSilence, showNotSaved, showSaved } from "./save_state.ts";
+
+const ROW = "input.select[name=row]";
+const ALL = "[data-select-all]";
+const BUTTON = "button button-quiet button-small";
+/** Of one change, and of one address. */
+const MAX_CHANGED = 500;
+const MAX_ADDRESS_ROWS = 100;
+
+const selected = new Set<string>();
+
+function findForm(): HTMLFormElement | null {
+  return document.querySelector("form.selection");
+}
+
+export function startSelection(renew: () => void): void {
+  const form = findForm();
+  if (form === null) return;
+  const copies = (["json", "csv"] as const).map((format) =>
+    makeButton(`Copy as ${format.toUpperCase()}`, () => void copyRows(form, format)),
+  );
+  form.append(
+    ...copies,
+    makeButton("Clear", () => selectRows([])),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    openChange(form, { isDeletion: event.submitter?.getAttribute("name") === "delete", renew });
+  });
+  document.addEventListener("change", ({ target }) => {
+    if (!(target instanceof HTMLInputElement)) return;
+    if (target.matches(ROW)) check(target.value, target.checked);
+    else if (target.matches(ALL)) for (const { value } of findBoxes()) check(value, target.checked);
+    else return;
+    show();
+  });
+  document.addEventListener("keydown", (event) => {
+    const { target, shiftKey, key } = event;
+    if (!(target instanceof HTMLTableCellElement) || !shiftKey || key !== " ") return;
+    const box = target.closest("tr")?.querySelector<HTMLInputElement>(ROW);
+    if (box === null || box === undefined) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    check(box.value, !box.checked);
+    show();
+    announce(describe());
+  });
+  show();
+}
+
+/** A button that selects these rows, most of which are on other pages. */
+export function makeSelectAll(ids: readonly string[]): HTMLButtonElement {
+  const some = ids.slice(0, MAX_CHANGED);
+  const name =
+    some.length < ids.length ? `Select the first ${some.length}` : `Select all ${ids.length}`;
+  return makeButton(name, () => selectRows(some));
+}
+
+/** Marks the rows of a table that are selected. */
+export function markSelected(table: HTMLTableElement): void {
+  for (const box of table.querySelectorAll<HTMLInputElement>(ROW))
+    box.checked = selected.has(box.value);
+  const all = table.querySelector<HTMLInputElement>(ALL);
+  if (all === null) return;
+  all.hidden = false;
+  const boxes = [...table.querySelectorAll<HTMLInputElement>(ROW)];
+  const count = boxes.filter(({ checked }) => checked).length;
+  all.checked = count > 0 && count === boxes.length;
+  all.indeterminate = count > 0 && count < boxes.length;
+}
+
+function findBoxes(): NodeListOf<HTMLInputElement> {
+  return document.querySelectorAll(ROW);
+}
+
+function check(id: string, isChecked: boolean): void {
+  if (isChecked) selected.add(id);
+  else selected.delete(id);
+}
+
+function selectRows(ids: readonly string[]): void {
+  selected.clear();
+  for (const id of ids) selected.add(id);
+  show();
+  announce(describe());
+}
+
+function describe(): string {
+  if (selected.size === 0) return "No row selected";
+  return selected.size === 1 ? "1 row selected" : `${selected.size} rows selected`;
+}
+
+function show(): void {
+  const form = findForm();
+  const table = document.querySelector<HTMLTableElement>("[data-rows] table[data-grid]");
+  if (table !== null) markSelected(table);
+  if (form === null) return;
+  form.hidden = selected.size === 0;
+  const text = form.querySelector("[data-selected]");
+  if (text !== null) text.textContent = describe();
+}
+
+function makeButton(name: string, run: () => void): HTMLButtonElement {
+  const button = element("button", { type: "button", class: BUTTON }, name);
+  button.addEventListener("click", run);
+  return button;
+}
+
+type ChangeOptions = { isDeletion: boolean; renew: () => void };
+
+function openChange(form: HTMLFormElement, { isDeletion, renew }: ChangeOptions): void {
+  const column = form.querySelector<HTMLSelectElement>("[name=column]")?.value ?? "";
+  if (!isDeletion && column === "") {
+    form.querySelector<HTMLSelectElement>("[name=column]")?.focus();
+    return;
+  }
+  const query = new URLSearchParams(isDeletion ? { delete: "yes" } : { column });
+  const ids = [...selected];
+  // With the rows in its address, the page of a deletion begins with the preview.
+  if (isDeletion && ids.length <= MAX_ADDRESS_ROWS) for (const id of ids) query.append("row", id);
+  void openFormDialog({
+    url: `${form.getAttribute("action")}?${query}`,
+    done: "Deleted",
+    prepare: (change) => {
+      const rows = change.querySelector<HTMLInputElement>("input[name=rows]");
+      if (rows !== null && rows.value === "") rows.value = ids.join(" ");
+      const count = change.querySelector("[data-change-count]");
+      if (count !== null) count.textContent = describe();
+    },
+    onDone: () => selectRows([]),
+    onClose: renew,
+  });
+}
+
+/** Copies the rows as they are now, with all their columns. */
+async function copyRows(form: HTMLFormElement, format: "json" | "csv"): Promise<void> {
+  const ids = [...selected];
+  const path = (form.getAttribute("action") ?? "").replace(/change$/, `export/${format}`);
+  const texts: string[] = [];
+  for (let start = 0; start < ids.length; start += MAX_ADDRESS_ROWS) {
+    const rows = ids.slice(start, start + MAX_ADDRESS_ROWS).map((id) => ["row", id]);
+    const response = await fetch(`${path}?${new URLSearchParams(rows)}`).catch(() => undefined);
+    const isFile = response?.headers.has("content-disposition") === true;
+    if (response?.ok !== true || !isFile)
+      return showFailure(response === undefined ? explainSilence() : "the server sent no rows.");
+    texts.push(await response.text());
+  }
+  const text = format === "json" ? joinJson(texts) : joinCsv(texts);
+  if (await copyText(text)) showSaved(`Copied ${describe().replace(" selected", "")}`);
+  else showFailure("the browser does not allow it.");
+}
+
+function showFailure(reason: string): void {
+  showNotSaved(`nothing was copied, ${reason}`);
+}
+
+function joinJson(texts: readonly string[]): string {
+  return `${JSON.stringify(
+    texts.flatMap((text): unknown => JSON.parse(text)),
+    null,
+    2,
+  )}\n`;
+}
+
+/** The first line of each text names the columns. */
+function joinCsv(texts: readonly string[]): string {
+  return texts
+    .map((text, place) => (place === 0 ? text : text.slice(text.indexOf("\n") + 1)))
+    .join("");
+}

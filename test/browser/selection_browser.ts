@@ -1,0 +1,281 @@
+/** Several rows at a time in a real browser: one column set, deleted, copied; shown before, and with a result for each row. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  todos: {
+    title: t.string().required().unique(),
+    note: t.string(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    hours: t.decimal(),
+  },
+});
+
+type Row = Record<string, unknown> & { id: string; title: string };
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+let app: TestApp;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+beforeEach(async () => {
+  app = await site.service.makeApp(SCHEMA);
+});
+
+async function addRows(count: number): Promise<void> {
+  const json = Array.from({ length: count }, (_, place) => ({
+    title: `Row ${place + 1}.`,
+    note: place % 2 === 0 ? "even" : null,
+  }));
+  const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(answer.status).toBe(201);
+}
+
+async function rowsOf(): Promise<Row[]> {
+  const answer = await site.service.call(app, "/v1/data/db/todos");
+  return (answer.json as { rows: Row[] }).rows;
+}
+
+async function openTodos(
+  run: (page: Page) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const signInFirst = async (page: Page) => {
+    page.setDefaultTimeout(8000);
+    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
+    await signInToConsole(page, person.email);
+    await page.locator("table").waitFor();
+    await run(page);
+  };
+  await withPage(browser, signInFirst, options);
+}
+
+const box = (page: Page, row: number) => page.locator("tbody input.select").nth(row);
+const toolbar = (page: Page) => page.getByRole("form", { name: "Selected rows" });
+const press = (page: Page, name: string) =>
+  page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+const title = (page: Page, text: string) =>
+  page.getByRole("dialog").getByRole("heading", { name: text }).waitFor();
+
+async function openSet(page: Page, column: string): Promise<void> {
+  await toolbar(page).getByLabel("Set").selectOption(column);
+  await toolbar(page).getByRole("button", { name: "Set", exact: true }).click();
+  await title(page, `Set ${column}`);
+}
+
+test("a column is set in three rows after a preview, and the change is undone", async () => {
+  await addRows(5);
+  await openTodos(async (page) => {
+    const start = performance.now();
+    expect(await toolbar(page).isVisible()).toBe(false);
+    for (const row of [0, 1, 3]) await box(page, row).check();
+    await toolbar(page).getByText("3 rows selected").waitFor();
+    await openSet(page, "note");
+    await page.getByRole("dialog").locator('[id="value.note"]').fill("even");
+    await press(page, "Preview");
+    await title(page, "Set note in 2 rows");
+    await page.getByText("1 row with this value already.").waitFor();
+    expect(await page.locator(".change-rows td").allTextContents()).toEqual([
+      "null",
+      "even",
+      "null",
+      "even",
+    ]);
+    expect((await rowsOf()).map(({ note }) => note)).toEqual(["even", null, "even", null, "even"]);
+    await press(page, "Save 2 rows");
+    await title(page, "Changed 2 of 2 rows");
+    console.log(`three rows set after ${Math.round(performance.now() - start)} ms`);
+    expect((await rowsOf()).map(({ note }) => note)).toEqual([
+      "even",
+      "even",
+      "even",
+      "even",
+      "even",
+    ]);
+    await press(page, "Undo");
+    await title(page, "Restored 2 of 2 rows");
+    await page.getByRole("dialog").getByRole("link", { name: "Close" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect((await rowsOf()).map(({ note }) => note)).toEqual(["even", null, "even", null, "even"]);
+    await page.locator("tbody tr").nth(1).getByText("null").first().waitFor();
+  });
+});
+
+test("a row that another user changes is not written, is shown as it is now, and can be tried again", async () => {
+  await addRows(3);
+  await openTodos(async (page) => {
+    await page.locator("[data-select-all]").check();
+    await openSet(page, "status");
+    await page.getByRole("dialog").locator('[id="value.status"]').selectOption("done");
+    await press(page, "Preview");
+    await title(page, "Set status in 3 rows");
+    const [, second] = await rowsOf();
+    const path = `/v1/data/db/todos/${second?.id}`;
+    await site.service.call(app, path, { method: "PATCH", json: { note: "mine" } });
+    await press(page, "Save 3 rows");
+    await title(page, "Changed 2 of 3 rows");
+    await page.getByText("Not saved: the row has changed since").waitFor();
+    expect((await rowsOf()).map(({ status }) => status)).toEqual(["done", "open", "done"]);
+    await press(page, "Review 1 row");
+    await title(page, "Set status in 1 row");
+    await press(page, "Save 1 row");
+    await title(page, "Changed 1 of 1 rows");
+    expect((await rowsOf())[1]).toMatchObject({ status: "done", note: "mine" });
+  });
+});
+
+test("a value that does not fit changes nothing; a duplicate is the result of its row only", async () => {
+  await addRows(3);
+  await openTodos(async (page) => {
+    await page.locator("[data-select-all]").check();
+    await openSet(page, "hours");
+    await page.getByRole("dialog").locator('[id="value.hours"]').fill("1,5");
+    await press(page, "Preview");
+    await press(page, "Save 3 rows");
+    await page.getByRole("dialog").getByText("Must be a decimal number").waitFor();
+    expect(await page.getByRole("dialog").locator('[id="value.hours"]').inputValue()).toBe("1,5");
+    await page.getByRole("dialog").locator('[id="value.hours"]').fill("1.50");
+    await press(page, "Preview");
+    await press(page, "Save 3 rows");
+    await title(page, "Changed 3 of 3 rows");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await openSet(page, "title");
+    await page.getByRole("dialog").locator('[id="value.title"]').fill("Only one");
+    await press(page, "Preview");
+    await press(page, "Save 3 rows");
+    await title(page, "Changed 1 of 3 rows");
+    expect(await page.locator(".is-failed", { hasText: "Not saved: " }).count()).toBe(2);
+    expect((await rowsOf()).map(({ hours }) => hours)).toEqual(["1.50", "1.50", "1.50"]);
+    expect((await rowsOf()).filter((row) => row.title === "Only one")).toHaveLength(1);
+  });
+});
+
+test("40 rows that a search finds are deleted by keyboard, with their JSON at hand", async () => {
+  await addRows(100);
+  await openTodos(async (page) => {
+    const start = performance.now();
+    await page.keyboard.press("f");
+    await page.keyboard.type("even");
+    await page.keyboard.press("Enter");
+    await page.locator("[data-range]", { hasText: "of 50 found" }).waitFor();
+    await page.locator("[data-select-all]").focus();
+    await page.keyboard.press("Space");
+    await toolbar(page).getByText("50 rows selected").waitFor();
+    for (let row = 0; row < 10; row++) {
+      await page.locator("tbody tr").nth(row).locator("td").nth(1).focus();
+      await page.keyboard.press("Shift+Space");
+    }
+    await toolbar(page).getByText("40 rows selected").waitFor();
+    await toolbar(page).getByRole("button", { name: "Delete" }).focus();
+    await page.keyboard.press("Enter");
+    await title(page, "Delete 40 rows");
+    await page.getByText("Copy the rows as JSON first").click();
+    const json = (await page.locator("#rows-json").textContent()) ?? "";
+    expect((JSON.parse(json) as Row[]).length).toBe(40);
+    expect(await rowsOf()).toHaveLength(100);
+    await press(page, "Delete 40 rows");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.locator("[data-range]", { hasText: "of 10 found" }).waitFor();
+    console.log(`40 of 100 rows deleted after ${Math.round(performance.now() - start)} ms`);
+    expect(await rowsOf()).toHaveLength(60);
+    expect(await toolbar(page).isVisible()).toBe(false);
+  });
+});
+
+test("rows of several pages are copied as JSON and as CSV", async () => {
+  await addRows(120);
+  await openTodos(
+    async (page) => {
+      await page.getByRole("searchbox", { name: "Search all columns" }).fill("Row");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Select all 120" }).click();
+      const read = () => page.evaluate(() => navigator.clipboard.readText());
+      await toolbar(page).getByRole("button", { name: "Copy as JSON" }).click();
+      await page.locator("#save-state", { hasText: "Copied 120 rows" }).waitFor();
+      expect(JSON.parse(await read())).toEqual(await rowsOf());
+      await page.locator("#save-state").waitFor({ state: "detached", timeout: 15_000 });
+      await toolbar(page).getByRole("button", { name: "Copy as CSV" }).click();
+      await page.locator("#save-state", { hasText: "Copied 120 rows" }).waitFor();
+      const lines = (await read()).trimEnd().split(/\r?\n/);
+      expect(lines).toHaveLength(121);
+      expect(lines[0]).toBe("id,title,note,status,hours");
+      expect(lines[120]).toContain(",Row 120.,,open,");
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});
+
+test("without JavaScript rows are checked, set and deleted as well", async () => {
+  await addRows(3);
+  await openTodos(
+    async (page) => {
+      await box(page, 0).check();
+      await box(page, 2).check();
+      await toolbar(page).getByLabel("Set").selectOption("note");
+      await toolbar(page).getByRole("button", { name: "Set", exact: true }).click();
+      await page.locator('[id="value.note"]').fill("plain");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByRole("button", { name: "Save 2 rows" }).click();
+      await page.getByRole("heading", { name: "Changed 2 of 2 rows" }).waitFor();
+      expect((await rowsOf()).map(({ note }) => note)).toEqual(["plain", null, "plain"]);
+      await page.getByRole("link", { name: "Close" }).click();
+      await box(page, 0).check();
+      await box(page, 1).check();
+      await toolbar(page).getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Delete 2 rows" }).click();
+      await page.getByText("2 rows were deleted.").waitFor();
+      expect(await rowsOf()).toHaveLength(1);
+    },
+    { javaScriptEnabled: false },
+  );
+});
+
+test.each(LOOKS)(
+  "the selection, a preview and results have no accessibility fault: $colorScheme, $width px",
+  async ({ colorScheme, width }) => {
+    await addRows(3);
+    await openTodos(
+      async (page) => {
+        const expectSound = async (what: string) => {
+          expect([what, await findAxeViolations(page)]).toEqual([what, []]);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
+        };
+        await page.locator("[data-select-all]").check();
+        await expectSound("selection");
+        await openSet(page, "note");
+        await expectSound("form");
+        await page.getByRole("dialog").locator('[id="value.note"]').fill("x".repeat(300));
+        await press(page, "Preview");
+        await title(page, "Set note in 3 rows");
+        await expectSound("preview");
+        await press(page, "Save 3 rows");
+        await title(page, "Changed 3 of 3 rows");
+        await expectSound("results");
+        await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos/change`);
+        await expectSound("page");
+      },
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
+    );
+  },
+);
