@@ -1,6 +1,13 @@
 /** Parts of the Console's pages: tables, times, fields. Whatever people typed is isolated and cut, so that it breaks no line. @module */
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import {
+  type Field,
+  type Html,
+  html,
+  type Part,
+  renderCopyButton,
+  renderField,
+} from "../pages/mod.ts";
 
 export { renderTime } from "../pages/mod.ts";
 
@@ -73,43 +80,16 @@ export function renderPill(text: string, look: "good" | "warn" | "bad" | "plain"
   return html`<span class="pill pill-${look}">${text}</span>`;
 }
 
-export type TextField = {
-  name: string;
-  label: Part;
-  value?: string;
-  hint?: Part;
-  maxLength?: number;
-  rows?: number;
-  isRequired?: boolean;
-  isFirst?: boolean;
-  /** Whether phones show the keys of an address. */
-  isEmail?: boolean;
-  /** Whether people are offered where scripts run. */
-  isPerson?: boolean;
-  /** Offered to choose from; anything else can be typed. */
-  choices?: readonly string[];
-  faults?: readonly string[];
-  /** What must be typed before the form can be sent; the server checks it again. */
-  mustBe?: string;
-};
+export type TextField = Partial<Omit<Field, "name" | "label" | "isOptional">> &
+  Pick<Field, "name" | "label"> & { isRequired?: boolean; isEmail?: boolean };
 
-/** A labelled field for one line, or with `rows` for several; screen readers read its hint and faults with it. */
-export function renderTextField(field: TextField): Html {
-  const { name, label, value = "", hint, faults = [] } = field;
-  const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
-  const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isEmail === true && html` inputmode="email"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
-  const input =
-    field.rows === undefined
-      ? html`<input type="text" ${attributes} value="${value}">`
-      : html`<textarea ${attributes} rows="${field.rows}">\n${value}</textarea>`;
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${input}
-${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
-${faults.length > 0 && html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
-</div>`;
+/** A field for a text, which browsers do not fill in. */
+export function renderTextField({ isRequired, isEmail, ...field }: TextField): Html {
+  return renderField({
+    ...{ type: "text", autocomplete: "off", maxLength: 200, isOptional: isRequired !== true },
+    ...(isEmail === true && { inputMode: "email" }),
+    ...field,
+  });
 }
 
 export type Choice = { value: string; label: string };

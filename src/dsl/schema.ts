@@ -41,11 +41,11 @@ export const defineSchema: <T extends TableSources>(tables: T & CheckTables<T>) 
 };
 
 /** A type that no value has, with the reason as its only key, so that the compiler prints it. */
-type Refusal<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };
+type CompilerMessage<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };
 
 type CheckTables<T> = {
   readonly [Name in keyof T]: Name extends (typeof RESERVED_TABLES)[number]
-    ? Refusal<`table \`${Name}\` is reserved organisation-wide`>
+    ? CompilerMessage<`table \`${Name}\` is reserved organisation-wide`>
     : CheckTable<T[Name], keyof T>;
 };
 
@@ -55,16 +55,16 @@ type CheckTable<Source, Names> = Source extends { readonly model: { readonly col
 
 type CheckColumns<C, Names> = {
   readonly [Name in keyof C]: Name extends (typeof AUTOMATIC_COLUMNS)[number]
-    ? Refusal<`every table already has a column \`${Name}\``>
+    ? CompilerMessage<`every table already has a column \`${Name}\``>
     : Name extends (typeof SYSTEM_COLUMNS)[number]
-      ? Refusal<`the column name \`${Name}\` is reserved by PostgreSQL`>
+      ? CompilerMessage<`the column name \`${Name}\` is reserved by PostgreSQL`>
       : Name extends (typeof TRAP_COLUMNS)[number]
-        ? Refusal<`the column name \`${Name}\` has a special meaning in JavaScript`>
+        ? CompilerMessage<`the column name \`${Name}\` has a special meaning in JavaScript`>
         : CheckRef<KnownOf<C[Name]>, Names>;
 };
 
 type CheckRef<Known, Names> = Known extends { kind: "ref"; detail: infer Table extends string }
   ? Table extends Names
     ? unknown
-    : Refusal<`table \`${Table}\` is not declared in this schema`>
+    : CompilerMessage<`table \`${Table}\` is not declared in this schema`>
   : unknown;

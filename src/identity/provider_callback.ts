@@ -184,12 +184,12 @@ async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed)
   return found.records;
 }
 
-type Refusal = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };
+type DeniedSignIn = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };
 
 async function refuse(
   deps: PageDeps,
   { provider, back, address }: Arrival,
-  { refusal, reason = refusal, userId }: Refusal,
+  { refusal, reason = refusal, userId }: DeniedSignIn,
 ): Promise<Response> {
   const { name, label } = provider.settings;
   await noteRefusedSignIn(deps, { provider: name, reason, userId, from: address });

@@ -25,8 +25,8 @@ import type { DescribedRoute } from "./described_route.ts";
 import {
   formOf,
   listRefusals,
+  type ProblemGroup,
   REQUEST_ID,
-  type Refusal,
   toRefusalName,
   toRefusalResponse,
 } from "./refusals.ts";
@@ -114,7 +114,7 @@ const SECURITY = {
 };
 
 /** An endpoint with what it says of itself; its refusals are the same for every table. */
-type Described = DescribedRoute & { operation: Operation; refusals: readonly Refusal[] };
+type Described = DescribedRoute & { operation: Operation; refusals: readonly ProblemGroup[] };
 type TableRoute = Described & {
   table: string | undefined;
   columns: readonly NamedColumn[];

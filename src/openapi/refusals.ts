@@ -31,10 +31,10 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
 };
 
 /** A status with the codes that it comes with. */
-export type Refusal = { readonly status: number; readonly codes: readonly ProblemCode[] };
+export type ProblemGroup = { readonly status: number; readonly codes: readonly ProblemCode[] };
 
 /** All refusals of an endpoint, by status. */
-export function listRefusals(route: DescribedRoute, operation: Operation): Refusal[] {
+export function listRefusals(route: DescribedRoute, operation: Operation): ProblemGroup[] {
   const codes = new Set<ProblemCode>([
     ...ALWAYS,
     ...OF_ACCESS[route.access],
@@ -54,13 +54,13 @@ export function formOf({ group }: Operation): Form {
 }
 
 /** Where a refusal stands: the same one is written once. */
-export function toRefusalName({ status, codes }: Refusal, form: Form): string {
+export function toRefusalName({ status, codes }: ProblemGroup, form: Form): string {
   return form === "short"
     ? `${status}-identity-${codes.join("-")}`
     : `${status}-${codes.join("-")}`;
 }
 
-export function toRefusalResponse({ status, codes }: Refusal, form: Form): JsonSchema {
+export function toRefusalResponse({ status, codes }: ProblemGroup, form: Form): JsonSchema {
   const shown = form === "short" && status >= 500 ? ["request_failed" as const] : codes;
   const schema = form === "short" ? SHORT : FULL;
   return {

@@ -3,7 +3,7 @@ import { type Html, html, type Part } from "./html.ts";
 
 export type Field = {
   name: string;
-  label: string;
+  label: Part;
   type: "email" | "password" | "text" | "url";
   autocomplete:
     | "username"
@@ -15,14 +15,21 @@ export type Field = {
     | "one-time-code"
     | "off";
   /** Which keys a telephone shows. */
-  inputMode?: "numeric";
-  /** At most this many characters. */
+  inputMode?: "numeric" | "email";
   maxLength: number;
+  /** Lines of a text that has several. */
+  rows?: number;
   value?: string | undefined;
   /** What is expected, shown before anything is wrong. */
-  hint?: string;
+  hint?: Part;
   /** Everything that is wrong with what was sent. */
   faults?: readonly string[];
+  /** Values to choose from; any other can be typed. */
+  choices?: readonly string[];
+  /** Whether people are offered where scripts run. */
+  isPerson?: boolean;
+  /** What must be typed before the form can be sent; the server checks it again. */
+  mustBe?: string;
   /** Whether this field has the focus when the page opens. */
   isFirst?: boolean;
   /** Read-only: shown for people and password managers. */
@@ -33,18 +40,19 @@ export type Field = {
 
 /** A labelled input; screen readers read its hint and faults with it. */
 export function renderField(field: Field): Html {
-  const { name, faults = [] } = field;
-  const described = [
-    field.hint === undefined ? "" : `${name}-hint`,
-    faults.length === 0 ? "" : `${name}-fault`,
-  ]
-    .filter((id) => id !== "")
-    .join(" ");
-  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
+  const { name, value = "", hint, faults = [] } = field;
+  const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
+  const described = ids.filter((id) => id !== false).join(" ");
+  const attributes = html`id="${name}" name="${name}" autocomplete="${field.autocomplete}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
+  const input =
+    field.rows === undefined
+      ? html`<input type="${field.type}" ${attributes} value="${value}">`
+      : html`<textarea ${attributes} rows="${field.rows}">\n${value}</textarea>`;
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
-${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${field.type === "password" ? renderWithReveal(name, input) : input}
+${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
 ${faults.length > 0 && renderFaults(name, faults)}
 </div>`;
 }

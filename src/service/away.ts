@@ -10,10 +10,10 @@ export type DatabaseVariable =
   | "CONSOLE_DATABASE_URL"
   | "IDENTITY_DATABASE_URL";
 
-type Refusal = { says: string; remedy: (variable: DatabaseVariable) => string };
+type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => string };
 
 /** By SQLSTATE: it answered, and did not let the login in. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
     says: "answers, but refuses the login's password (28P01)",
     remedy: (variable) => `correct the password in ${variable}`,
@@ -43,7 +43,7 @@ export function toAway(variable: DatabaseVariable): (error: unknown) => Finding 
   };
 }
 
-function toSilence(code: string | undefined): Refusal {
+function toSilence(code: string | undefined): ConnectFailure {
   return {
     says: `does not answer${code === undefined ? "" : ` (${code})`}`,
     remedy: (variable) => `start it, or correct ${variable}`,

@@ -22,7 +22,7 @@ const API_KEY = /^[\x21-\x7e]+$/;
 const MALFORMED =
   "is malformed: a key has no spaces, line breaks or other characters than visible ASCII";
 
-const Refusal = v.object({
+const ProblemBody = v.object({
   error: v.string(),
   message: v.string(),
   details: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
@@ -61,7 +61,7 @@ export async function callEndpoint(
   const { headers } = response;
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && typeof answer === "object" && answer !== null) return { answer, headers };
-  const refusal = v.safeParse(Refusal, answer);
+  const refusal = v.safeParse(ProblemBody, answer);
   if (!refusal.success)
     throw new RefusedError(
       `${target.url} answered ${response.status}, but not as Rowhouse does: check the URL`,
@@ -95,7 +95,7 @@ async function request(
   }
 }
 
-type Refused = { response: Response; refusal: v.InferOutput<typeof Refusal>; scope: string };
+type Refused = { response: Response; refusal: v.InferOutput<typeof ProblemBody>; scope: string };
 
 function toRefusal(
   { url, keyVariable = KEY_VARIABLE }: Target,

@@ -27,9 +27,9 @@ export async function checkLoginsLetIn(admin: Database): Promise<void> {
   );
 }
 
-type Refusal = { node: string; role: string };
+type RejectedLogin = { node: string; role: string };
 
-function refuse(refusals: readonly Refusal[], remedy: string): void {
+function refuse(refusals: readonly RejectedLogin[], remedy: string): void {
   if (refusals.length === 0) return;
   throw new CitusError(
     refusals.map(
@@ -39,8 +39,8 @@ function refuse(refusals: readonly Refusal[], remedy: string): void {
   );
 }
 
-async function findRefusals(admin: Database, roles: readonly string[]): Promise<Refusal[]> {
-  const refusals: Refusal[] = [];
+async function findRefusals(admin: Database, roles: readonly string[]): Promise<RejectedLogin[]> {
+  const refusals: RejectedLogin[] = [];
   for (const role of roles) {
     const rows = await admin.message<{ node: string }>(`set local role ${quoteName(role)};
 select nodename || ':' || nodeport as node from pg_catalog.run_command_on_workers('select 1') where not success`);

@@ -7,7 +7,7 @@
 import { Problem } from "../../problem.ts";
 import type { Connection } from "./connection.ts";
 import { type ConnectionsOptions, makeConnections, RECONNECT_DELAY_MS } from "./connections.ts";
-import { makeFairQueue, type Refusal } from "./fair_queue.ts";
+import { type FullQueue, makeFairQueue } from "./fair_queue.ts";
 import type { Nodes } from "./nodes.ts";
 import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";
@@ -31,7 +31,7 @@ export type PoolStats = {
   connecting: number;
   waiting: number;
   /** Callers turned away since the start, by reason. */
-  shed: Readonly<Record<Refusal | "waited" | "away", number>>;
+  shed: Readonly<Record<FullQueue | "waited" | "away", number>>;
 };
 
 export type Acquirer = {

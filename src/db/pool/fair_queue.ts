@@ -18,7 +18,7 @@ export type FairQueueLimits = {
 };
 
 /** `queue_full`: the caller's own queue; `full`: all together. */
-export type Refusal = "queue_full" | "full";
+export type FullQueue = "queue_full" | "full";
 
 export type FairQueue<Waiter> = {
   /** Whether a caller of this queue may start at once, given a free connection. */
@@ -26,7 +26,7 @@ export type FairQueue<Waiter> = {
   readonly start: (queue: string) => void;
   readonly finish: (queue: string) => void;
   /** Joins a queue, if there is room. */
-  readonly join: (queue: string, waiter: Waiter) => Refusal | undefined;
+  readonly join: (queue: string, waiter: Waiter) => FullQueue | undefined;
   /** Leaves a queue unserved: the waiter has given up. */
   readonly leave: (queue: string, waiter: Waiter) => void;
   /** The next waiter in rotation, taken out of its queue and started. */
