@@ -1,6 +1,6 @@
 /** Rows in batches that one request can carry. Pure. @module */
 import { utf8Length } from "../std/utf8_length.ts";
-import type { FileRow, LineFault } from "./read_rows.ts";
+import type { FileRow, LineFault } from "./source.ts";
 
 /** The body of a request, and the line of each row. */
 export type Batch = { readonly body: string; readonly lines: readonly number[] };

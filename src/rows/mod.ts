@@ -4,15 +4,21 @@ export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapp
 export { type ListedPage, type PagePlace, readPages } from "./pages.ts";
 export { readChunks } from "./read_chunks.ts";
 export {
-  type FileRow,
-  type LineFault,
   type Match,
   makeRowsReader,
   type RowsRead,
   type RowsReader,
   toMatchKey,
 } from "./read_rows.ts";
-export { FILE_FORMATS, type FileFormat, findFormat, makeSource, type Source } from "./source.ts";
+export {
+  FILE_FORMATS,
+  type FileFormat,
+  type FileRow,
+  findFormat,
+  type LineFault,
+  makeSource,
+  type Source,
+} from "./source.ts";
 export { toMoment } from "./text_values.ts";
 export { JSON_NUMBERS, REQUIRED, type Read, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";

@@ -1,19 +1,12 @@
 /** Rows of a file as rows of a table: every value read by the rules of its column, everything that is wrong by line. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
+import { makeDuplicateFinder } from "./duplicates.ts";
 import { findHeaderFaults, isNeeded, type Mapping } from "./mapping.ts";
-import type { Cell, Source, SourceRow } from "./source.ts";
+import type { Cell, FileRow, LineFault, Source, SourceRow } from "./source.ts";
 import { NOT_JSON, TO_VALUE, toMoment } from "./text_values.ts";
 import { type Read, readValue } from "./values.ts";
 
-/** A row that can be sent. */
-export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
-/** Something wrong, and where. */
-export type LineFault = {
-  readonly line: number;
-  readonly column?: string;
-  readonly message: string;
-};
 export type RowsRead = { readonly rows: FileRow[]; readonly faults: LineFault[] };
 
 /** A reference whose file has values of another column: the column, and the id of the row with a value. */
@@ -39,6 +32,7 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   let isHeaderChecked = false;
   let isHeaderWrong = false;
   const unknown = new Set<string>();
+  const findDuplicates = makeDuplicateFinder(options.table);
   const checkHeader = (): LineFault[] => {
     const header = source.header();
     if (header === undefined || isHeaderChecked) return [];
@@ -56,7 +50,11 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
       for (const { name } of fresh) if (unknown.size < MAX_UNKNOWN) unknown.add(name);
       const { line } = sourceRow;
       faults.push(...read.faults, ...fresh.map(({ message }) => ({ line, message })));
-      if (read.faults.length + read.unknown.length === 0) rows.push({ line, values: read.values });
+      if (read.faults.length + read.unknown.length > 0) continue;
+      const row = { line, values: read.values };
+      const duplicates = findDuplicates(row);
+      if (duplicates.length === 0) rows.push(row);
+      else faults.push(...duplicates);
     }
     return { rows, faults };
   };

@@ -1,4 +1,5 @@
 /** A file as rows: CSV, NDJSON or a JSON array becomes cells by name. Reads what arrives, and keeps no row. @module */
+import type { Json } from "../dsl/mod.ts";
 import { makeCsvReader } from "../std/csv_reader.ts";
 import { findReviver } from "../std/exact_json.ts";
 import { isObject } from "../std/is_object.ts";
@@ -15,6 +16,15 @@ export type SourceRow = {
   readonly line: number;
   readonly cells: readonly (readonly [name: string, cell: Cell])[];
   readonly faults: readonly string[];
+};
+
+/** A row that can be sent. */
+export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
+/** Something wrong, and where. */
+export type LineFault = {
+  readonly line: number;
+  readonly column?: string;
+  readonly message: string;
 };
 
 export const FILE_FORMATS = ["csv", "ndjson"] as const;

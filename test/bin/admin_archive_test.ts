@@ -175,6 +175,56 @@ test("an app without rows or tables can be moved, into one that exists", async (
   expect((await there.json("import-app", file, "--as", slug))["rows"]).toBe(0);
 });
 
+test("many and large rows go in batches, in whatever order they refer to each other", async () => {
+  const [leaves, trees] = [freshName("a"), freshName("z")];
+  const schema = defineSchema({
+    [trees]: { name: t.string().required() },
+    [leaves]: { tree: t.ref(trees).required(), next: t.ref(leaves), text: t.string() },
+  });
+  const app = await here.service.makeApp(schema);
+  const tree = await create(here, app, trees, { name: "Oak" });
+  // Each row refers to the row after it; three are too large for a batch with others.
+  await here.service.service.admin.message(`
+    set session rowhouse.app_id = '${app.id}';
+    insert into data.${leaves} (app_id, id, tree, text)
+      select '${app.id}', ('01a204b2-69e7-77e7-90ed-' || lpad(to_hex(n), 12, '0'))::uuid, '${tree}',
+        case when n % 800 = 0 then repeat('ä', 400000) else 'leaf ' || n end
+      from generate_series(1, 2500) as n;
+    update data.${leaves} as whole set next = (select id from data.${leaves} as other
+      where other.app_id = whole.app_id and other.id > whole.id order by id limit 1);
+    select 1`);
+  const file = makeFile();
+  expect(await here.json("export-app", app.slug, file)).toMatchObject({ rows: 2501 });
+  const blocks = readFileSync(file, "utf8").matchAll(/^\{"table":"\w+","rows":(\d+)\}$/gm);
+  const sizes = [...blocks].map(([, size]) => Number(size));
+  expect(Math.max(...sizes)).toBe(1000);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(2501);
+  expect(await there.json("import-app", file)).toMatchObject({ rows: 2501 });
+  const made = await openApp(there, app.slug);
+  const names = { projects: leaves, todos: trees, people: trees };
+  expect(await readAll(there, made, names)).toEqual(await readAll(here, app, names));
+});
+
+test("rows that all need each other first are rejected before anything is written", async () => {
+  const [one, two] = [freshName(), freshName()];
+  const declare = (isRequired: boolean) => {
+    const ref = (name: string) => (isRequired ? t.ref(name).required() : t.ref(name));
+    return defineSchema({ [one]: { other: ref(two) }, [two]: { other: ref(one) } });
+  };
+  const app = await here.service.makeApp(declare(false));
+  const first = await create(here, app, one, {});
+  const second = await create(here, app, two, { other: first });
+  const path = `/v1/data/db/${one}/${first}`;
+  await here.service.call(app, path, { method: "PATCH", json: { other: second } });
+  expect((await postSchema(here.service, app, declare(true))).status).toBe(200);
+  const file = makeFile();
+  await here.run("export-app", app.slug, file);
+  const { code, err } = await there.run("import-app", file);
+  expect(code).toBe(1);
+  expect(err).toContain(`Cannot import tables whose rows need rows of each other first, by `);
+  expect((await there.run("list-apps")).out).not.toContain(app.slug);
+});
+
 describe("before anything is written", () => {
   const expectNothing = async (slug: string) =>
     expect((await there.run("list-apps")).out).not.toContain(slug);

@@ -312,6 +312,32 @@ describe("a mapping", () => {
   });
 });
 
+test("rows that are the same where they must be unique are errors, as the database compares", () => {
+  const table: TableDefinition = {
+    ...tableOf(
+      column("code", "decimal", { unique: true }),
+      column("day", "timestamp"),
+      column("room", "string"),
+    ),
+    uniques: [["day", "room"]],
+  };
+  const text = [
+    "code,day,room",
+    "1.0,2026-01-02T03:04:05Z,a",
+    "1.00,,",
+    ",2026-01-02T04:04:05+01:00,a",
+    ",2026-01-02T03:04:05Z,",
+    ",2026-01-02T03:04:05Z,",
+    "2,2026-01-02T03:04:05Z,A",
+  ].join("\n");
+  const result = read(text, { table });
+  expect(listFaults(result)).toEqual([
+    "3: code: Is the same as in line 2: the column is unique",
+    "4: Has the same day, room as line 2: they are unique together",
+  ]);
+  expect(result.rows.map(({ line }) => line)).toEqual([2, 5, 6, 7]);
+});
+
 test("a reference is found by a value of its row, and a value that no row has is an error", () => {
   const match: Match = {
     column: column("name", "string", { unique: true }),

@@ -47,8 +47,8 @@ export async function* readRowLines(
       ...toNames(table),
       app,
       after,
-      most: ARCHIVE_BATCH.rows,
-      most_bytes: ARCHIVE_BATCH.bytes,
+      max_rows: ARCHIVE_BATCH.rows,
+      max_bytes: ARCHIVE_BATCH.bytes,
     });
     if (last === null) return;
     yield { count: row_count, lines };

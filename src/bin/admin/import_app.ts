@@ -51,6 +51,8 @@ type Plan = {
   definition: Definition;
   targets: Target[];
   skipped: { url: string; reason: string }[];
+  /** Of the migrations, such as which table is shared with another app. */
+  notes: string[];
 };
 
 /** Everything that can prevent the import, before anything is written. */
@@ -72,10 +74,12 @@ async function planImport(
     );
   const app = { id: found?.id ?? deps.makeId(), slug };
   const { migrations, definition } = await readMigrations(header.migrations, app.id);
-  if (migrations.length > 0)
-    await deps.withPush((admin) =>
-      planReplay({ admin }, migrations, { app, definition, options: {} }),
-    );
+  const plan =
+    migrations.length === 0
+      ? undefined
+      : await deps.withPush((admin) =>
+          planReplay({ admin }, migrations, { app, definition, options: {} }),
+        );
   const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
   return {
     app,
@@ -84,8 +88,14 @@ async function planImport(
     steps,
     migrations,
     definition,
+    notes: listNotes(plan),
     ...sorted,
   };
+}
+
+function listNotes(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
+  const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
+  return [...new Set([...notes, ...(plan?.notes ?? [])])];
 }
 
 async function readMigrations(
@@ -251,6 +261,7 @@ function toResult({ header, tables }: Archive, plan: Plan, isDryRun: boolean): A
       `${verb} app ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
     ],
     notes: [
+      ...plan.notes.map((note) => `Note: ${note}`),
       ...skipped.map(({ url, reason }) => `Not imported: ${url} (${reason})`),
       ...roles.map(
         ({ email, role }) =>

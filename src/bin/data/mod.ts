@@ -28,7 +28,7 @@ rowhouse data import todos todos.ndjson --match project=projects.name`,
 Reads CSV (commas, semicolons or tabs; the first line has the names of the columns), NDJSON, or a JSON array. First checks the
 whole file, lists all errors by line, and sends nothing if there is one. An empty field is null, or the default of a
 required column; the service makes the ids. The command can be repeated for 24 hours: rows that are stored are not stored
-again. What only the database finds, such as a duplicate, stops the import: then the output names the line at which to go on.
+again. What only the database finds, such as a duplicate of a stored row, stops the import: then the output names the line at which to go on.
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
     flags: {

@@ -22,7 +22,7 @@ comment on function rowhouse.describe_archive is 'null result';
 -- The app's rows of a table after an id, in the order of their ids: a line of JSON for each, as
 -- many as fit into so many bytes, but at least one. The same row always makes the same line.
 create function rowhouse.read_rows(
-  wanted_table text, names text[], app uuid, after uuid, most integer, most_bytes integer,
+  wanted_table text, names text[], app uuid, after uuid, max_rows integer, max_bytes integer,
   out lines text, out row_count integer, out last uuid)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
@@ -45,13 +45,13 @@ begin
     where place = 1 or bytes <= $4
   $query$, (select string_agg(quote_ident(name), ', ')
       from unnest(array_prepend('id', names)) as listed (name)), wanted_table)
-  into lines, row_count, last using app, after, most, most_bytes;
+  into lines, row_count, last using app, after, max_rows, max_bytes;
 end
 $$;
 comment on function rowhouse.read_rows is 'idempotent; null last';
 
--- Stores lines of rows with their ids. The values of the columns in "empty", which are optional, are
--- left out: rows that they refer to may not be there yet.
+-- Stores lines of rows with their ids. The optional columns in "empty" get no value: rows that they
+-- refer to may not be there yet.
 create function rowhouse.restore_rows(
   wanted_table text, names text[], empty text[], app uuid, lines text)
   returns void language plpgsql security definer

@@ -1,0 +1,53 @@
+/** Rows of a file that cannot be stored together, because values are the same that must be unique. Pure. @module */
+import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { decimalParts } from "../std/decimal_parts.ts";
+import type { FileRow, LineFault } from "./source.ts";
+
+/** How much of a file is remembered, in characters: what comes after is compared with it, and by the database. */
+const MAX_REMEMBERED_CHARS = 16_777_216;
+
+/** Returns what is wrong with each row in turn: nothing, unless an earlier row has the same values. */
+export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineFault[] {
+  const sets = listUniques(table).map((columns) => ({ columns, lines: new Map<string, number>() }));
+  let remembered = 0;
+  return ({ line, values }) =>
+    sets.flatMap(({ columns, lines }): LineFault[] => {
+      const key = toKey(columns, values);
+      if (key === undefined) return [];
+      const first = lines.get(key);
+      if (first !== undefined) return [toFault(columns, { line, first })];
+      if (remembered < MAX_REMEMBERED_CHARS) lines.set(key, line);
+      remembered += key.length;
+      return [];
+    });
+}
+
+function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  return [
+    ...columns.filter(({ unique }) => unique).map((column) => [column]),
+    ...uniques.map((names) => names.flatMap((name) => byName.get(name) ?? [])),
+  ];
+}
+
+/** Nothing equals null; a value that is left out is made by the service. */
+function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): string | undefined {
+  const keys: string[] = [];
+  for (const { name, kind } of columns) {
+    const value: Json = values[name] ?? null;
+    if (value === null) return undefined;
+    keys.push(canonicalJson(kind === "decimal" ? { ...decimalParts(String(value)) } : value));
+  }
+  return keys.join(",");
+}
+
+type Place = { line: number; first: number };
+
+function toFault(columns: readonly NamedColumn[], { line, first }: Place): LineFault {
+  const [column, ...more] = columns.map(({ name }) => name);
+  if (column !== undefined && more.length === 0)
+    return { line, column, message: `Is the same as in line ${first}: the column is unique` };
+  const names = columns.map(({ name }) => name).join(", ");
+  return { line, message: `Has the same ${names} as line ${first}: they are unique together` };
+}
