@@ -68,7 +68,7 @@ export const PROBLEMS = {
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
   diverged_history: {
     status: 409,
-    when: "the project and this app each have migrations that the other lacks; `details` lists both",
+    when: "the project and this app each have migrations that the other lacks; `details` lists both, and `rowhouse db resolve` joins them",
   },
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
   precondition_failed: {

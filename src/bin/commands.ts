@@ -43,6 +43,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "db drop": "drops a column with its values, or a table with its rows",
     "db drop-value": "drops a value of an enum that no row has",
     "db retype": "gives a column another type, if every value converts",
+    "db resolve": "joins the histories of this folder and a service that have diverged",
     "db pull":
       "writes the migrations that are missing from this folder, as the project pushed them",
     "db status": "lists what is recorded for the app, and how many steps of the schema are pending",

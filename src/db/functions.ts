@@ -1544,6 +1544,7 @@ export const FUNCTIONS = {
     returns: "bool",
     isSet: false,
   },
+  joined_records: { retry: "safe", takes: { joins: "jsonb" }, returns: "jsonb", isSet: false },
   key_of: {
     retry: "safe",
     takes: { app_slug: "text", wanted: "text" },

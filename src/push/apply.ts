@@ -10,6 +10,7 @@ import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { toTableNames } from "./change.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
+import { type Join, prepareJoin } from "./join.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
@@ -27,6 +28,8 @@ export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = PrepareRequest & {
   /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[];
+  /** The project's migrations to join, where histories have diverged. */
+  join?: Join;
   /** The checksum of the migration that the request follows, if it follows from one. */
   after?: string;
   options: {
@@ -122,8 +125,9 @@ async function copySwapped(
 }
 
 async function readAndPrepare(deps: PushDeps, request: PushRequest) {
-  const { app, definition, change, options } = request;
-  const names = [...toNames(definition), ...toTableNames(change)];
+  const { app, definition, change, join, options } = request;
+  const declared = join === undefined ? [] : toNames(join.declared);
+  const names = [...toNames(definition), ...toTableNames(change), ...declared];
   const state = await readState(deps.admin, app.id, names, {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
@@ -131,7 +135,9 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
     throw busy();
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
   await takeTurn(app.id);
-  return { ...preparePush(state, request), state };
+  const prepared =
+    join === undefined ? preparePush(state, request) : prepareJoin(state, { ...request, join });
+  return { ...prepared, state };
 }
 
 export function toNames(definition: Definition): string[] {

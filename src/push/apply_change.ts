@@ -17,6 +17,7 @@ import {
 } from "./migration_text.ts";
 import { refuseChange } from "./plan_change.ts";
 import { preparePush } from "./prepare.ts";
+import { toProjectHistory } from "./project_history.ts";
 import { cancelRetype } from "./retype.ts";
 import { renderCount, renderTenant } from "./retype_messages.ts";
 import { LARGE_TABLE_PAGES, readState, type TableState } from "./state.ts";
@@ -91,13 +92,15 @@ const UNCHANGED = {
 
 /** The app's last migration. */
 async function readHead(admin: Database, appId: string) {
-  const last = (await readStatus(admin, appId))?.migrations.at(-1);
+  const recorded = (await readStatus(admin, appId))?.migrations ?? [];
+  const last = recorded.at(-1);
   const migration = last && (await readMigration(admin, appId, last.seq));
   const parts = migration && splitMigrationText(migration.text);
   if (migration === undefined || parts === undefined) return undefined;
   const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
   if ("faults" in read) throw new Error(`Migration ${migration.seq} cannot be read`);
-  return { checksum: migration.checksum, ...read };
+  // Where it joins the project's history, the project's last migration is the one to follow.
+  return { checksum: toProjectHistory(recorded).at(-1)?.checksum ?? migration.checksum, ...read };
 }
 
 /** What rows the change is about, as a condition on a column. */

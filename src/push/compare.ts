@@ -19,7 +19,7 @@ export type Conflict = {
   /** Why it does not fit, if what there is must not be told; default: it does not fit the table. */
   misfit?: string;
   /** Who has what was found; default: the table. */
-  holder?: "an app" | "that table";
+  holder?: "an app" | "that table" | "the service";
 };
 
 /** A conflict that says what there is instead. */

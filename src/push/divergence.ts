@@ -1,4 +1,4 @@
-/** How the project's history and that of a service differ, and the two ways out. Pure. @module */
+/** How the project's history and that of a service differ, and the ways out. Pure. @module */
 import type { Detail } from "../problem.ts";
 import { type MigrationRecord, showMigration } from "./migration_text.ts";
 
@@ -33,6 +33,7 @@ function describeBoth({ common, project, service }: Divergence): string {
   const since = common === undefined ? "from the start" : `after ${showMigration(common)}`;
   return [
     `Cannot push: the histories differ ${since}. The project has ${list(project)}, which the service never applied; the service has ${list(service)}, which the project lacks; nothing was written`,
+    "To keep both, declare in the schema what either side declares, and run rowhouse db resolve: the service gets what it lacks, and goes on from the project's history",
     "To go on from the service's history, remove those files, run rowhouse db pull and push again: what they declared follows as a new migration; a service that has applied those files has another history from then on",
     `To go on from the project's history, push to an app ${common === undefined ? "without migrations" : "that has applied no others"}, such as a new one (rowhouse admin create-app); if the key or --app names another project's app, correct that and leave the files alone`,
   ].join("\n");

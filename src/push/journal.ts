@@ -36,11 +36,11 @@ export type JournalFault = {
   details?: Detail[];
 };
 
-export type JournalComparison = {
+export type JournalComparison<Recorded extends MigrationRecord = MigrationRecord> = {
   /** All faults; if there is one, nothing may be pushed. */
   faults: JournalFault[];
   /** Recorded migrations whose files are missing: to be written from the record. */
-  missing: MigrationRecord[];
+  missing: Recorded[];
   /** The project's migrations that the service has not applied, in order. */
   ahead: ProjectMigration[];
   /** What to send along with a push, once those are applied. */
@@ -56,10 +56,10 @@ export function journalFileName({ seq, name }: { seq: number; name: string }): s
 }
 
 /** Every difference between the files of a folder and the recorded migrations of the app. */
-export function compareJournal(
+export function compareJournal<Recorded extends MigrationRecord>(
   files: readonly JournalFile[],
-  recorded: readonly MigrationRecord[],
-): JournalComparison {
+  recorded: readonly Recorded[],
+): JournalComparison<Recorded> {
   const { found, faults } = sortFiles(files);
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
   const same = new Set(

@@ -10,7 +10,7 @@ import { Problem } from "../problem.ts";
 import { errorCode } from "../std/error_code.ts";
 import { isLeftover, writeAtomically } from "../std/files.ts";
 import { type JournalFile, journalFileName } from "./journal.ts";
-import { type Migration, normalise } from "./migration_text.ts";
+import { type MigrationText, normalise } from "./migration_text.ts";
 
 const ATTRIBUTES = ".gitattributes";
 /** Checksums ignore line endings, but a checkout should still not change every file. */
@@ -31,7 +31,7 @@ export async function readJournal(folder: string): Promise<JournalFile[]> {
 /** Writes these migrations, and git's attributes for them; returns the names of the files that changed. */
 export async function writeJournal(
   folder: string,
-  migrations: readonly Migration[],
+  migrations: readonly MigrationText[],
 ): Promise<string[]> {
   if (migrations.length === 0) return [];
   await mkdir(folder, { recursive: true });

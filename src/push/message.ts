@@ -10,13 +10,15 @@ import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type RenderedPlan, renderStatements } from "./ddl.ts";
 import { LOCK_BUDGET_MS, MESSAGE_SETTINGS } from "./message_settings.ts";
-import type { Migration } from "./migration_text.ts";
+import { type Migration, type MigrationText, NO_PARENT } from "./migration_text.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
 
 export type Prepared = RenderedPlan & {
   migration: Migration;
+  /** The project's migrations that it joins, where histories had diverged. */
+  joins?: MigrationText[] | undefined;
   state: PushState;
   /** Whether the project has this migration already. */
   isReplay?: boolean;
@@ -56,7 +58,7 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const tables = [...new Set(plan.steps.flatMap(toTables))].sort();
   const stamps = new Map(state.tables.map((table) => [table.name, table.stamp]));
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
-  const head = state.migrations.at(-1)?.seq ?? 0;
+  const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
   const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REFUSE_DISTRIBUTED}${refuseOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
@@ -128,10 +130,12 @@ function toChanged(step: Step): string[] {
 /** What the push records: its last statements, and the only ones that write to the record. */
 function renderRecord(
   { id, keyId = null }: { id: string; keyId?: string | null },
-  { plan, migration, isReplay = false }: Prepared,
+  { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
 ): string[] {
+  // The place at this service: after a join the project's number can be another one.
+  const place = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
   const parts = [
-    { ...migration, isReplay, keyId },
+    { ...migration, ...place, ...(joins === undefined ? {} : { joins }), isReplay, keyId },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),

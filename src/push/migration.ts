@@ -2,7 +2,14 @@
 import type { Definition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
-import { type Migration, NO_PARENT, normalise, writeMigrationText } from "./migration_text.ts";
+import {
+  type Migration,
+  type MigrationRecord,
+  NO_PARENT,
+  normalise,
+  showMigration,
+  writeMigrationText,
+} from "./migration_text.ts";
 import type { ReplayedMigration } from "./replayed_migration.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -87,24 +94,30 @@ function describeStep(step: Step): string | undefined {
 
 type Previous = { seq: number; checksum: string } | undefined;
 
+type Made = {
+  definition: Definition;
+  change?: Change | undefined;
+  /** The last of the project's migrations that it joins. */
+  joins?: MigrationRecord | undefined;
+  previous: Previous;
+};
+
 /** A new migration of the project; `previous` is its last one. */
 export function makeMigration(
   rendered: RenderedPlan,
-  {
-    definition,
-    change,
-    previous,
-  }: { definition: Definition; change: Change | undefined; previous: Previous },
+  { definition, change, joins, previous }: Made,
 ): Migration {
   const { plan } = rendered;
   const parent = previous?.checksum ?? NO_PARENT;
-  const head = { seq: (previous?.seq ?? 0) + 1, name: nameMigration(plan), parent };
+  const name = joins === undefined ? nameMigration(plan) : toName(`join ${showMigration(joins)}`);
+  const head = { seq: (previous?.seq ?? 0) + 1, name, parent };
   const sql = renderSql(rendered);
   const written = writeMigrationText({
     ...head,
     steps: describePlan(plan),
     definition,
     change,
+    joins,
     sql,
   });
   return { ...head, ...written, sql };
@@ -138,7 +151,11 @@ function renderLater(step: Step): string[] {
 /** A short name in `[a-z0-9_]`, after the first thing that the plan does. */
 function nameMigration(plan: Plan): string {
   const [first = "register"] = plan.steps.flatMap((step) => describeStep(step) ?? []);
-  return first
+  return toName(first);
+}
+
+function toName(text: string): string {
+  return text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
     .replace(/^_+|_+$/g, "")

@@ -17,8 +17,11 @@ import { readChange } from "./read_change.ts";
 /** What identifies a migration. */
 export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
 
-/** `text`: the file, whole. `sql`: the statements that ran at this service, without generated functions. */
-export type Migration = MigrationRecord & { text: string; sql: string };
+/** A migration of a project; `text` is its file. */
+export type MigrationText = MigrationRecord & { text: string };
+
+/** `sql`: the statements that ran at this service, without generated functions. */
+export type Migration = MigrationText & { sql: string };
 
 /** The parts of a migration file; nothing about them has been checked but their form. */
 export type MigrationParts = {
@@ -56,11 +59,14 @@ export function writeMigrationText(parts: {
   steps: readonly string[];
   definition: Definition;
   change?: Change | undefined;
+  /** The last of the project's migrations that it joins. */
+  joins?: MigrationRecord | undefined;
   sql: string;
 }): { checksum: string; text: string } {
   const header = [
     `-- rowhouse migration ${showMigration(parts)}`,
     ...parts.steps.map((step) => `--   ${step}`),
+    ...(parts.joins === undefined ? [] : [showJoin(parts.joins)]),
     WARNING,
     DEFINITION + canonicalJson(parts.definition),
     ...(parts.change === undefined ? [] : [CHANGE + canonicalJson(parts.change)]),
@@ -68,6 +74,10 @@ export function writeMigrationText(parts: {
   const body = normalise(`${header.join("\n")}\n${parts.sql}`);
   const checksum = checksumOf(parts.parent, body);
   return { checksum, text: `${body}${CHECKSUM}${checksum}\n` };
+}
+
+function showJoin(head: MigrationRecord): string {
+  return `-- joins ${head.checksum} ${showMigration(head)}`;
 }
 
 /** The parts of a text; `undefined` if no push can have written it. */

@@ -41,9 +41,16 @@ export {
   recordRelease,
 } from "./release.ts";
 export { type PlannedMigration, planReplay, replay } from "./replay.ts";
-export { readReplayBody } from "./replay_body.ts";
+export { readJoinBody, readReplayBody } from "./replay_body.ts";
 export { replayRoutes } from "./replay_routes.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
-export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
+export {
+  readMigration,
+  readStatus,
+  readTableApps,
+  type Status,
+  type StoredMigration,
+  type TableApps,
+} from "./status.ts";
 export { sweepSets } from "./sweep_sets.ts";
 export { findTableDifferences } from "./table_drift.ts";

@@ -37,10 +37,25 @@ const RECORD = {
   parent: text("The checksum of the migration before it; empty for the first one."),
   checksum: CHECKSUM,
 };
+const TEXT_OF_FILE = text(
+  "The migration's file, as `rowhouse db push` writes it to `schema/migrations/`.",
+);
 const MIGRATION = toObject({
   ...RECORD,
-  text: text("The migration's file, as `rowhouse db push` writes it to `schema/migrations/`."),
+  text: TEXT_OF_FILE,
   sql: text("The SQL that runs at this service."),
+});
+/** What a migration joins, with these fields of each. */
+function joinsOf(fields: Record<string, JsonSchema>): JsonSchema {
+  return {
+    anyOf: [{ type: "array", items: toObject(fields) }, { type: "null" }],
+    description:
+      "Where histories had diverged: the project's migrations that this one joins, which count as applied from here on; otherwise null.",
+  };
+}
+const STORED_MIGRATION = toObject({
+  ...MIGRATION.properties,
+  joins: joinsOf({ ...RECORD, text: TEXT_OF_FILE }),
 });
 const DEFINITION: JsonSchema = {
   type: "object",
@@ -183,7 +198,10 @@ const STATUS = toObject({
     }),
     "The tables that the app has declared.",
   ),
-  migrations: listOf(toObject(RECORD), "The app's migrations, oldest first."),
+  migrations: listOf(
+    toObject({ ...RECORD, joins: joinsOf(RECORD) }),
+    "The app's migrations, oldest first, by their place at this service.",
+  ),
   deferredSteps: listOf(
     DEFERRED_STEP,
     "What pushes left for afterwards: builds on large or shared tables, which stay in use meanwhile.",
@@ -246,6 +264,39 @@ export const OPERATIONS = {
     answers: [{ status: 200, when: "What was done, or would be.", bodies: [CHANGED] }],
     problems: PUSHES,
   },
+  join: {
+    id: "join_histories",
+    group: "schema",
+    summary: "Go on from the history of the project where histories have diverged, or plan it",
+    bodies: [
+      toObject(
+        {
+          migrations: {
+            ...listOf(
+              TEXT,
+              "The files of the project's migrations after the last one that both sides have, oldest first.",
+            ),
+            minItems: 1,
+            maxItems: MAX_MIGRATIONS,
+          },
+          definition: {
+            ...DEFINITION,
+            description: "What the project declares now, as plain data.",
+          },
+          declared: {
+            ...DEFINITION,
+            description:
+              "What the project's migrations and its schema declare, and have declared before. Afterwards the app has exactly this at the service.",
+          },
+          dryRun: DRY_RUN,
+          share: SHARE,
+        },
+        ["dryRun", "share"],
+      ),
+    ],
+    answers: [{ status: 200, when: "What was done, or would be.", bodies: [RESULT] }],
+    problems: PUSHES,
+  },
   status: {
     id: "get_schema",
     group: "schema",
@@ -260,7 +311,7 @@ export const OPERATIONS = {
     parameters: [
       { in: "path", name: "seq", description: "The number of the migration.", schema: SEQ },
     ],
-    answers: [{ status: 200, when: "The migration.", bodies: [MIGRATION] }],
+    answers: [{ status: 200, when: "The migration.", bodies: [STORED_MIGRATION] }],
     problems: [...COMMON, "invalid_id", "not_found"],
   },
   replay: {

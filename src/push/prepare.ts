@@ -6,7 +6,7 @@ import type { Change } from "./change.ts";
 import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { adoptMigration, makeMigration } from "./migration.ts";
-import { MAX_MIGRATION_BYTES, type Migration } from "./migration_text.ts";
+import { MAX_MIGRATION_BYTES, type Migration, type MigrationText } from "./migration_text.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange } from "./plan_change.ts";
 import { incompatible } from "./refusals.ts";
@@ -30,7 +30,13 @@ export type PrepareRequest = {
   };
 };
 
-const NOTHING = renderPlan({ steps: [], conflicts: [], notes: [] });
+export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], notes: [] });
+
+export type PreparedPush = RenderedPlan & {
+  migration: Migration | null;
+  /** The project's migrations that it joins, where histories had diverged. */
+  joins?: MigrationText[];
+};
 
 /**
  * The plan with its statements and its migration; without one if there is nothing to do.
@@ -41,7 +47,7 @@ const NOTHING = renderPlan({ steps: [], conflicts: [], notes: [] });
 export function preparePush(
   state: PushState,
   { app, definition, migration: replayed, change, options }: PrepareRequest,
-): RenderedPlan & { migration: Migration | null } {
+): PreparedPush {
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
   const plan = planRequest(state, { app, definition, change, replayed, share: options.share });
@@ -84,10 +90,12 @@ function toReplayOption(replayed: ReplayedMigration | undefined): PlanOptions["r
   return replayed.isFollowed ? "followed" : "last";
 }
 
+type Room = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
+
 /** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
-function checkRoom(
+export function checkRoom(
   { seq, text, sql }: Migration,
-  { journalBytes = Infinity, state }: { journalBytes?: number; state: PushState },
+  { journalBytes = Infinity, joins, state }: Room,
 ): void {
   if (seq > MAX_MIGRATIONS)
     throw new Problem("journal_full", {
@@ -99,7 +107,8 @@ function checkRoom(
     throw new Problem("journal_full", {
       message: `Cannot push: this migration would have ${size} bytes, and may have ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,
     });
-  const bytes = state.journalBytes + size + Buffer.byteLength(sql);
+  const joined = joins === undefined ? 0 : Buffer.byteLength(JSON.stringify(joins));
+  const bytes = state.journalBytes + size + Buffer.byteLength(sql) + joined;
   if (bytes <= journalBytes) return;
   throw new Problem("journal_full", {
     message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes, and it may have ${journalBytes}; nothing was written`,

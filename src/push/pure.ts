@@ -1,6 +1,7 @@
 /** The pure part of this room: what settings and a command without a database need. @module */
 export type { RowCounts } from "./apply_change.ts";
 export { type Change, showChange, showDropped } from "./change.ts";
+export { type Declared, mergeDeclared } from "./ever_declared.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,
@@ -12,6 +13,19 @@ export {
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
 export { MAX_PLANNED, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
-export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
+export {
+  type Migration,
+  type MigrationRecord,
+  type MigrationText,
+  readMigrationChange,
+  readMigrationDefinition,
+  showMigration,
+  splitMigrationText,
+} from "./migration_text.ts";
+export {
+  type ProjectRecord,
+  type RecordedMigration,
+  toProjectHistory,
+} from "./project_history.ts";
 export type { PlannedMigration } from "./replay.ts";
-export type { Status, TableApps } from "./status.ts";
+export type { Status, StoredMigration, TableApps } from "./status.ts";

@@ -9,19 +9,14 @@ import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
-import { type Change, toTableNames } from "./change.ts";
+import { toTableNames } from "./change.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
-import type { ReplayedMigration } from "./replayed_migration.ts";
+import type { CheckedMigration } from "./replayed_migration.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import { takeTurn } from "./take_turn.ts";
 
-/** A migration file whose definition was checked. */
-export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
-  definition: Definition;
-  change?: Change;
-};
 export type ReplayRequest = {
   app: { id: string; slug: string };
   /** What the project declares now. */

@@ -1,8 +1,9 @@
-/** The body of a request to apply or plan the project's migrations, checked completely: hostile, as that of a push is. @module */
+/** The bodies of requests with the project's migrations, to apply, plan or join them, checked completely: hostile, as that of a push is. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
-import { journalFileName } from "./journal.ts";
+import type { Join } from "./join.ts";
+import { journalFileName, MAX_MIGRATIONS } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
 import {
   MAX_MIGRATION_BYTES,
@@ -10,7 +11,7 @@ import {
   readMigrationDefinition,
   splitMigrationText,
 } from "./migration_text.ts";
-import type { CheckedMigration } from "./replay.ts";
+import type { CheckedMigration } from "./replayed_migration.ts";
 import { takeTurn } from "./take_turn.ts";
 
 const KEYS = ["migrations", "definition", "dryRun", "share"];
@@ -39,12 +40,8 @@ export async function readReplayBody(
   const migrations = await readMigrations(texts ?? [], appId);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
-    ...(texts === undefined ? [describeTexts(dryRun)] : []),
-    ...migrations.flatMap((migration, index) =>
-      "faults" in migration
-        ? migration.faults.map((message) => ({ path: `/migrations/${index}`, message }))
-        : [],
-    ),
+    ...(texts === undefined ? [describeTexts(dryRun ? MAX_PLANNED : 1)] : []),
+    ...migrations.flatMap(toTextDetails),
     ...flagFaults,
     ...shareFaults,
     ...findUnknownKeys(body, KEYS),
@@ -60,13 +57,58 @@ export async function readReplayBody(
   };
 }
 
+export type JoinBody = {
+  definition: Definition;
+  join: Join;
+  options: { dryRun: boolean; share: readonly string[] | undefined };
+};
+
+/**
+ * A body `{ migrations, definition, declared, dryRun, share }`.
+ *
+ * @throws {Problem} invalid_schema — everything that is wrong with it
+ */
+export async function readJoinBody(
+  body: Readonly<Record<string, unknown>>,
+  appId: string,
+): Promise<JoinBody> {
+  const { dryRun, details: flagFaults } = readDryRun(body);
+  const { share, details: shareFaults } = readShare(body);
+  const read = readDefinition(body["definition"]);
+  const declared = readDefinition(body["declared"]);
+  const texts = readTexts(body["migrations"], MAX_MIGRATIONS);
+  const migrations = await readMigrations(texts ?? [], appId);
+  const details = [
+    ...[read, declared].flatMap((checkedDefinition) =>
+      "faults" in checkedDefinition ? checkedDefinition.faults.map(toDetail) : [],
+    ),
+    ...(texts === undefined ? [describeTexts(MAX_MIGRATIONS)] : []),
+    ...migrations.flatMap(toTextDetails),
+    ...flagFaults,
+    ...shareFaults,
+    ...findUnknownKeys(body, ["migrations", "definition", "declared", "dryRun", "share"]),
+  ];
+  if ("faults" in read || "faults" in declared || details.length > 0) throw invalid(details);
+  const checked = migrations.flatMap((one) => ("faults" in one ? [] : [one]));
+  return {
+    definition: read.definition,
+    join: { migrations: checked, declared: declared.definition },
+    options: { dryRun, share },
+  };
+}
+
+function toTextDetails(read: ReturnType<typeof readMigration>, index: number): Detail[] {
+  if (!("faults" in read)) return [];
+  return read.faults.map((message) => ({ path: `/migrations/${index}`, message }));
+}
+
 function readTexts(value: unknown, maxCount: number): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxCount) return undefined;
   return value.every((item): item is string => typeof item === "string") ? value : undefined;
 }
 
-function describeTexts(dryRun: boolean): Detail {
-  const count = dryRun ? `1 to ${MAX_PLANNED} texts` : "the text of one migration";
+function describeTexts(max: number): Detail {
+  const count = max === 1 ? "the text of one migration" : `1 to ${max} texts`;
   return { path: "/migrations", message: `Cannot read the migrations: must be a list of ${count}` };
 }
 

@@ -1,4 +1,9 @@
-/** The route that applies the project's migrations at a service that lacks them: `POST /v1/data/schema/migrations`. @module */
+/**
+ * The routes that receive the project's migrations: `POST /v1/data/schema/migrations` applies them at a service that lacks
+ * them, `POST /v1/data/schema/joins` joins histories that have diverged.
+ *
+ * @module
+ */
 import {
   answerJson,
   checkJsonBody,
@@ -9,11 +14,12 @@ import {
   readText,
   refuseQuery,
 } from "../http/mod.ts";
+import { push } from "./apply.ts";
 import { beginPush } from "./begin_push.ts";
-import { MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
+import { JOINS_PATH, MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
-import { type ReplayBody, readReplayBody } from "./replay_body.ts";
+import { type ReplayBody, readJoinBody, readReplayBody } from "./replay_body.ts";
 import { answerPush, type PushRouteDeps } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
@@ -25,6 +31,15 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
     lesserScope: "schema:read",
     operation: OPERATIONS.replay,
     handle: handleReplay,
+  },
+  {
+    method: "POST",
+    path: JOINS_PATH,
+    access: "key",
+    scope: "schema:push",
+    lesserScope: "schema:read",
+    operation: OPERATIONS.join,
+    handle: handleJoin,
   },
 ];
 
@@ -41,6 +56,18 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
     const app = await beginPush(deps, context.principal, { dryRun: true });
     return await deps.planning.inTurn(() => handleDryRun(deps, app, body));
   });
+}
+
+/** Counted before it is read, too: all the migrations that the service lacks are in it. */
+async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  refuseQuery(context.query);
+  checkJsonBody(context.request);
+  const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
+  const dryRun = body["dryRun"] === true;
+  const app = await beginPush(deps, context.principal, { dryRun });
+  const request = await readJoinBody(body, app.id);
+  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
+  return await answerPush(deps, await push(deps, { app, ...request, options }));
 }
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,5 +1,7 @@
 /** A migration that the project has already, applied at a service that lacks it. Pure. @module */
+import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
+import type { Change } from "./change.ts";
 import { describeDivergence } from "./divergence.ts";
 import { checksumOf, type MigrationParts, NO_PARENT, showMigration } from "./migration_text.ts";
 import type { AppliedMigration } from "./state.ts";
@@ -8,6 +10,12 @@ export type ReplayedMigration = Omit<MigrationParts, "change"> & {
   text: string;
   /** Whether a later definition of the project says how tables of other apps are used. */
   isFollowed: boolean;
+};
+
+/** A migration file whose definition was checked. */
+export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
+  definition: Definition;
+  change?: Change;
 };
 
 /**

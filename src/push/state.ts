@@ -4,6 +4,7 @@ import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
 import { findLargeTables } from "./large_shards.ts";
+import { type RecordedMigration, toProjectHistory } from "./project_history.ts";
 
 /** `definition`: everything that the app declares or has declared. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
@@ -33,12 +34,18 @@ export type AppliedMigration = { seq: number; name: string; checksum: string };
 
 export type PushState = FunctionSite & {
   tables: TableState[];
-  /** The app's migrations in order. */
+  /** The app's migrations in order, by the project's numbers. */
   migrations: AppliedMigration[];
+  /** The last migration as the service recorded it. */
+  head: { seq: number; checksum: string } | undefined;
   /** The size of their texts and SQL together in bytes. */
   journalBytes: number;
   /** Whether any app's push left unfinished steps. */
   hasDeferredSteps: boolean;
+};
+
+type ReadState = Omit<PushState, "migrations" | "head"> & {
+  migrations: Omit<RecordedMigration, "parent">[];
 };
 
 /** From this many pages on a build is deferred: 32 MB, which take about a second. */
@@ -59,7 +66,9 @@ export async function readState(
     large_pages: options.largeTablePages,
     rows_a_page: ROWS_A_PAGE,
   };
-  const state = (await call(admin, "read_push_state", values, { queue: appId })) as PushState;
+  const read = (await call(admin, "read_push_state", values, { queue: appId })) as ReadState;
+  const migrations = toProjectHistory(read.migrations);
+  const state: PushState = { ...read, migrations, head: read.migrations.at(-1) };
   if (!state.isDistributed) return state;
   const recorded = state.tables.map(({ name }) => name);
   const large = await findLargeTables(admin, recorded, { ...options, rowsAPage: ROWS_A_PAGE });

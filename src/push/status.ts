@@ -1,14 +1,15 @@
 /** What is recorded about one app: its tables, migrations and deferred steps; and for operators, who else uses the tables. @module */
 import { call, type Database } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
-import type { Migration, MigrationRecord } from "./migration_text.ts";
+import type { Migration, MigrationText } from "./migration_text.ts";
+import type { RecordedMigration } from "./project_history.ts";
 
 export type Status = {
   app: string;
   /** `owned`: whether this app's pushes define the table. */
   tables: { name: string; owned: boolean }[];
-  /** In order, without their SQL, which is read one by one. */
-  migrations: MigrationRecord[];
+  /** In the order of this service, without their texts and SQL, which are read one by one. */
+  migrations: RecordedMigration[];
   deferredSteps: DeferredStep[];
 };
 
@@ -33,7 +34,7 @@ export async function readStatusJson(admin: Database, reader: Reader): Promise<B
           order by table_name), '[]')
         from rowhouse.registrations join rowhouse.tables on name = table_name where app_id = $1),
       'migrations', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('seq', seq, 'name', name, 'parent', parent,
-          'checksum', checksum) order by seq), '[]')
+          'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
         from rowhouse.migrations where app_id = $1),
       'deferredSteps', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')
@@ -49,6 +50,9 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
   return parse<Status>(await readStatusJson(admin, { appId }));
 }
 
+/** A migration as it is recorded; `joins`: the migrations of the project that it joins. */
+export type StoredMigration = Migration & { joins: MigrationText[] | null };
+
 /** One migration of an app with its text and SQL, as JSON, or `undefined` if there is none with that number. */
 export async function readMigrationJson(
   admin: Database,
@@ -58,7 +62,7 @@ export async function readMigrationJson(
   const { appId, proof } = reader;
   const migration = await admin.bytes(
     `select case when seq is not null then pg_catalog.json_build_object('seq', seq, 'name', name, 'parent', parent,
-      'checksum', checksum, 'text', text, 'sql', sql)::pg_catalog.text end as migration
+      'checksum', checksum, 'text', text, 'sql', sql, 'joins', joins)::pg_catalog.text end as migration
     from ${readerSql(reader, "$3")} left join rowhouse.migrations on app_id = reader.app and seq = $2`,
     proof === undefined ? [appId, seq] : [appId, seq, proof],
     { retry: "safe", queue: appId },
@@ -70,8 +74,8 @@ export async function readMigration(
   admin: Database,
   appId: string,
   seq: number,
-): Promise<Migration | undefined> {
-  return parse<Migration>(await readMigrationJson(admin, { appId }, seq));
+): Promise<StoredMigration | undefined> {
+  return parse<StoredMigration>(await readMigrationJson(admin, { appId }, seq));
 }
 
 function parse<Value>(json: Bytes | undefined): Value | undefined {

@@ -170,6 +170,10 @@ const asks: Readonly<Record<string, () => Cases>> = {
     const ask = { path: "/v1/data/schema/changes", method: "POST", json: {} };
     return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
   },
+  "POST /v1/data/schema/joins": () => {
+    const ask = { path: "/v1/data/schema/joins", method: "POST", json: {} };
+    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
+  },
   "POST /v1/data/schema/migrations": () => {
     const ask = { path: "/v1/data/schema/migrations", method: "POST", json: {} };
     return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };

@@ -47,6 +47,7 @@ const SECOND = defineSchema({
 const EMPTY: PushState = {
   tables: [],
   migrations: [],
+  head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
   isDistributed: true,

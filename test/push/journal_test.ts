@@ -292,7 +292,10 @@ test("GET /v1/data/schema lists migrations without their SQL, which is read one 
   expect(text).not.toContain("create or replace function");
   expect(text.length).toBeLessThan(25_000);
   expect(got).toMatchObject({ status: 200, json: migration });
-  expect((status.json as { migrations: unknown[] }).migrations[1]).toEqual(listed);
+  expect((status.json as { migrations: unknown[] }).migrations[1]).toEqual({
+    ...listed,
+    joins: null,
+  });
   expect(status.text.length).toBeLessThan(2000);
 });
 

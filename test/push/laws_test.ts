@@ -112,6 +112,7 @@ function grow(before: Definition | undefined, drawn: Definition): Definition {
 const EMPTY: PushState = {
   tables: [],
   migrations: [],
+  head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
   isDistributed: false,

@@ -76,6 +76,16 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
       dryRun: true,
     },
   }),
+  "POST /v1/data/schema/joins": () => ({
+    path: "/v1/data/schema/joins",
+    method: "POST",
+    json: {
+      definition: { version: 1, tables: [] },
+      declared: { version: 1, tables: [] },
+      migrations: HISTORY,
+      dryRun: true,
+    },
+  }),
   "POST /v1/data/schema/migrations": () => ({
     path: "/v1/data/schema/migrations",
     method: "POST",

@@ -6,6 +6,7 @@ import {
   type HistoryDifference,
   readJournal,
   showMigration,
+  toProjectHistory,
 } from "../../push/pure.ts";
 import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
@@ -71,8 +72,9 @@ async function compare(setting: Setting, { place, config, schema }: Comparing): 
   const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
   return await withService(destination, config, async (service) => {
     const { migrations } = await service.status();
-    const difference = compareHistory(await readJournal(folder), migrations);
-    const head = migrations.at(-1);
+    const history = toProjectHistory(migrations);
+    const difference = compareHistory(await readJournal(folder), history);
+    const head = history.at(-1);
     const last = head === undefined ? null : showMigration(head);
     const isPlannable = schema !== undefined && difference.behind === 0;
     const pending = isPlannable
@@ -139,7 +141,7 @@ function showHistory({ ahead, behind }: HistoryDifference): string {
 
 function showState(place: string, { ahead, behind, pending }: Compared): string {
   if (ahead > 0 && behind > 0)
-    return "diverged: this folder and the place each have what the other lacks";
+    return `diverged, each has what the other lacks: rowhouse db resolve --to ${place}`;
   if (behind > 0) return `not up to date: rowhouse db push --to ${place}`;
   const steps = pending?.length ?? 0;
   const waiting =

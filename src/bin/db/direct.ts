@@ -7,24 +7,26 @@ import { Problem } from "../../problem.ts";
 import {
   applyChange,
   checkDefinition,
-  type Migration,
   type PushDeps,
   planReplay,
   push,
   readChangeBody,
   readDrift,
+  readJoinBody,
   readMigration,
   readReplayBody,
   readStatus,
   readTableApps,
   replay,
   type Status,
+  type StoredMigration,
 } from "../../push/mod.ts";
 import { checkIsolation, checkMigrated, withDatabase, withPushDatabase } from "../cli/database.ts";
 import type {
   Changed,
   ChangeRequest,
   DirectDestination,
+  JoinRequest,
   Pushed,
   PushRequest,
   ReplayRequest,
@@ -52,6 +54,8 @@ export async function withDirectService<Result>(
         withPusher((pushing) => pushStraight({ admin: pushing, log }, app, request)),
       replay: (request, log) =>
         withPusher((pushing) => replayStraight({ admin: pushing, log }, app, request)),
+      join: (request, log) =>
+        withPusher((pushing) => joinStraight({ admin: pushing, log }, app, request)),
       change: (request, log) =>
         withPusher((pushing) => changeStraight({ admin: pushing, log }, app, request)),
       planReplay: (request) => withPusher((pushing) => planStraight(pushing, app, request)),
@@ -86,6 +90,15 @@ async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest):
   return pushed;
 }
 
+async function joinStraight(deps: PushDeps, app: App, request: JoinRequest): Promise<Pushed> {
+  const { deferred, ...pushed } = await push(deps, {
+    app,
+    ...(await readJoinBody(request, app.id)),
+  });
+  await deferred;
+  return pushed;
+}
+
 async function changeStraight(
   deps: PushDeps,
   app: App,
@@ -109,7 +122,11 @@ async function findStatus(admin: Database, app: { id: string; slug: string }): P
   return status;
 }
 
-async function findMigration(admin: Database, appId: string, seq: number): Promise<Migration> {
+async function findMigration(
+  admin: Database,
+  appId: string,
+  seq: number,
+): Promise<StoredMigration> {
   const migration = await readMigration(admin, appId, seq);
   if (migration === undefined) throw new Problem("not_found");
   return migration;

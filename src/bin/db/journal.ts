@@ -7,9 +7,13 @@ import {
   type JournalComparison,
   type JournalFile,
   journalFileName,
-  type Migration,
   type MigrationRecord,
+  type MigrationText,
+  type ProjectRecord,
+  type RecordedMigration,
   readJournal,
+  type StoredMigration,
+  toProjectHistory,
   writeJournal,
 } from "../../push/pure.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
@@ -28,7 +32,9 @@ export type JournalOptions = {
   journal: string | undefined;
 };
 
-export type CheckedJournal = Omit<JournalComparison, "faults"> & {
+export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "faults"> & {
+  /** Whether the project and the service each have migrations that the other lacks: those of the project are `ahead`. */
+  isDiverged: boolean;
   /** Files of a `rowhouse dev` whose database is gone: to be deleted. */
   stale: readonly string[];
 };
@@ -54,17 +60,24 @@ export type JournalPlace = { folder: string; journal: string; destination: Desti
  */
 export async function checkJournalFiles(
   place: JournalPlace,
-  recorded: readonly MigrationRecord[],
+  migrations: readonly RecordedMigration[],
+  { mayDiverge }: { mayDiverge: boolean } = { mayDiverge: false },
 ): Promise<CheckedJournal> {
   const files = await readJournal(place.journal);
+  const recorded = toProjectHistory(migrations);
   const isStale = place.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
-  const { faults, ...checked } = compareJournal(isStale ? [] : files, recorded);
+  const compared = compareJournal(isStale ? [] : files, recorded);
+  const isDiverged = compared.faults.some(({ code }) => code === "diverged");
+  const faults = compared.faults.filter(({ code }) => !mayDiverge || code !== "diverged");
   const stale = isStale ? files.map(({ file }) => file) : [];
-  if (faults.length === 0) return { ...checked, stale };
-  const isDiverged = faults.some(({ code }) => code === "diverged");
+  const { missing, ahead, entries } = compared;
+  if (faults.length === 0) return { missing, ahead, entries, isDiverged, stale };
   const lines = [
     ...faults.map(({ message }) =>
-      message.replaceAll(PULL, withDestination(PULL, place.destination)),
+      [PULL, RESOLVE].reduce(
+        (told, command) => told.replaceAll(command, withDestination(command, place.destination)),
+        message,
+      ),
     ),
     `The project's migrations are in ${relative(place.folder, place.journal)}`,
   ];
@@ -77,6 +90,7 @@ export async function checkJournalFiles(
 }
 
 const PULL = "rowhouse db pull";
+const RESOLVE = "rowhouse db resolve";
 
 /** Whether the files are those of another database: the first of them is not the first migration of this one. */
 function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {
@@ -92,11 +106,15 @@ export async function removeJournalFiles(folder: string, stale: readonly string[
 /** The migrations themselves, asked for one by one: together they may be too large for an answer. */
 export async function fetchMigrations(
   service: Pick<SchemaService, "migration">,
-  wanted: readonly MigrationRecord[],
-): Promise<Migration[]> {
-  const migrations: Migration[] = [];
-  for (const { seq } of wanted) migrations.push(await service.migration(seq));
-  return migrations;
+  wanted: readonly ProjectRecord[],
+): Promise<MigrationText[]> {
+  const stored = new Map<number, StoredMigration>();
+  for (const { at } of wanted) if (!stored.has(at)) stored.set(at, await service.migration(at));
+  return wanted.flatMap(({ at, ...record }) => {
+    const found = stored.get(at);
+    const joined = found?.joins?.find(({ seq }) => seq === record.seq);
+    return joined ?? (found === undefined ? [] : { ...record, text: found.text });
+  });
 }
 
 /** The paths of these migrations' files, as seen from the project. */
@@ -110,7 +128,7 @@ export function listJournalFiles(
 /** Writes what the folder lacks; the paths of the files, as seen from the project. */
 export async function writeJournalFiles(
   options: { folder: string; journal: string },
-  migrations: readonly Migration[],
+  migrations: readonly MigrationText[],
 ): Promise<string[]> {
   const written = await writeJournal(options.journal, migrations);
   return written.map((file) => relative(options.folder, join(options.journal, file)));

@@ -20,6 +20,7 @@ import {
 } from "./journal.ts";
 import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { type Pushed, pushProject } from "./push.ts";
+import { resolveCommand } from "./resolve.ts";
 import { withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
@@ -73,6 +74,7 @@ ${RESULT}`,
     run: (setting) => runPush(setting, { dryRun: true }, toCheckResult),
   },
   ...changeCommands,
+  resolveCommand,
   {
     name: "db pull",
     example: "rowhouse db pull",

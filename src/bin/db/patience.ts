@@ -13,6 +13,7 @@ export function makePatient(service: SchemaService, patience: Patience): SchemaS
   return {
     push: (...given) => askPatiently(() => service.push(...given), patience),
     replay: (...given) => askPatiently(() => service.replay(...given), patience),
+    join: (...given) => askPatiently(() => service.join(...given), patience),
     change: (...given) => askPatiently(() => service.change(...given), patience),
     planReplay: (...given) => askPatiently(() => service.planReplay(...given), patience),
     status: () => askPatiently(service.status, patience),

@@ -5,7 +5,7 @@ import type { Status } from "../../push/pure.ts";
 import type { Terminal } from "../cli/command.ts";
 import type { Confirm } from "./confirm.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
-import { type History, planHistory, pushHistory } from "./history.ts";
+import { planHistory, pushHistory } from "./history.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
@@ -17,7 +17,7 @@ import {
 import { makePatient } from "./patience.ts";
 import type { Pushed as PushAnswer } from "./schema_service.ts";
 import { type Destination, withService } from "./service.ts";
-import { listShared, warnOfSharing } from "./sharing.ts";
+import { agree, listShared, warnOfSharing } from "./sharing.ts";
 import { writeTypes } from "./types.ts";
 
 export type Project = {
@@ -77,7 +77,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
     const isAsked = confirm !== undefined && (confirm.isForAll || hasNewTable(definition, tables));
-    const agreed = isAsked ? await agree(history, confirm) : share;
+    const agreed = isAsked ? await agree(() => planHistory(history), confirm) : share;
     const result = await pushHistory({ ...history, share: agreed });
     if (!isAsked) warnOfSharing(terminal, listShared(result));
     await removeJournalFiles(journal, stale);
@@ -87,13 +87,6 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const types = writeTypes({ ...project, file, tables: toNames(definition) });
     return { result, definition, types, files, missing: [] };
   });
-}
-
-/** What the person agrees to share: a table that another app creates after the plan is not among it. */
-async function agree(history: History, { ask }: Confirm): Promise<string[]> {
-  const plan = await planHistory(history);
-  await ask(plan);
-  return listShared(plan);
 }
 
 /** Only a table that the app has not pushed before can start to be shared. */

@@ -6,10 +6,10 @@ import type {
   ChangeResult,
   Difference,
   JournalEntry,
-  Migration,
   PlannedMigration,
   PushResult,
   Status,
+  StoredMigration,
   TableApps,
 } from "../../push/mod.ts";
 import type { Address } from "../cli/settings.ts";
@@ -29,6 +29,8 @@ export type Pushed = Omit<PushResult, "deferred"> & {
   /** The project's migrations that were applied before, or would be. */
   replays?: PlannedMigration[];
 };
+/** `declared`: what the project's migrations and its schema declare, and have declared before. */
+export type JoinRequest = ReplayRequest & { declared: Definition; dryRun: boolean };
 export type ChangeRequest = { change: Change; journal: readonly JournalEntry[]; dryRun: boolean };
 export type Changed = Omit<ChangeResult, "deferred">;
 export type SchemaService = {
@@ -36,13 +38,15 @@ export type SchemaService = {
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   /** Applies one of the project's migrations. */
   readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
+  /** Joins histories that have diverged. */
+  readonly join: (request: JoinRequest, log: Log) => Promise<Pushed>;
   /** Makes an explicit change, or says what it would do. */
   readonly change: (request: ChangeRequest, log: Log) => Promise<Changed>;
   /** What applying the project's migrations and then pushing the definition would do. */
   readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
   /** One that the status lists, with its SQL. */
-  readonly migration: (seq: number) => Promise<Migration>;
+  readonly migration: (seq: number) => Promise<StoredMigration>;
   /** For operators only: it covers every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
   /** For operators only: an app never learns about another one. */

@@ -1,6 +1,6 @@
 /** The two ways to push: over HTTP with an app's key, or straight to the database as its operator. Both run the same code. @module */
 import type { Config } from "../../config/mod.ts";
-import type { Migration, Status } from "../../push/mod.ts";
+import type { Status, StoredMigration } from "../../push/mod.ts";
 import { callService, type Target } from "./http.ts";
 import type { Place } from "./places.ts";
 import type { Changed, DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
@@ -38,6 +38,8 @@ function overHttp(target: Target): SchemaService {
     push: async (request) => (await callService(target, { body: request })) as Pushed,
     replay: async (request) =>
       (await callService(target, { path: "/migrations", body: request })) as Pushed,
+    join: async (request) =>
+      (await callService(target, { path: "/joins", body: request })) as Pushed,
     change: async (request) =>
       (await callService(target, { path: "/changes", body: request })) as Changed,
     planReplay: async (request) => {
@@ -46,6 +48,6 @@ function overHttp(target: Target): SchemaService {
     },
     status: async () => (await callService(target)) as Status,
     migration: async (seq) =>
-      (await callService(target, { path: `/migrations/${seq}` })) as Migration,
+      (await callService(target, { path: `/migrations/${seq}` })) as StoredMigration,
   };
 }

@@ -22,6 +22,16 @@ export function listShared({ shared, replays = [] }: Pushed): string[] {
   return [...new Set([...replays, { shared }].flatMap((planned) => planned.shared))];
 }
 
+/** What a person agrees to share, after a plan: a table that another app creates later is not among it. */
+export async function agree(
+  plan: () => Promise<Pushed>,
+  { ask }: { ask: (plan: Pushed) => Promise<void> },
+): Promise<string[]> {
+  const planned = await plan();
+  await ask(planned);
+  return listShared(planned);
+}
+
 /** What it means to share these tables, before it is decided. */
 export function describeSharing(tables: readonly string[]): string[] {
   return [

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import {
-  type MigrationRecord,
+  type RecordedMigration,
   type Status,
   showMigration,
   type TableApps,
@@ -38,11 +38,10 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   const faulty = pending instanceof Error ? toFailure(pending) : null;
   if (args.has("json")) {
     const { app, deferredSteps } = status;
-    const migrations = status.migrations.map(({ seq, name, checksum }) => ({
-      seq,
-      name,
-      checksum,
-    }));
+    const migrations = status.migrations.map(({ seq, name, checksum, joins }) => {
+      const head = joins?.at(-1);
+      return { seq, name, checksum, joins: head === undefined ? null : showMigration(head) };
+    });
     const tables = status.tables.map(({ name }) => name);
     const steps = pending instanceof Error ? null : pending;
     const known = { app, tables, pending: steps, migrations, deferredSteps, apps, drift };
@@ -75,7 +74,7 @@ type Pending = string[] | null | RefusedError | Problem;
 type Recorded = {
   destination: Destination;
   service: SchemaService;
-  migrations: readonly MigrationRecord[];
+  migrations: readonly RecordedMigration[];
 };
 
 /** If the schema cannot be pushed, the database's status is shown all the same. */
@@ -147,6 +146,12 @@ function describePending(steps: readonly string[], destination: Destination): st
   return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see ${plan}`;
 }
 
+/** Of a migration that joins the project's history. */
+function showJoin({ joins }: RecordedMigration): string {
+  const head = joins?.at(-1);
+  return head === undefined ? "" : `  joins ${showMigration(head)}`;
+}
+
 function describeStatus(status: Status, apps: readonly TableApps[] | null): string[] {
   const { app, tables, migrations, deferredSteps } = status;
   const named = tables.map(({ name, owned }) => (owned ? name : `${name} (shared)`));
@@ -157,7 +162,8 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
         `  ${table}: owned by ${owner}, used by ${users.length === 0 ? "no other app" : users.join(", ")}`,
     ),
     ...migrations.map(
-      (migration) => `  ${showMigration(migration)}  ${migration.checksum.slice(0, 19)}`,
+      (migration) =>
+        `  ${showMigration(migration)}  ${migration.checksum.slice(0, 19)}${showJoin(migration)}`,
     ),
     ...deferredSteps
       .filter(({ state }) => state !== "done")

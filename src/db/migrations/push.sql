@@ -50,6 +50,9 @@ create table rowhouse.migrations (
   -- The project's file, the same at every service, and the statements that ran at this one.
   text text not null,
   sql text not null,
+  -- Where histories had diverged: the project's migrations that this one joins, with their texts.
+  -- They count as applied from here on, in place of those recorded before it under their numbers.
+  joins jsonb check (joins is null or jsonb_typeof(joins -> 0) is not distinct from 'object'),
   -- The key that pushed it, as whoever pushes says; null where an operator did.
   key_id text,
   applied_at timestamptz not null default now(),
@@ -205,8 +208,8 @@ declare
 begin
   update rowhouse.versions set version = version + 1
     where name = 'catalog' returning version into next_version;
-  select seq, checksum into head from rowhouse.migrations where app_id = app
-    order by seq desc limit 1;
+  select seq, checksum, joins -> -1 ->> 'checksum' as joined into head
+    from rowhouse.migrations where app_id = app order by seq desc limit 1;
   if (migration ->> 'seq')::integer is distinct from coalesce(head.seq, 0) + 1
     or migration ->> 'parent' is distinct from coalesce(head.checksum, '')
   then
@@ -214,8 +217,10 @@ begin
   end if;
   if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
     or migration ->> 'checksum' is distinct from 'sha256:' ||
-      encode(sha256(convert_to((migration ->> 'parent') || left(migration ->> 'text', -84),
-        'UTF8')), 'hex')
+      encode(sha256(convert_to(coalesce(head.joined, migration ->> 'parent')
+        || left(migration ->> 'text', -84), 'UTF8')), 'hex')
+    or migration ? 'joins' and (strpos(migration ->> 'text',
+      E'\n-- joins ' || (migration -> 'joins' -> -1 ->> 'checksum') || ' ') > 0) is not true
     or right(migration ->> 'text', 84) is distinct from '-- checksum '
       || (migration ->> 'checksum') || E'\n'
     or exists (
@@ -248,9 +253,9 @@ begin
   insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
   select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
   from jsonb_array_elements(builds) as put_off (build);
-  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, key_id)
+  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, joins, key_id)
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
-    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql',
+    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql', migration -> 'joins',
     (select key_id from rowhouse.api_keys where app_id = app and key_id = migration ->> 'keyId'));
   if (migration ->> 'isReplay')::boolean then
     update rowhouse.push_allowances set uncounted = 20 where app_id = app;

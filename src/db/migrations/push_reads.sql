@@ -32,6 +32,13 @@ set search_path = pg_catalog, pg_temp as $$
       where version > since and is_ending) as gone))
 $$;
 
+-- The migrations that one joins, without their texts; null for most.
+create function rowhouse.joined_records(joins jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_agg(joined - 'text' order by (joined ->> 'seq')::integer)
+  from jsonb_array_elements(joins) as one (joined)
+$$;
+
 -- What a push plans against: the tables with these names, and all that the app has registered.
 create function rowhouse.read_push_state(
   app uuid, names text[], large_pages integer, rows_a_page integer
@@ -73,8 +80,10 @@ create function rowhouse.read_push_state(
           from rowhouse.column_sets where table_name = concerned.name))
         order by concerned.name), '[]') from concerned),
     'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
-        'checksum', checksum) order by seq), '[]') from rowhouse.migrations where app_id = app),
-    'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0)
+        'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
+      from rowhouse.migrations where app_id = app),
+    'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)
+        + coalesce(octet_length(joins::text), 0)), 0)
       from rowhouse.migrations where app_id = app),
     'isDistributed', rowhouse.is_distributed(),
     'previews', (select to_json(features) from rowhouse.release),
@@ -144,5 +153,5 @@ grant execute on function rowhouse.is_distributed(), rowhouse.stamp_of(text),
   rowhouse.find_uncallable_tables(jsonb)
   to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.read_catalog(bigint) to rowhouse_service, rowhouse_data;
-grant execute on function rowhouse.read_push_state(uuid, text[], integer, integer)
-  to rowhouse_tables;
+grant execute on function rowhouse.joined_records(jsonb),
+  rowhouse.read_push_state(uuid, text[], integer, integer) to rowhouse_tables;

@@ -1,0 +1,164 @@
+/**
+ * `rowhouse db resolve`: joins histories that have diverged. The service gets the steps that it lacks, and goes on from the
+ * project's history; no recorded migration and no file changes. A command that was killed is run again: a join that was made
+ * is found.
+ *
+ * @module
+ */
+import {
+  type Declared,
+  MAX_REPLAY_BYTES,
+  type MigrationText,
+  mergeDeclared,
+  type ProjectMigration,
+  readJournal,
+  readMigrationChange,
+  readMigrationDefinition,
+  showMigration,
+  splitMigrationText,
+} from "../../push/pure.ts";
+import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { openLog } from "../cli/log.ts";
+import { makePaint } from "../cli/paint.ts";
+import { readSettings } from "../cli/settings.ts";
+import { toDocument } from "../cli/terminal.ts";
+import { findConfirm } from "./confirm.ts";
+import { describePush } from "./describe.ts";
+import { findDestination } from "./destination.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { readWait, SCHEMA_FLAGS } from "./flags.ts";
+import { checkJournalFiles, fetchMigrations, findJournalFolder } from "./journal.ts";
+import { makePatient } from "./patience.ts";
+import type { JoinRequest, Pushed } from "./schema_service.ts";
+import { type Destination, withDestination, withService } from "./service.ts";
+import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
+
+export const resolveCommand: Command = {
+  name: "db resolve",
+  example: "rowhouse db resolve --to staging\nrowhouse db resolve --to staging --dry-run",
+  about: `For histories that have diverged: the project and the service each have migrations that the other lacks. Before,
+declare in the schema what either side declares. The service then gets the steps that it lacks as one migration, which
+joins the project's last one: from there on, the project's migrations count as applied there. No recorded migration and
+no file changes. If anything would be left that only one side has, nothing is written, and all of it is listed.
+Prints { status, joins, migration, steps, notes, shared } with --json.`,
+  positionals: [],
+  flags: {
+    ...SCHEMA_FLAGS,
+    "dry-run": { about: "shows what it would do" },
+    yes: { about: "go on without a question, also at a place with confirm; tables can be shared" },
+  },
+  run: runResolve,
+};
+
+async function runResolve(setting: Setting): Promise<ExitCode> {
+  const { args, env, terminal } = setting;
+  const config = readSettings(env);
+  const destination = findDestination(setting, config);
+  const stop = terminal.spin("Joining");
+  const { result, joins } = await resolveHistory(setting, { destination, config, stop }).finally(
+    stop,
+  );
+  if (args.has("json")) {
+    const { status, migration, steps, notes, shared } = result;
+    terminal.say(toDocument({ status, joins, migration, steps, notes, shared }));
+    return EXIT.done;
+  }
+  const paint = makePaint(env, process.stdout.isTTY === true);
+  for (const line of describePush({ result, types: undefined, files: [] }, paint))
+    terminal.say(line);
+  if (joins !== null)
+    terminal.say(
+      `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service goes on from the project's history`,
+    );
+  return EXIT.done;
+}
+
+type Resolving = {
+  destination: Destination;
+  config: ReturnType<typeof readSettings>;
+  stop: () => void;
+};
+/** `joins`: the project's last migration; `null` if the histories had not diverged. */
+type Resolved = { result: Pushed; joins: string | null };
+
+const NOTHING: Pushed = { status: "unchanged", migration: null, steps: [], notes: [], shared: [] };
+
+async function resolveHistory(
+  setting: Setting,
+  { destination, config, stop }: Resolving,
+): Promise<Resolved> {
+  const { args, env, folder, terminal } = setting;
+  const file = findSchemaFile(folder, args.text("schema"));
+  const definition = await evaluateSchema({ file, folder, env, terminal });
+  const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
+  return await withService(destination, config, async (impatient) => {
+    const service = makePatient(impatient, { waitS: readWait(args), terminal });
+    const { migrations } = await service.status();
+    const place = { folder, journal, destination };
+    const { ahead, missing, isDiverged } = await checkJournalFiles(place, migrations, {
+      mayDiverge: true,
+    });
+    const [first] = ahead;
+    const last = ahead.at(-1);
+    if (!isDiverged || first === undefined || last === undefined) {
+      terminal.warn(explainNothing(destination, { isBehind: last !== undefined }));
+      return { result: NOTHING, joins: null };
+    }
+    const common = missing.filter(({ seq }) => seq < first.parts.seq);
+    const texts = [...(await readJournal(journal)), ...(await fetchMigrations(service, common))];
+    const request = toRequest(ahead, {
+      definition,
+      declared: mergeDeclared([...readDeclared(texts), { definition }]),
+    });
+    const log = openLog(config, terminal.warn);
+    const join = (more: Pick<JoinRequest, "dryRun" | "share">) =>
+      service.join({ ...request, ...more }, log);
+    const share = readShare(setting);
+    const joins = showMigration(last.parts);
+    if (args.has("dry-run")) return { result: await join({ dryRun: true, share }), joins };
+    const confirm = findConfirm(setting, destination, (plan) => {
+      stop();
+      return describePush({ result: plan, types: undefined, files: [] });
+    });
+    const plan = () => join({ dryRun: true, share });
+    const agreed = confirm === undefined ? share : await agree(plan, confirm);
+    const result = await join({ dryRun: false, share: agreed });
+    if (confirm === undefined) warnOfSharing(terminal, listShared(result));
+    return { result, joins };
+  });
+}
+
+function explainNothing(destination: Destination, { isBehind }: { isBehind: boolean }): string {
+  if (!isBehind) return "The histories have not diverged: there is nothing to join";
+  const push = withDestination("rowhouse db push", destination);
+  return `The histories have not diverged: the service lacks migrations, which ${push} applies`;
+}
+
+/** @throws {RefusedError} more than one request can hold */
+function toRequest(
+  ahead: readonly ProjectMigration[],
+  declarations: Pick<JoinRequest, "definition" | "declared">,
+): Pick<JoinRequest, "definition" | "declared" | "migrations"> {
+  const request = { ...declarations, migrations: ahead.map(({ text }) => text) };
+  const bytes = Buffer.byteLength(JSON.stringify(request));
+  if (bytes <= MAX_REPLAY_BYTES) return request;
+  throw new RefusedError(
+    `Cannot join ${ahead.length} migrations at once: they have ${bytes} bytes, and can have ${MAX_REPLAY_BYTES}`,
+  );
+}
+
+/** What migrations declare, in their order. They were compared with what is recorded, or follow it. */
+function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[] {
+  const all = texts.flatMap(({ text }) => splitMigrationText(text) ?? []);
+  return all
+    .toSorted((a, b) => a.seq - b.seq)
+    .map((parts) => {
+      const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
+      if (!("faults" in read)) return read;
+      throw new RefusedError(
+        `Cannot read ${showMigration(parts)}: ${read.faults.join("; ")}`,
+        EXIT.refused,
+        { code: "invalid_schema" },
+      );
+    });
+}

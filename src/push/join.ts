@@ -1,0 +1,173 @@
+/**
+ * Joining histories that diverged: a service gets the steps that it lacks, and goes on from the project's history, whose
+ * migrations count as applied from there on. Only if the app then has there what the project declares, no more and no less;
+ * otherwise nothing happens, and every difference is listed. Pure.
+ *
+ * @module
+ */
+import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { Problem } from "../problem.ts";
+import { advanceState } from "./advance_state.ts";
+import { type Conflict, showValues } from "./compare.ts";
+import { renderPlan } from "./ddl.ts";
+import { makeMigration } from "./migration.ts";
+import { checksumOf, type MigrationText, NO_PARENT, showMigration } from "./migration_text.ts";
+import { planPush } from "./plan.ts";
+import { checkRoom, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
+import { incompatible } from "./refusals.ts";
+import type { CheckedMigration } from "./replayed_migration.ts";
+import type { PushState } from "./state.ts";
+
+export type Join = {
+  /** The project's migrations after the last one that both sides have, in order; at least one. */
+  migrations: readonly CheckedMigration[];
+  /** What the project's schema and its migrations declare, and have declared before. */
+  declared: Definition;
+};
+
+type JoinRequest = Pick<PrepareRequest, "app" | "definition" | "options"> & { join: Join };
+
+/**
+ * The plan with the migration that joins the project's; without one if the service has joined them already.
+ *
+ * @throws {Problem} incompatible_schema — with every difference that would be left; edited_migration; diverged_history — the
+ * service is not as it was when the histories were compared; journal_full
+ */
+export function prepareJoin(
+  state: PushState,
+  { app, definition, join, options }: JoinRequest,
+): PreparedPush {
+  const last = join.migrations.at(-1);
+  if (last === undefined || isKnown(last, state)) return { ...NOTHING, migration: null };
+  const joins = checkChain(join.migrations, state);
+  const wanted = toWanted(app.id, { definition, declared: join.declared }, state);
+  const plan = planPush(app.id, wanted, state, { share: options.share });
+  const after = advanceState(state, app, plan);
+  const conflicts = [...plan.conflicts, ...findSurplus(app.id, join.declared, after)];
+  if (conflicts.length > 0) throw unequal(conflicts);
+  const rendered = renderPlan(plan);
+  const previous = state.migrations.at(-1);
+  const migration = makeMigration(rendered, { definition, joins: joins.at(-1), previous });
+  checkRoom(migration, { ...options, joins, state });
+  return { ...rendered, migration, joins };
+}
+
+type Link = Pick<CheckedMigration, "seq" | "checksum">;
+
+function isKnown({ seq, checksum }: Link, { migrations }: PushState): boolean {
+  return migrations[seq - 1]?.checksum === checksum;
+}
+
+/** The migrations as they are recorded: each follows the one before, and the first one a migration of the service. */
+function checkChain(migrations: readonly CheckedMigration[], state: PushState): MigrationText[] {
+  const [first] = migrations;
+  const start = (first?.seq ?? 1) - 1;
+  const common = state.migrations[start - 1];
+  const replaced = state.migrations[start];
+  if (
+    (start > 0 && common === undefined) ||
+    replaced === undefined ||
+    replaced.checksum === first?.checksum
+  )
+    throw new Problem("diverged_history", {
+      message:
+        "Cannot join the histories: the service is not as it was when they were compared; nothing was written. Run the command again",
+    });
+  let parent = common?.checksum ?? NO_PARENT;
+  return migrations.map(({ seq, name, checksum, body, text }, index) => {
+    if (seq !== start + index + 1 || checksumOf(parent, body) !== checksum)
+      throw new Problem("edited_migration", {
+        message: `Cannot join the histories: ${showMigration({ seq, name })} was edited after push wrote it, or does not follow the one before; nothing was written`,
+      });
+    const record = { seq, name, parent, checksum, text };
+    parent = checksum;
+    return record;
+  });
+}
+
+/** Of a table that another app owns here, only what the project declares now; of others everything that it ever declared. */
+function toWanted(
+  appId: string,
+  { definition, declared }: { definition: Definition; declared: Definition },
+  state: PushState,
+): Definition {
+  const foreign = new Set(
+    state.tables.filter(({ ownerAppId }) => ownerAppId !== appId).map(({ name }) => name),
+  );
+  const tables = [
+    ...declared.tables.filter(({ name }) => !foreign.has(name)),
+    ...definition.tables.filter(({ name }) => foreign.has(name)),
+  ];
+  return { ...definition, tables: tables.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** What the app has at the service and the project does not declare. */
+function findSurplus(appId: string, declared: Definition, { tables }: PushState): Conflict[] {
+  const uses = tables.flatMap((table) => table.uses.filter((use) => use.appId === appId));
+  return uses.flatMap(({ definition: used }) => {
+    const wanted = declared.tables.find(({ name }) => name === used.name);
+    if (wanted !== undefined) return findSurplusParts(wanted, used);
+    return [surplus({ table: used.name }, "no such table")];
+  });
+}
+
+function findSurplusParts(wanted: TableDefinition, used: TableDefinition): Conflict[] {
+  const table = used.name;
+  const columns = new Map(wanted.columns.map((column) => [column.name, column]));
+  const constraints = new Set([...keysOf(wanted), ...indexesOf(wanted)].map(({ name }) => name));
+  return [
+    ...used.columns.flatMap((column) => {
+      const declared = columns.get(column.name);
+      const place = { table, column: column.name };
+      return declared === undefined
+        ? [surplus(place, "no such column")]
+        : findSurplusValues(place, declared, column);
+    }),
+    ...[...keysOf(used), ...indexesOf(used)]
+      .filter(
+        ({ name, columns: covered }) =>
+          !constraints.has(name) && covered.every((one) => columns.has(one)),
+      )
+      .map((constraint) => surplus({ table }, `no ${showConstraint(constraint)}`)),
+  ];
+}
+
+type Place = Pick<Conflict, "table" | "column">;
+
+function findSurplusValues(place: Place, wanted: NamedColumn, used: NamedColumn): Conflict[] {
+  const values = wanted.values ?? [];
+  if ((used.values ?? []).every((value) => values.includes(value))) return [];
+  return [
+    {
+      ...place,
+      wanted: showValues(wanted),
+      found: showValues(used),
+      holder: "the service",
+      remedy: DECLARE,
+    },
+  ];
+}
+
+const DECLARE = "declare it in the schema, or remove it at the service first";
+
+function surplus(place: Place, wanted: string): Conflict {
+  return { ...place, wanted, found: "one", holder: "the service", remedy: DECLARE };
+}
+
+function showConstraint({ kind, columns }: Constraint): string {
+  return `${kind === "key" ? "unique constraint" : "index"} on (${columns.join(", ")})`;
+}
+
+/** Table by table. */
+function unequal(conflicts: readonly Conflict[]): Problem {
+  const count = conflicts.length;
+  const ordered = conflicts.toSorted((a, b) =>
+    a.table < b.table ? -1 : a.table > b.table ? 1 : 0,
+  );
+  const { details } = incompatible(ordered);
+  return new Problem("incompatible_schema", {
+    message: `Cannot join the histories: ${count} ${count === 1 ? "difference" : "differences"} would be left between the service and the project; nothing was written`,
+    ...(details === undefined ? {} : { details }),
+  });
+}
