@@ -143,19 +143,10 @@ test("a request that waits too long is counted as shed for that, and under its e
   expect(statuses.sort()).toEqual([200, 200, 503, 503, 503]);
 });
 
-test("requests of an app whose queue is full are counted as shed for that; those of another app are not", async () => {
-  const statuses = await whileHeld(async () => {
-    const asked = changes(CONNECTIONS + LANE_QUEUE + 7);
-    await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
-    return asked;
-  });
-  expect(statuses.filter((status) => status === 429).length).toBe(7);
-});
-
-test("a 429 because the queue of the app is full carries the limits of its key, as every response after the key", async () => {
+test("requests of an app whose queue is full are counted as shed for that, and carry the limits of their key", async () => {
   const responses = await whileHeld(async () => {
     const asked = Array.from({ length: CONNECTIONS + LANE_QUEUE + 7 }, () => send());
-    await untilMetrics({ [shed("queue_full")]: 7 });
+    await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
     return asked;
   });
   const rejected = responses.filter(({ status }) => status === 429);
