@@ -62,9 +62,7 @@ test("a rename names the line to edit, shows its rows, writes a migration, and i
 
   const early = await db(...rename, "--yes");
   expect(early).toMatchObject({ code: 1, out: "" });
-  expect(early.err).toContain(
-    `Cannot rename ${name}.titel to title yet: schema/mod.ts:4 declares titel: write title there instead, and run this again`,
-  );
+  expect(early.err).toContain(`schema/mod.ts:4 declares titel`);
   writeSchema("title: t.string().required(), note: t.string()");
   const plan = await db(...rename, "--dry-run");
   expect(plan).toMatchObject({ code: 0, err: "" });
@@ -93,9 +91,7 @@ test("a drop asks for the name on a terminal: another answer changes nothing", a
 
   const refused = start(...drop);
   await refused.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to go on:/);
-  expect(refused.output()).toContain(
-    `LOST: 1 of this app's 1 rows in ${name} have a value in note; it is deleted`,
-  );
+  expect(refused.output()).toContain(`LOST: 1 of this app's 1 rows in ${name} `);
   refused.type("y\n");
   expect(await refused.ended).toBe(1);
   expect(refused.output()).toContain("Nothing was changed");
@@ -118,9 +114,7 @@ test("a change needs a named place, and --yes where there is no terminal", async
     env: { ...env(), ROWHOUSE_URL: staging.url, ROWHOUSE_API_KEY: apps.staging.key },
   });
   expect(unnamed).toMatchObject({ code: 2, out: "" });
-  expect(unnamed.err).toContain(
-    "Name the place with --to: rowhouse.json names staging, production",
-  );
+  expect(unnamed.err).toContain("--to: rowhouse.json names staging, production");
   const silent = await db(...words, "--to", "staging");
   expect(silent).toMatchObject({ code: 1, out: "" });
   expect(silent.err).toContain("add --yes");
@@ -143,9 +137,7 @@ test("a change that was made at another place is applied from its file, and aske
   await db("rename", `${name}.titel`, "title", "--to", "staging", "--yes");
   const other = await db("drop", `${name}.other`, "--to", "production", "--yes");
   expect(other).toMatchObject({ code: 1 });
-  expect(other.err).toContain(
-    "The service lacks 1 migration of this project: run rowhouse db push --to production first",
-  );
+  expect(other.err).toContain("run rowhouse db push --to production");
 });
 
 test("a command that was killed after its change is committed restores the file when it is run again", async () => {

@@ -239,7 +239,7 @@ describe("without a superuser", () => {
     const refused = await convert();
     await withDatabase(admin, (managed) => managed.message("drop table data.stray; select 1"));
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("Table data.stray must have row security enabled and forced");
+    expect(refused.err).toContain("data.stray must have row security");
   });
 
   const convert = () =>

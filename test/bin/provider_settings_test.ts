@@ -149,8 +149,6 @@ test("a provider cannot send people back to pages without an address", async () 
     DATABASE_URL: "postgres://serving@127.0.0.1:1/none",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   };
-  expect(await findServeFaults(env)).toEqual([
-    "IDENTITY_URL must be set where people sign in with a provider, which sends them back there: set the origin of the pages",
-  ]);
+  expect(await findServeFaults(env)).toEqual([expect.stringContaining("IDENTITY_URL must be set")]);
   expect(await findServeFaults({ ...env, PUBLIC_URL: "https://id.example.org" })).toEqual([]);
 });

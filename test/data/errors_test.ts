@@ -416,8 +416,9 @@ describe("the order of the checks", () => {
 
 test("a message that says that nothing was written says it once", () => {
   const away = nodeAway("10.0.0.2:5432", undefined);
-  expect(toMessage(away, "POST")).toBe(
-    "Cannot push: node 10.0.0.2:5432 of the database cannot be reached; nothing was written",
+  expect(toMessage(away, "POST")).toMatch(
+    /^Cannot push: node 10\.0\.0\.2:5432 .*; nothing was written$/,
   );
+  expect(toMessage(away, "POST").match(/nothing was written/g)).toHaveLength(1);
   expect(toMessage(new Problem("unavailable"), "POST")).toEndWith("; nothing was written");
 });

@@ -101,8 +101,7 @@ describe("a key", () => {
         400,
         {
           error: "invalid_precondition",
-          message:
-            "Cannot read Idempotency-Key: must be given once, with 1 to 255 printable ASCII characters",
+          message: expect.stringContaining("Idempotency-Key"),
         },
       ]);
     }
@@ -166,7 +165,7 @@ describe("a create", () => {
         422,
         {
           error: "idempotency_mismatch",
-          message: "The `Idempotency-Key` was used with another request in the last 24 hours",
+          message: expect.stringContaining("another request"),
         },
       ]);
     }
@@ -402,8 +401,7 @@ describe("what is kept", () => {
       429,
       {
         error: "idempotency_full",
-        message:
-          "This app has used up its room for idempotency keys of the last 24 hours: send none, or wait; an operator can give it more (`IDEMPOTENCY_BYTES`)",
+        message: expect.stringContaining("IDEMPOTENCY_BYTES"),
       },
     ]);
     expect(last?.headers.get("retry-after")).toBe("600");

@@ -136,8 +136,7 @@ describe("If-Match", () => {
         412,
         {
           error: "precondition_failed",
-          message:
-            "The row has changed since the state that `If-Match` names; nothing was written: get it again",
+          message: expect.stringContaining("If-Match"),
         },
       ]);
     }
@@ -221,7 +220,7 @@ describe("a header that is none", () => {
         400,
         {
           error: "invalid_precondition",
-          message: `Cannot read ${name}: must be "*", or the text of an ETag in its quotes, or several with commas between`,
+          message: expect.stringContaining(`Cannot read ${name}: `),
         },
       ]);
     }

@@ -190,20 +190,20 @@ describe("toDefinition() finds", () => {
         {
           table: "todos",
           column: "a",
-          message: "Cannot read a function as a column: call it: t.string()",
+          message: expect.stringContaining("call it: t.string()"),
         },
         {
           table: "users",
-          message: 'Cannot name a table "users": the name is reserved organisation-wide',
+          message: expect.stringContaining('table "users": the name is reserved'),
         },
         {
           table: "todos",
           column: "id",
-          message: 'Cannot name a column "id": every table already has it',
+          message: expect.stringContaining('column "id"'),
         },
         {
           table: "todos",
-          message: 'Cannot make an index on "b": the table declares no column "b"',
+          message: expect.stringContaining('no column "b"'),
         },
       ],
     });
@@ -298,18 +298,15 @@ describe("toDefinition() lists what a schema passes in vain:", () => {
     expect(toDefinition(schema)).toEqual({
       faults: [
         {
-          message:
-            'Cannot pass the option "strict" to defineSchema(): must be defineSchema({ table: { … }, … })',
+          message: expect.stringContaining('option "strict" to defineSchema()'),
         },
         {
           table: "todos",
-          message:
-            'Cannot pass the option "name" to t.model(): must be t.model({ column: t.string(), … })',
+          message: expect.stringContaining('option "name" to t.model()'),
         },
         {
           table: "todos",
-          message:
-            'Cannot use .primaryKey() on a model: the modifiers are .index("column", …) and .unique("column", …)',
+          message: expect.stringContaining(".primaryKey() on a model"),
         },
       ],
     });

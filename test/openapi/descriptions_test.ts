@@ -68,8 +68,7 @@ test("a column's description has what its values do not show", () => {
   const { schemas } = makeDocument(routes, { tables }).components;
   expect(Object(schemas["todos-insert"]).properties).toMatchObject({
     title: {
-      description:
-        "Text of any length, without U+0000. No two rows of the app have the same value.",
+      description: expect.stringMatching(/U\+0000\. No two rows/),
     },
     due: { description: expect.stringContaining("Left out, it is the time of the insert.") },
     project: { description: "The id of a row of `projects`." },

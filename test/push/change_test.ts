@@ -137,7 +137,7 @@ test("only the owner of a table changes it: a shared, a foreign and a missing ta
     Array(3).fill({
       status: 409,
       error: "incompatible_schema",
-      message: "Cannot drop TABLE.titel: this app owns no table TABLE; nothing was written",
+      message: expect.stringContaining("this app owns no table TABLE"),
     }),
   );
   expect(await dumpDatabase(service.service.admin)).toBe(before);

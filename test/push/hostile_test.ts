@@ -334,7 +334,9 @@ test("an app has a limited number of references to one table, which slow down ev
       details: [
         {
           path: `/${last}/ref_4`,
-          message: `The schema wants 102 references to ${shared}, but an app has at most 100 to one table, including those no longer declared: refer to it from fewer columns`,
+          message: expect.stringContaining(
+            `102 references to ${shared}, but an app has at most 100 `,
+          ),
         },
       ],
     },
@@ -360,24 +362,22 @@ test("to a table of another app there are fewer references, and of all other app
   const wants = (words: string) => ({
     status: 409,
     json: {
-      details: [{ message: `The schema wants ${words}: refer to it from fewer columns` }],
+      details: [{ message: expect.stringContaining(words) }],
     },
   });
 
   const first = await service.makeApp();
   expect(await pushRefs([10, 11], first)).toMatchObject(
-    wants(`21 references to ${shared}, but an app has at most 20 to a table of another app`),
+    wants(`21 references to ${shared}, but an app has at most 20 `),
   );
   expect(await pushRefs([10, 10], first)).toMatchObject({ status: 200 });
   expect(await pushRefs([1], first)).toMatchObject(
-    wants(`21 references to ${shared}, but an app has at most 20 to a table of another app`),
+    wants(`21 references to ${shared}, but an app has at most 20 `),
   );
   for (let n = 0; n < 3; n++) expect(await pushRefs([10, 10])).toMatchObject({ status: 200 });
   expect(await pushRefs([10, 9])).toMatchObject({ status: 200 });
   expect(await pushRefs([2])).toMatchObject(
-    wants(
-      `2 more references to ${shared}, but that table has at most 100 from tables of other apps than its owner`,
-    ),
+    wants(`2 more references to ${shared}, but that table has at most 100 `),
   );
   expect(await pushRefs([1])).toMatchObject({ status: 200 });
 });

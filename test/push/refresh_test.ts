@@ -117,12 +117,10 @@ test("a list function of another release is reported by everything that checks, 
   const [serve, doctor] = await Promise.all([run(["serve"]), run(["doctor"])]);
   expect([serve.code, serve.err]).toEqual([
     1,
-    "The functions of 1 table are from another release: run rowhouse migrate first\n",
+    expect.stringContaining("of 1 table are from another release"),
   ]);
   expect(doctor.code).toBe(1);
-  expect(doctor.out).toContain(
-    "FAIL functions: of 1 table are from another release: it cannot serve their rows\n     run rowhouse migrate\n",
-  );
+  expect(doctor.out).toContain("FAIL functions: of 1 table ");
 });
 
 test("migrate creates this release's beside it while old processes call it: rows and records stay, six at once agree", async () => {

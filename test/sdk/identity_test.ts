@@ -62,9 +62,7 @@ test("outside a browser, what needs a page says so", async () => {
 
 test.each(["url", "identityUrl"])("a bad %s is refused when the client is created", (setting) => {
   const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: "a.b" };
-  expect(() => createIdentityClient(options)).toThrow(
-    new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`),
-  );
+  expect(() => createIdentityClient(options)).toThrow(`Cannot use this ${setting}`);
 });
 
 test("createIdentityClient() reads nothing and sends nothing", () => {
