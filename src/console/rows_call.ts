@@ -24,7 +24,12 @@ export type RowsCall = {
   isExport?: boolean;
 };
 
-export type RowsAnswer = { text: string; etag: string };
+export type RowsAnswer = {
+  text: string;
+  etag: string;
+  /** Whether an earlier request with the same key had been answered so. */
+  isReplay: boolean;
+};
 
 /** The data endpoints' answer. @throws {Problem} what they refused, with the faults of each field */
 export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer> {
@@ -33,7 +38,9 @@ export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer
   const response = first.status === 401 ? await send(visit, call) : first;
   const text = await response.text();
   if (!response.ok) throw toProblem(response, text);
-  return { text, etag: response.headers.get("etag") ?? "" };
+  const { headers } = response;
+  const isReplay = headers.get("idempotency-replayed") === "true";
+  return { text, etag: headers.get("etag") ?? "", isReplay };
 }
 
 async function send(visit: Visit, call: RowsCall): Promise<Response> {

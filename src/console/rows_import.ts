@@ -1,7 +1,6 @@
 /**
  * Rows from a file. A script reads and checks the file in the browser and sends its rows in batches; without a script the text of a
- * small file is pasted, and checked here by the same rules. Each batch has a key that follows from the file, so that nothing is
- * stored twice.
+ * small file is pasted, and checked here by the same rules. Each batch has a key, so that nothing is stored twice.
  *
  * @module
  */
@@ -41,7 +40,8 @@ export async function answerImportForm(visit: Visit): Promise<Response> {
   const text = visit.fields.get("rows") ?? "";
   const { batches, faults } = readText(table, text);
   if (faults.length > 0) return answerPage(visit, table, { text, faults });
-  const digest = Bun.CryptoHasher.hash("sha256", `${table.table}\n${text}`, "hex");
+  const formKey = readHeaderValue(visit.fields.get("form_key"));
+  const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
   for (const [number, one] of batches.entries()) {
     try {
@@ -61,8 +61,8 @@ export async function answerImportForm(visit: Visit): Promise<Response> {
 async function answerBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
   try {
     const key = readHeaderValue(visit.fields.get("batch_key"));
-    await sendBatch(visit, table, { body, key });
-    return answerJson({ isStored: true });
+    const isReplay = await sendBatch(visit, table, { body, key });
+    return answerJson({ isStored: true, isReplay });
   } catch (error) {
     const { code, message, status, details = [], headers } = toRejection(error);
     const retryAfterS = Number(headers["retry-after"] ?? 0);
@@ -70,18 +70,20 @@ async function answerBatch(visit: Visit, table: RowsTable, body: string): Promis
   }
 }
 
+/** Whether an earlier request had stored the batch. */
 async function sendBatch(
   visit: Visit,
   { appId, table }: RowsTable,
   { body, key }: { body: string; key: string },
-): Promise<void> {
-  await callRows(visit, {
+): Promise<boolean> {
+  const { isReplay } = await callRows(visit, {
     appId,
     method: "POST",
     path: table,
     headers: { "idempotency-key": key },
     body,
   });
+  return isReplay;
 }
 
 function readText(
@@ -157,7 +159,9 @@ function countErrors(count: number): string {
   return `The text has ${count} ${count === 1 ? "error" : "errors"}`;
 }
 
-function renderPaste({ token }: Visit, { path }: RowsTable, text: string): Html {
+/** The form has a key of its own, so that one that is sent twice stores its rows once. */
+function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: string): Html {
+  const formKey = fields.get("form_key") ?? deps.makeId();
   const field = renderTextField({
     name: "rows",
     label: "Rows as CSV or JSON",
@@ -169,6 +173,7 @@ function renderPaste({ token }: Visit, { path }: RowsTable, text: string): Html 
   return html`<details class="import-paste" data-paste open><summary>Paste rows</summary>
 <form class="sheet act" method="post" action="${path}/import" data-unsaved>
 <input type="hidden" name="${TOKEN_FIELD}" value="${token}">
+<input type="hidden" name="form_key" value="${formKey}">
 ${field}
 <div class="act-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
 </form></details>`;

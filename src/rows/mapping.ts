@@ -85,7 +85,9 @@ export function findHeaderFaults(
   const missing = table.columns
     .filter((column) => isNeeded(column) && !found.has(column.name))
     .map(({ name }) => `${name} is missing: the column is required and has no default`);
-  return [...repeated, ...new Set(unknown), ...shared, ...missing];
+  const isForNone = mapped.length === 0 && unknown.length === 0;
+  const none = isForNone ? [`No name is that of a column of ${table.name}`] : [];
+  return [...repeated, ...new Set(unknown), ...shared, ...missing, ...none];
 }
 
 /** Whether a new row must have a value in a column. */

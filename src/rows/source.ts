@@ -53,6 +53,8 @@ export function findFormat(name: string): FileFormat | undefined {
   return ["ndjson", "jsonl", "json"].includes(ending) ? "ndjson" : undefined;
 }
 
+const NO_HEADER = "Is empty: the first line must have the names of the columns";
+
 function makeCsvSource(): Source {
   const reader = makeCsvReader();
   let header: SourceHeader | undefined;
@@ -64,7 +66,10 @@ function makeCsvSource(): Source {
     });
   return {
     push: (text) => toRows(reader.push(text)),
-    end: () => toRows(reader.end()),
+    end: () => {
+      const rows = toRows(reader.end());
+      return header === undefined ? [{ line: 1, cells: [], faults: [NO_HEADER] }] : rows;
+    },
     header: () => header,
   };
 }

@@ -147,7 +147,7 @@ describe("an import that is repeated", () => {
     project.write("many.csv", ["title,size", ...rows].join("\n"));
     expect((await data(app, "import", name, "many.csv")).out).toBe(`Stored 2500 rows in ${name}\n`);
     expect((await data(app, "import", name, "many.csv")).out).toBe(
-      `Stored 2500 rows in ${name}, 2500 of them by an earlier run\n`,
+      `Stored 2500 rows in ${name}, 2500 of them by an earlier run; --again stores them once more\n`,
     );
     const exported = lines((await data(app, "export", name)).out);
     expect(exported).toHaveLength(2501);
@@ -170,6 +170,18 @@ describe("an import that is repeated", () => {
     const rest = await data(app, "import", name, "broken.csv", "--from-line", "1002");
     expect(rest.out).toBe(`Stored 1500 rows in ${name}\n`);
     expect(lines((await data(app, "export", name)).out)).toHaveLength(2502);
+  });
+
+  test("stores rows once more with --again", async () => {
+    const { app, projects } = await makeTable();
+    project.write("again.csv", "name\na\n");
+    expect((await data(app, "import", projects, "again.csv")).code).toBe(0);
+    const [row] = await listRows(app, projects);
+    const path = `/v1/data/db/${projects}/${row?.["id"]}`;
+    await service.call(app, path, { method: "DELETE" });
+    const { out } = await data(app, "import", projects, "again.csv", "--again");
+    expect(out).toBe(`Stored 1 row in ${projects}\n`);
+    expect(await listRows(app, projects)).toHaveLength(1);
   });
 
   test("with another mapping is rejected instead of storing other values", async () => {
@@ -229,6 +241,7 @@ test.each([
 ])("$name is an error that says so", async ({ words, err }) => {
   const { app, name } = await makeTable();
   project.write("a.csv", "title\na\n");
+  project.write("empty.csv", "");
   const outcome = await data(app, ...words.map((word) => (word === "TABLE" ? name : word)));
   expect(outcome.code).not.toBe(0);
   expect(outcome.err).toContain(err);

@@ -78,7 +78,7 @@ test("2,000 rows with 30 bad ones: all errors by line, then the others are store
     await page.getByText("Line 2, size: Must be a number", { exact: true }).waitFor();
     await page.getByText("Line 1945, size: Must be a number", { exact: true }).waitFor();
     expect(await countRows()).toBe(0);
-    await press(page, "Import only the 1970 rows without errors");
+    await press(page, "Import only the 1,970 rows without errors");
     await page.getByText("1,970 rows stored.").waitFor();
     expect(await countRows()).toBe(1970);
     await page.getByRole("link", { name: "Open the table" }).click();
@@ -122,6 +122,28 @@ test("an import that the service does not answer goes on with Resume, and stores
     await press(page, "Resume");
     await page.getByText("2,500 rows stored.").waitFor();
     expect(await countRows()).toBe(2500);
+  });
+});
+
+test("a file that was imported before says so, and is stored once more on request", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    for (const message of [
+      "1 row stored.",
+      "An earlier import of this file had stored 1 row of them.",
+    ]) {
+      await choose(page, "title\na\n");
+      await press(page, "Check the file");
+      await press(page, "Import 1 row");
+      await page.getByText(message).waitFor();
+      expect(await countRows()).toBe(1);
+    }
+    await site.service.service.admin.message(
+      `set session rowhouse.app_id = '${app.id}'; delete from data.todos where app_id = '${app.id}'; select 1`,
+    );
+    await press(page, "Store them once more");
+    await page.getByText("1 row stored.").waitFor();
+    expect(await countRows()).toBe(1);
   });
 });
 

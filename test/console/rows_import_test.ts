@@ -41,6 +41,10 @@ test.each([
     expect([status, headers.get("location")]).toEqual([303, `${path}?imported=2`]);
   }
   expect(await listTitles()).toEqual(["a;b", "c"]);
+  // A form that was opened anew is another import.
+  hidden = readHidden((await visit(service, jar, `${path}/import`)).text);
+  expect((await send({ rows: rows.replaceAll("a;b", "d").replaceAll("c", "e") })).status).toBe(303);
+  expect(await listTitles()).toEqual(["a;b", "c", "d", "e"]);
   expect((await visit(service, jar, `${path}?imported=2`)).text).toContain("2 rows were imported");
 });
 
@@ -69,7 +73,7 @@ test("a batch of the script is stored once, and its errors name rows by their pl
   const batch = { batch: '[{"title":"a"},{"title":"b"}]', batch_key: "file-1-0" };
   for (const _ of ["first", "again"]) {
     const { status, text } = await send(batch);
-    expect([status, JSON.parse(text)]).toEqual([200, { isStored: true }]);
+    expect([status, JSON.parse(text)]).toMatchObject([200, { isStored: true }]);
   }
   const refused = await send({ batch: '[{"title":"c"},{"title":"a"}]', batch_key: "file-1-1" });
   expect([refused.status, JSON.parse(refused.text)]).toMatchObject([

@@ -54,6 +54,7 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
     table: table.name,
     name: path,
     fromLine: fromLine === undefined ? 1 : readWhole("--from-line", fromLine, [1, MAX_LINE]),
+    run: args.has("again") ? crypto.randomUUID() : "",
     file: {
       path: file,
       format,
@@ -87,6 +88,8 @@ type ImportTask = {
   /** The file as it was typed. */
   name: string;
   fromLine: number;
+  /** Empty, or what makes the keys of this run its own. */
+  run: string;
   file: RowsFile;
   setting: Setting;
 };
@@ -96,7 +99,8 @@ type Imported = { rows: number; replayed: number; dryRun: boolean };
 function describe(table: string, { rows, replayed, dryRun }: Imported): string {
   const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
   if (dryRun) return `Checked ${count} for ${table}: no errors, nothing was sent`;
-  const before = replayed === 0 ? "" : `, ${replayed} of them by an earlier run`;
+  const before =
+    replayed === 0 ? "" : `, ${replayed} of them by an earlier run; --again stores them once more`;
   return `Stored ${count} in ${table}${before}`;
 }
 
@@ -194,7 +198,7 @@ async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<nu
   const stop = task.setting.terminal.spin(() => `Storing: ${progress.stored} of ${rows} rows`);
   const send = async (batches: readonly Batch[]) => {
     for (const batch of batches) {
-      const key = toKey([digest, task.table, task.fromLine, progress.number++]);
+      const key = toKey([digest, task.table, task.fromLine, task.run, progress.number++]);
       const isReplay = await sendBatch(task, { batch, key, stored: progress.stored });
       progress.stored += batch.lines.length;
       if (isReplay) progress.replayed += batch.lines.length;

@@ -10,7 +10,7 @@ import { announce, openAnnouncements } from "./announce.ts";
 import { element } from "./element.ts";
 import { checkFile, type FileCheck, type ImportFile, readNames } from "./import_file.ts";
 import { readChoices, renderMapping } from "./import_mapping.ts";
-import { type BatchSender, makeSender, sendFile } from "./import_send.ts";
+import { type BatchSender, makeSender, type Stop, sendFile } from "./import_send.ts";
 
 openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");
@@ -93,28 +93,24 @@ async function check(page: Page, file: ImportFile): Promise<void> {
       status.textContent = `Checking: ${rows} rows`;
     },
   });
-  const { rows, faultCount, badLines } = result;
+  const { rows, faultCount, badLines, digest } = result;
   steps.replaceChildren(...renderFaults(result));
   if (rows === 0) {
     if (faultCount === 0) steps.append(toNotice("fault", "The file has no rows."));
     return;
   }
   const isPart = faultCount > 0;
+  const said = isPart
+    ? `${count(badLines, "line")} with errors`
+    : `${count(rows, "row")} checked, no errors.`;
+  if (!isPart) steps.append(toNotice("remark", said));
+  announce(said);
   const name = isPart
-    ? `Import only the ${rows} rows without errors`
+    ? `Import only the ${count(rows, "row")} without errors`
     : `Import ${count(rows, "row")}`;
-  const look = isPart ? "quiet" : "primary";
-  const button = element("button", { type: "button", class: `button button-${look}` }, name);
-  const buttons = element("div", { class: "act-buttons" }, button);
-  if (!isPart) steps.append(toNotice("remark", `${count(rows, "row")} checked, no errors.`));
-  steps.append(buttons);
-  announce(
-    isPart ? `${count(badLines, "line")} with errors` : `${count(rows, "row")} checked, no errors`,
+  addButton(steps, name, () =>
+    show(() => store(page, { file, rows, key: `file-${digest}` }), steps),
   );
-  button.addEventListener("click", () => {
-    buttons.remove();
-    void show(() => store(page, file, result), steps);
-  });
 }
 
 function renderFaults({ faults, faultCount, badLines }: FileCheck): Node[] {
@@ -133,44 +129,73 @@ function renderFaults({ faults, faultCount, badLines }: FileCheck): Node[] {
   ];
 }
 
-/** Sends the rows; what stops it is shown with the button that goes on. */
-async function store(page: Page, file: ImportFile, { rows, digest }: FileCheck): Promise<void> {
-  const { steps, sender, path } = page;
-  const progress = element("progress", {
-    max: String(rows),
-    value: "0",
-    "aria-label": "Rows stored",
-  });
-  const status = element("p", { role: "status" }, `Storing ${count(rows, "row")}…`);
+type Task = {
+  file: ImportFile;
+  rows: number;
+  /** What the keys of the batches follow from. */
+  key: string;
+  isResumed?: boolean;
+};
+
+async function store(page: Page, task: Task): Promise<void> {
+  const { steps, sender } = page;
+  const max = String(task.rows);
+  const progress = element("progress", { max, value: "0", "aria-label": "Rows stored" });
+  const status = element("p", { role: "status" }, `Storing ${count(task.rows, "row")}…`);
   const line = element("div", { class: "import-progress" }, progress, status);
   steps.append(line);
-  const stop = await sendFile(file, {
-    digest,
+  let replayed = 0;
+  const stop = await sendFile(task.file, {
+    key: task.key,
     sender,
-    onStored: (stored) => {
-      progress.value = stored;
-      status.textContent = `${stored} of ${count(rows, "row")} stored`;
+    onStored: (sent) => {
+      replayed = sent.replayed;
+      progress.value = sent.stored;
+      status.textContent = `${sent.stored} of ${count(task.rows, "row")} stored`;
     },
   });
-  if (stop === undefined) {
-    const link = element("a", { href: path }, "Open the table");
-    const text = `${count(rows, "row")} stored. `;
-    steps.replaceChildren(
-      element("p", { class: "notice notice-remark", role: "status" }, text, link),
-    );
-    return;
-  }
   line.remove();
-  const again = element("button", { type: "button", class: "button button-primary" }, "Resume");
-  const items = stop.lines.map((text) => element("li", {}, text));
+  if (stop !== undefined) showStop(page, task, stop);
+  else showStored(page, task, task.isResumed === true ? 0 : replayed);
+}
+
+/** A file that was imported before is not stored again, unless that is what the person wants. */
+function showStored(page: Page, task: Task, replayed: number): void {
+  const { steps, path } = page;
+  const link = element("a", { href: path }, "Open the table");
+  const before =
+    replayed === 0
+      ? ""
+      : `An earlier import of this file had stored ${count(replayed, "row")} of them. `;
+  const text = `${count(task.rows, "row")} stored. ${before}`;
+  steps.replaceChildren(
+    element("p", { class: "notice notice-remark", role: "status" }, text, link),
+  );
+  if (replayed === 0) return;
+  const again = { ...task, key: `${task.key}-${Date.now()}` };
+  addButton(steps, "Store them once more", () => show(() => store(page, again), steps));
+}
+
+function showStop(page: Page, task: Task, stop: Stop): void {
+  const { steps } = page;
   const notice = toNotice("fault", stop.message);
+  const items = stop.lines.map((text) => element("li", {}, text));
   if (items.length > 0) notice.append(element("ul", {}, ...items));
-  const retry = element("div", { class: "act-buttons" }, again);
-  steps.append(notice, retry);
-  again.addEventListener("click", () => {
+  steps.append(notice);
+  addButton(steps, "Resume", () => {
     notice.remove();
-    retry.remove();
-    void show(() => store(page, file, { rows, digest } as FileCheck), steps);
+    return show(() => store(page, { ...task, isResumed: true }), steps);
+  });
+}
+
+/** A button that goes when it is pressed. */
+function addButton(parent: HTMLElement, name: string, run: () => Promise<void>): void {
+  const button = element("button", { type: "button", class: "button button-primary" }, name);
+  const buttons = element("div", { class: "act-buttons" }, button);
+  parent.append(buttons);
+  button.addEventListener("click", () => {
+    buttons.remove();
+    void run();
   });
 }
 

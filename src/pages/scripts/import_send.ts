@@ -6,6 +6,8 @@ import { requestPage } from "./request_page.ts";
 type Detail = { readonly path: string; readonly message: string };
 type BatchAnswer = {
   readonly isStored: boolean;
+  /** Whether an earlier import of the file had stored it. */
+  readonly isReplay?: boolean;
   readonly code: string;
   readonly message: string;
   readonly details: readonly Detail[];
@@ -43,22 +45,26 @@ export function makeSender({ url, token }: { url: string; token: string }): Batc
 /** Why an import stopped; each error by its line. */
 export type Stop = { readonly message: string; readonly lines: readonly string[] };
 
+export type Progress = { readonly stored: number; readonly replayed: number };
+
 type SendOptions = {
-  readonly digest: string;
+  /** What the keys of the batches follow from. */
+  readonly key: string;
   readonly sender: BatchSender;
-  readonly onStored: (rows: number) => void;
+  readonly onStored: (progress: Progress) => void;
 };
 
 /** Returns why it stopped; nothing if all rows are stored. */
 export async function sendFile(file: ImportFile, options: SendOptions): Promise<Stop | undefined> {
   const batcher = makeBatcher(LIMITS, sizeOfField);
-  let [number, stored] = [0, 0];
+  let [number, stored, replayed] = [0, 0, 0];
   const send = async (batches: readonly Batch[]): Promise<Stop | undefined> => {
     for (const batch of batches) {
-      const stop = await sendBatch(batch, `file-${options.digest}-${number++}`, options);
-      if (stop !== undefined) return toStop(stop, batch, stored);
+      const answer = await sendBatch(batch, `${options.key}-${number++}`, options);
+      if (!answer.isStored) return toStop(answer, batch, stored);
       stored += batch.lines.length;
-      options.onStored(stored);
+      if (answer.isReplay === true) replayed += batch.lines.length;
+      options.onStored({ stored, replayed });
     }
     return undefined;
   };
@@ -71,15 +77,10 @@ export async function sendFile(file: ImportFile, options: SendOptions): Promise<
 }
 
 /** Waits as long as the app's rate limit asks for. */
-async function sendBatch(
-  batch: Batch,
-  key: string,
-  { sender }: SendOptions,
-): Promise<BatchAnswer | undefined> {
+async function sendBatch(batch: Batch, key: string, { sender }: SendOptions): Promise<BatchAnswer> {
   for (;;) {
     const answer = await sender(batch, key).catch(() => LOST);
-    if (answer.isStored) return undefined;
-    if (answer.code !== "rate_limited") return answer;
+    if (answer.isStored || answer.code !== "rate_limited") return answer;
     await new Promise((resolve) => setTimeout(resolve, Math.max(answer.retryAfterS, 1) * 1000));
   }
 }
