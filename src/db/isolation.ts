@@ -118,23 +118,8 @@ function print(expression: string, by: string): string {
 /** The table of ours by which expressions are printed: one that a node of a distributed database has, too, or not. */
 type Printer = "rowhouse.registrations" | typeof ANCHOR;
 
-/**
- * The function that reports every fault of a database, the functions among them that no push recorded. It needs rights that
- * no login has.
- */
-export const FIND_FAULTS = `
-create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set jit = off as $function$
-begin
-  return (${renderFaults("rowhouse.registrations")})::jsonb
-    || coalesce((select jsonb_agg(fault order by fault) from rowhouse.find_unrecorded() as unrecorded (fault)), '[]');
-end
-$function$;
-`;
-
-/** A statement of one value: the first faults as JSON. Shards of tables have names that end with a number. */
-export function renderFaults(printedBy: Printer): string {
-  return `
+/** What is examined: tables of apps, functions, logins. Shards of tables have names that end with a number. */
+const SUBJECTS = `
 with relations as (
   select oid, 'data.' || relname as name, 'rowhouse_tables' as wanted_owner, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
@@ -163,8 +148,11 @@ serving as (
   where rolname in (${Object.values(SERVING_ROLES).map(quoteLiteral).join(", ")})
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
-owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),
-faults (fault) as (
+owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),`;
+
+/** Each selects the sentences of one rule that is broken. */
+function renderTableRules(printedBy: Printer): string {
+  return `
   select 'Table ' || name || ' must have row security enabled and forced'
     from tables where not (relrowsecurity and relforcerowsecurity)
   union all
@@ -190,16 +178,19 @@ faults (fault) as (
     from relations, pg_catalog.aclexplode(relacl)
     where grantee <> relowner and not (
       grantee = (select oid from tenant) and not is_grantable
-      and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))
-  union all
+      and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))`;
+}
+
+const FUNCTION_RULES = `
   select 'Function api.' || proname || ' must belong to rowhouse_tenant and run as it'
     from functions where not prosecdef or proowner is distinct from (select oid from tenant)
   union all
   select distinct 'Function api.' || proname || ' must be granted to the serving roles only'
     from functions left join lateral pg_catalog.aclexplode(proacl) as grants on true
     where proacl is null or (grantee <> proowner and (
-      is_grantable or not exists (select from serving where serving.oid = grantee)))
-  union all
+      is_grantable or not exists (select from serving where serving.oid = grantee)))`;
+
+const ROLE_RULES = `
   select 'Role rowhouse_tenant must be there, without SUPERUSER, BYPASSRLS and LOGIN'
     where not exists (select from tenant where not rolsuper and not rolbypassrls and not rolcanlogin)
   union all
@@ -224,9 +215,28 @@ faults (fault) as (
   select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
     from serving join pg_catalog.pg_roles as other
       on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
-    where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
-  union all${PLANTED}
+    where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
+
+/** A statement of one value: the first faults as JSON. */
+export function renderFaults(printedBy: Printer): string {
+  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, PLANTED];
+  return `${SUBJECTS}
+faults (fault) as (${rules.join("\n  union all")}
 )
 select coalesce(pg_catalog.json_agg(fault order by fault), '[]')::pg_catalog.text as found
 from (select fault from faults order by fault limit ${MAX_FAULTS}) as first_faults`;
 }
+
+/**
+ * The function that reports every fault of a database, the functions among them that no push recorded. It needs rights that
+ * no login has.
+ */
+export const FIND_FAULTS = `
+create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set jit = off as $function$
+begin
+  return (${renderFaults("rowhouse.registrations")})::jsonb
+    || coalesce((select jsonb_agg(fault order by fault) from rowhouse.find_unrecorded() as unrecorded (fault)), '[]');
+end
+$function$;
+`;

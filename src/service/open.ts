@@ -97,31 +97,11 @@ export class IsolationError extends Error {
 
 /** Opens a service without connecting to anything: if the database is away, requests report it. */
 export function openService(options: ServiceOptions): Service {
-  const { prepare, role = "all" } = options;
+  const { role = "all" } = options;
   const outage = makeOutage({ log: options.log, now: () => performance.now() });
   const nodes = makeNodeMap();
-  const db = openDatabase({
-    nodes,
-    onAway: outage.begin,
-    onThere: outage.end,
-    onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),
-    url: options.databaseUrl,
-    connections: options.connections,
-    prepare,
-    name: role === "all" ? "rowhouse" : `rowhouse ${role}`,
-    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
-  });
-  const admin = openDatabase({
-    nodes,
-    url: options.adminDatabaseUrl,
-    connections: ADMIN_CONNECTIONS,
-    share: ADMIN_SHARE,
-    prepare,
-    name: "rowhouse admin",
-  });
-  const consoleDb = openConsole(options, role);
-  const ownIdentityDb = openIdentity(options, role);
-  const identityDb = ownIdentityDb ?? db;
+  const databases = openDatabases(options, { nodes, outage });
+  const { db, admin, consoleDb, identityDb } = databases;
   const now = options.now ?? Date.now;
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
   const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
@@ -132,7 +112,7 @@ export function openService(options: ServiceOptions): Service {
     pools: {
       serving: db.stats,
       admin: admin.stats,
-      ...(ownIdentityDb && { identity: ownIdentityDb.stats }),
+      ...(identityDb !== db && { identity: identityDb.stats }),
     },
     inFlight: () => traffic.inFlight,
   });
@@ -194,9 +174,44 @@ export function openService(options: ServiceOptions): Service {
       stopSweeps();
       await endMailing();
       await statistics.end();
-      await Promise.all([db.close(), admin.close(), consoleDb?.close(), ownIdentityDb?.close()]);
+      await databases.close();
     },
   };
+}
+
+type Watchers = {
+  nodes: ReturnType<typeof makeNodeMap>;
+  outage: ReturnType<typeof makeOutage>;
+};
+
+/** A pool for each login. */
+function openDatabases(options: ServiceOptions, { nodes, outage }: Watchers) {
+  const { prepare, role = "all" } = options;
+  const db = openDatabase({
+    nodes,
+    onAway: outage.begin,
+    onThere: outage.end,
+    onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),
+    url: options.databaseUrl,
+    connections: options.connections,
+    prepare,
+    name: role === "all" ? "rowhouse" : `rowhouse ${role}`,
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+  });
+  const admin = openDatabase({
+    nodes,
+    url: options.adminDatabaseUrl,
+    connections: ADMIN_CONNECTIONS,
+    share: ADMIN_SHARE,
+    prepare,
+    name: "rowhouse admin",
+  });
+  const consoleDb = openConsole(options, role);
+  const ownIdentityDb = openIdentity(options, role);
+  const close = async () => {
+    await Promise.all([db.close(), admin.close(), consoleDb?.close(), ownIdentityDb?.close()]);
+  };
+  return { db, admin, consoleDb, identityDb: ownIdentityDb ?? db, close };
 }
 
 function toRejection(

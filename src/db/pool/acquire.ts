@@ -6,8 +6,13 @@
  */
 import { Problem } from "../../problem.ts";
 import type { Connection } from "./connection.ts";
-import { type ConnectionsOptions, makeConnections, RECONNECT_DELAY_MS } from "./connections.ts";
-import { type FullQueue, makeFairQueue } from "./fair_queue.ts";
+import {
+  type Connections,
+  type ConnectionsOptions,
+  makeConnections,
+  RECONNECT_DELAY_MS,
+} from "./connections.ts";
+import { type FairQueue, type FullQueue, makeFairQueue } from "./fair_queue.ts";
 import type { Nodes } from "./nodes.ts";
 import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";
@@ -34,14 +39,6 @@ export type PoolStats = {
   shed: Readonly<Record<FullQueue | "waited" | "away", number>>;
 };
 
-export type Acquirer = {
-  /** A connection, for the caller alone unless it is shared: at once if one is free. */
-  readonly acquire: (queue: string, caller?: Caller) => Connection | Promise<Connection>;
-  readonly release: (queue: string, connection: Connection, isSuspect: boolean) => void;
-  readonly stats: () => PoolStats;
-  readonly close: (timeoutS: number) => Promise<void>;
-};
-
 type Waiter = Ticking & {
   receive: (connection: Connection) => void;
   fail: (error: Error) => void;
@@ -51,65 +48,123 @@ type Waiter = Ticking & {
 const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 
-export function makeAcquirer(options: AcquirerOptions): Acquirer {
-  const { connections, share, ticker, acquireMs, callersPerConnection = 1 } = options;
-  const fairQueue = makeFairQueue<Waiter>({
-    connections: connections * callersPerConnection,
-    share,
-    nodeOf: options.nodes?.find,
-    perQueue: MAX_WAITING_PER_QUEUE,
-    total: MAX_WAITING,
-  });
-  const waiters = new Set<Waiter>();
-  const shed = { queue_full: 0, full: 0, waited: 0, away: 0 };
-  let isClosed = false;
+export class Acquirer {
+  readonly #options: AcquirerOptions;
+  readonly #fairQueue: FairQueue<Waiter>;
+  readonly #pool: Connections;
+  readonly #waiters = new Set<Waiter>();
+  readonly #shed = { queue_full: 0, full: 0, waited: 0, away: 0 };
+  #isClosed = false;
+
+  constructor(options: AcquirerOptions) {
+    const { connections, share, nodes, callersPerConnection = 1 } = options;
+    this.#options = options;
+    this.#fairQueue = makeFairQueue<Waiter>({
+      connections: connections * callersPerConnection,
+      share,
+      nodeOf: nodes?.find,
+      perQueue: MAX_WAITING_PER_QUEUE,
+      total: MAX_WAITING,
+    });
+    const events = {
+      onRoom: () => this.#serve(),
+      onNone: (error: Error) => this.#failAll(error),
+    };
+    this.#pool =
+      callersPerConnection === 1
+        ? makeConnections(options, events)
+        : makeSharedConnections({ ...options, callersPerConnection }, events);
+  }
+
+  /** A connection, for the caller alone unless it is shared: at once if one is free. */
+  acquire(queue: string, caller?: Caller): Connection | Promise<Connection> {
+    const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
+    const connection = isOpen && this.#fairQueue.mayStart(queue) ? this.#pool.take() : undefined;
+    if (connection !== undefined) {
+      this.#fairQueue.start(queue);
+      return connection;
+    }
+    const error = this.#findError(queue);
+    return error === undefined ? this.#wait(queue, caller) : Promise.reject(error);
+  }
+
+  release(queue: string, connection: Connection, isSuspect: boolean): void {
+    this.#fairQueue.finish(queue);
+    this.#pool.release(connection, isSuspect);
+    if (this.#fairQueue.waiting() > 0) this.#serve();
+  }
+
+  stats(): PoolStats {
+    const [busy, waiting] = [this.#fairQueue.running(), this.#fairQueue.waiting()];
+    return { ...this.#pool.size(), busy, waiting, shed: { ...this.#shed } };
+  }
+
+  async close(timeoutS: number): Promise<void> {
+    this.#isClosed = true;
+    this.#failAll(closed());
+    const endsAt = performance.now() + timeoutS * 1000;
+    while (this.#fairQueue.running() > 0 && performance.now() < endsAt) await Bun.sleep(10);
+    this.#pool.close();
+  }
 
   /** Hands free connections to those whose turn it is, and opens more for the others. */
-  const serve = (): void => {
-    while (fairQueue.waiting() > 0) {
-      const connection = pool.take();
+  #serve(): void {
+    while (this.#fairQueue.waiting() > 0) {
+      const connection = this.#pool.take();
       if (connection === undefined) break;
-      const waiter = fairQueue.next();
+      const waiter = this.#fairQueue.next();
       if (waiter === undefined) {
-        pool.keep(connection);
+        this.#pool.keep(connection);
         break;
       }
       waiter.receive(connection);
     }
-    pool.grow(fairQueue.waiting());
-  };
-  const failAll = (error: Error): void => {
-    shed.away += waiters.size;
-    for (const waiter of [...waiters]) waiter.fail(error);
-  };
-  const events = { onRoom: serve, onNone: failAll };
-  const pool =
-    callersPerConnection === 1
-      ? makeConnections(options, events)
-      : makeSharedConnections({ ...options, callersPerConnection }, events);
+    this.#pool.grow(this.#fairQueue.waiting());
+  }
 
-  /** Why nobody can be served right now, if that is known. */
-  const findRefusal = (queue: string): Error | undefined => {
-    if (isClosed) return closed();
-    if (options.nodes?.isSilent(queue) === true) {
-      shed.away++;
+  #failAll(error: Error): void {
+    this.#shed.away += this.#waiters.size;
+    for (const waiter of [...this.#waiters]) waiter.fail(error);
+  }
+
+  /** Why no caller of the queue can be served right now, if that is known. */
+  #findError(queue: string): Error | undefined {
+    if (this.#isClosed) return closed();
+    if (this.#options.nodes?.isSilent(queue) === true) {
+      this.#shed.away++;
       return new Problem("unavailable", { retryAfterS: 1 });
     }
-    const failure = pool.failure();
+    const failure = this.#pool.failure();
     if (failure === undefined) return undefined;
     if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
-    shed.away++;
+    this.#shed.away++;
     return failure.error;
-  };
-  const makeWaiter = (
+  }
+
+  #wait(queue: string, caller: Caller | undefined): Promise<Connection> {
+    const { ticker } = this.#options;
+    const end = Promise.withResolvers<Connection>();
+    const waiter = this.#makeWaiter(queue, caller, end);
+    const reason = this.#fairQueue.join(queue, waiter);
+    if (reason !== undefined) {
+      this.#shed[reason]++;
+      return Promise.reject(tooBusy(reason));
+    }
+    this.#waiters.add(waiter);
+    ticker.add(waiter);
+    this.#serve();
+    return end.promise;
+  }
+
+  #makeWaiter(
     queue: string,
     caller: Caller | undefined,
     { resolve, reject }: PromiseWithResolvers<Connection>,
-  ): Waiter => {
-    const leavesAt = performance.now() + acquireMs;
+  ): Waiter {
+    const leavesAt = performance.now() + this.#options.acquireMs;
     const leave = (): void => {
-      waiters.delete(waiter);
-      ticker.remove(waiter);
+      this.#waiters.delete(waiter);
+      this.#options.ticker.remove(waiter);
     };
     const waiter: Waiter = {
       receive: (connection) => {
@@ -118,62 +173,18 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
       },
       fail: (error) => {
         leave();
-        fairQueue.leave(queue, waiter);
+        this.#fairQueue.leave(queue, waiter);
         reject(error);
       },
       tick: (now) => {
         if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
         if (now < leavesAt) return;
-        shed.waited++;
-        waiter.fail(pool.failure()?.error ?? tooBusy("waited"));
+        this.#shed.waited++;
+        waiter.fail(this.#pool.failure()?.error ?? tooBusy("waited"));
       },
     };
     return waiter;
-  };
-  const wait = (queue: string, caller: Caller | undefined): Promise<Connection> => {
-    const end = Promise.withResolvers<Connection>();
-    const waiter = makeWaiter(queue, caller, end);
-    const refusal = fairQueue.join(queue, waiter);
-    if (refusal !== undefined) {
-      shed[refusal]++;
-      return Promise.reject(tooBusy(refusal));
-    }
-    waiters.add(waiter);
-    ticker.add(waiter);
-    serve();
-    return end.promise;
-  };
-
-  return {
-    acquire: (queue, caller) => {
-      const isOpen = !isClosed && options.nodes?.isSilent(queue) !== true;
-      const connection = isOpen && fairQueue.mayStart(queue) ? pool.take() : undefined;
-      if (connection !== undefined) {
-        fairQueue.start(queue);
-        return connection;
-      }
-      const refusal = findRefusal(queue);
-      return refusal === undefined ? wait(queue, caller) : Promise.reject(refusal);
-    },
-    release: (queue, connection, isSuspect) => {
-      fairQueue.finish(queue);
-      pool.release(connection, isSuspect);
-      if (fairQueue.waiting() > 0) serve();
-    },
-    stats: () => ({
-      ...pool.size(),
-      busy: fairQueue.running(),
-      waiting: fairQueue.waiting(),
-      shed: { ...shed },
-    }),
-    close: async (timeoutS) => {
-      isClosed = true;
-      failAll(closed());
-      const endsAt = performance.now() + timeoutS * 1000;
-      while (fairQueue.running() > 0 && performance.now() < endsAt) await Bun.sleep(10);
-      pool.close();
-    },
-  };
+  }
 }
 
 const REFUSALS = {

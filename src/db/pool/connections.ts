@@ -86,10 +86,10 @@ export function makeConnections(
   };
   const add = async (): Promise<void> => {
     connecting++;
-    const made = await openConnection(options).catch((cause: unknown) => ({ cause }));
+    const opened = await openConnection(options).catch((cause: unknown) => ({ cause }));
     connecting--;
-    if ("cause" in made) onOpenFailed(made.cause);
-    else onOpened(made);
+    if ("cause" in opened) onOpenFailed(opened.cause);
+    else onOpened(opened);
   };
 
   return {

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { makeAcquirer, type PoolStats } from "./acquire.ts";
+import { Acquirer, type PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
 import type { Nodes } from "./nodes.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
@@ -110,7 +110,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { prepare, nodes, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
   const pipelines = openPipelines({ ...options, name: `${options.name} pipeline`, ticker });
-  const acquirer = makeAcquirer({
+  const acquirer = new Acquirer({
     ...options,
     connections: options.connections - pipelines.connections,
     acquireMs: ACQUIRE_LIMIT_MS,

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { type AcquirerOptions, makeAcquirer, type PoolStats } from "./acquire.ts";
+import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
 import { isDriverPatched, type Parameter, type Statement } from "./connection.ts";
 import { makePatientSender } from "./patient_sender.ts";
 import type { Caller } from "./statement.ts";
@@ -68,7 +68,7 @@ export function countPipelines(connections: number): number {
 }
 
 export function makePipeline(options: PipelineOptions): Pipeline {
-  const acquirer = makeAcquirer({
+  const acquirer = new Acquirer({
     ...options,
     callersPerConnection: CALLERS_PER_CONNECTION,
     share: Math.ceil(options.connections * CALLERS_PER_CONNECTION * SHARE),
@@ -96,8 +96,8 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       acquirer.release(queue, connection, !isAlive || sender.isStuck(connection));
       return answer === "own" && isAlive ? rows : undefined;
     },
-    stats: acquirer.stats,
-    close: acquirer.close,
+    stats: () => acquirer.stats(),
+    close: (timeoutS) => acquirer.close(timeoutS),
   };
 }
 
