@@ -124,38 +124,31 @@ test("a link ends after its time, and with the next one", async () => {
   expect(await statusOf(second)).toBe(404);
 });
 
-test("the answer is the same to everybody and nobody, in status, text and time", async () => {
+test("the answer is the same to everybody and nobody, in status and text", async () => {
   const person = await makePerson(service);
+  const others = await makeOthers();
+  const ask = await openForm();
+  const answers = new Set<string>();
+  for (const email of Array.from({ length: 5 }, () => [person.email, ...others]).flat()) {
+    await run("delete from rowhouse.throttle");
+    const { status, headers, text } = await ask(email);
+    answers.add(`${status} ${headers.get("location")} ${text}`);
+  }
+  expect([...answers]).toEqual(["303 /forgot?sent=yes "]);
+  await linksTo(person.email, 5);
+  const sent = [person.email, ...others].map((email) => linksTo(email, 0));
+  expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0, 0, 0]);
+});
+
+/** Addresses that get no link: of no one, of a disabled and of an invited person, and none at all. */
+async function makeOthers(): Promise<string[]> {
   const disabled = await makePerson(service);
   await setDisabled(testDeps(service.service), disabled.email, true);
   const invited = `invited-${crypto.randomUUID().slice(-8)}@example.org`;
   const options = { email: invited, displayName: undefined, consoleRole: undefined };
   await createUser(testDeps(service.service), options);
-  const ask = await openForm();
-  const known = [person.email];
-  const others = ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
-  const times: { known: number[]; others: number[] } = { known: [], others: [] };
-  const answers = new Set<string>();
-  for (let round = 0; round < 200; round++) {
-    if (round % 5 === 0) await run("delete from rowhouse.throttle");
-    for (const [kind, addresses] of [
-      ["known", known],
-      ["others", others],
-    ] as const) {
-      const start = performance.now();
-      const answer = await ask(addresses[round % addresses.length] ?? "");
-      times[kind].push(performance.now() - start);
-      answers.add(`${answer.status} ${answer.headers.get("location")} ${answer.text}`);
-    }
-  }
-  expect([...answers]).toEqual(["303 /forgot?sent=yes "]);
-  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length / 2] ?? 0;
-  const [slower, faster] = [median(times.known), median(times.others)].sort((a, b) => b - a);
-  expect((slower ?? 0) / (faster ?? 1)).toBeLessThan(1.25);
-  await linksTo(person.email, 5);
-  const sent = [person.email, disabled.email, invited].map((email) => linksTo(email, 0));
-  expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0]);
-}, 60_000);
+  return ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
+}
 
 test("requests are counted by address and by client, apart from sign-ins", async () => {
   const person = await makePerson(service);

@@ -1,6 +1,6 @@
 /**
- * Two apps on one table: whatever its owner adds, every request of the other app is answered byte for byte as before, takes
- * no longer than on a table that nobody touched, and fills no more of the disk. Pushes are drawn by fast-check.
+ * Two apps on one table: whatever its owner adds, every request of the other app is answered byte for byte as before and fills
+ * no more of the disk. Pushes are drawn by fast-check.
  *
  * @module
  */
@@ -8,7 +8,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
-import { eventually } from "../support/eventually.ts";
 import { freshName, postDefinition } from "../support/push.ts";
 import {
   type Answer,
@@ -18,6 +17,15 @@ import {
   type TestApp,
   type TestService,
 } from "../support/service.ts";
+import {
+  base,
+  type Column,
+  fewer,
+  makeBurdened,
+  noise,
+  type Table,
+  whole,
+} from "../support/shared_table.ts";
 import { countRuns } from "../support/tier.ts";
 
 let service: TestService;
@@ -28,23 +36,6 @@ afterAll(() => service.close());
 
 const ROWS = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`);
 const LONG = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");
-
-/** What both apps declare; the other app leaves `left` out. */
-const base = (name: string) => ({
-  title: t.string().required(),
-  kind: t.enum(["b", "d"]).required().default("b"),
-  code: t.string().unique(),
-  amount: t.decimal().default("1.50"),
-  note: t.json(),
-  parent: t.ref(name, { onDelete: "cascade" }),
-  at: t.timestamp().default("2026-01-02T03:04:05Z"),
-});
-const whole = (name: string) =>
-  defineSchema({ [name]: { ...base(name), left: t.string().default("left out") } });
-const fewer = (name: string) => defineSchema({ [name]: base(name) });
-
-type Column = { name: string; kind: string } & Record<string, unknown>;
-type Table = { name: string; columns: Column[]; indexes: string[][]; uniques: string[][] };
 
 const flags = { required: fc.boolean(), index: fc.boolean(), unique: fc.constant(false) };
 const drawn = {
@@ -192,77 +183,8 @@ test("whatever the owner of a shared table pushes, the other app is answered as 
 }, 120_000);
 
 /** Text that does not compress. */
-const noise = (length: number) =>
-  Buffer.from(crypto.getRandomValues(new Uint8Array(length)))
-    .toString("base64")
-    .slice(0, length);
-
-/** What costs the other app most: as many columns, defaults and indexes as fit, on its own columns and on common ones. */
-function burden(table: Table, text: { length: number; count: number }): Table {
-  const one = { required: false, unique: false, index: false };
-  const texts = Array.from({ length: text.count }, (_, n) => ({
-    ...one,
-    name: `text${n}`,
-    kind: "string",
-    default: noise(text.length),
-  }));
-  const times = [0, 1, 2, 3].map((n) => ({
-    ...one,
-    name: `time${n}`,
-    kind: "timestamp",
-    default: "now",
-  }));
-  const refs = [0, 1, 2].map((n) => ({
-    ...one,
-    name: `ref${n}`,
-    kind: "ref",
-    table: table.name,
-    onDelete: "cascade",
-  }));
-  const columns = [...table.columns, ...texts, ...times, ...refs];
-  const empty = Array.from({ length: 200 - columns.length }, (_, n) => ({
-    ...one,
-    name: `empty${n}`,
-    kind: "string",
-  }));
-  const own = ["text0", "text1", "time0", "time1", "time2", "time3"];
-  const common = [
-    ["title", "code"],
-    ["code", "title"],
-    ["at", "amount", "title"],
-    ["kind", "title"],
-  ];
-  const lists = own.map((name, n) => [name, own[(n + 1) % own.length] ?? "title", "title", "code"]);
-  return {
-    ...table,
-    columns: [...columns, ...empty],
-    // The table has a reference and a unique constraint, which count too.
-    indexes: [...common, ...lists, ["title", "text0"]],
-  };
-}
-
-/** An app and its rows on a table that the owner burdens as it can, and the same on one that nobody touches. */
-async function makeBurdened() {
-  const [name, alone] = [freshName(), freshName()];
-  const owner = await service.makeApp(whole(name));
-  await service.makeApp(whole(alone));
-  const [app, control] = [await service.makeApp(fewer(name)), await service.makeApp(fewer(alone))];
-  const table = definitionOf(whole(name)).tables[0] as unknown as Table;
-  const pushTable = (tables: Table[]) => postDefinition(service, owner, { version: 1, tables });
-  const long = burden(table, { length: 255, count: 30 });
-  expect(await pushTable([long])).toMatchObject({ status: 409 });
-  const pushed = await pushTable([burden(table, { length: 50, count: 4 })]);
-  expect(pushed.json).toMatchObject({ status: "applied" });
-  await eventually(async () => {
-    const { json } = await service.call(owner, "/v1/data/schema");
-    const steps = (json as { deferredSteps: { state: string }[] }).deferredSteps;
-    return steps.length === 17 && steps.every(({ state }) => state === "done");
-  });
-  return { name, alone, app, control };
-}
-
 test("and fills hardly more of the disk than on an untouched table", async () => {
-  const { name, alone, app, control } = await makeBurdened();
+  const { name, alone, app, control } = await makeBurdened(service);
   const values = Array.from(
     { length: 600 },
     (_, n) => `('${crypto.randomUUID()}', '${noise(200)}', '${n}${noise(20)}')`,
@@ -279,45 +201,6 @@ test("and fills hardly more of the disk than on an untouched table", async () =>
   };
   expect(await fill(app, name)).toBeLessThan(2 * (await fill(control, alone)));
 });
-
-test("and as fast as on an untouched table", async () => {
-  const { name, alone, app, control } = await makeBurdened();
-  const [first] = ROWS;
-  for (const [one, of] of [
-    [app, name],
-    [control, alone],
-  ] as const)
-    await service.service.admin.message(`insert into data.${of} (app_id, id, title)
-      select '${one.id}', case n when 1 then '${first}' else gen_random_uuid() end::uuid, 'row ' || n
-      from generate_series(1, 300) n returning id`);
-
-  const times: Record<"app" | "control", number[]> = { app: [], control: [] };
-  const measure = async (who: "app" | "control") => {
-    const [one, path] = who === "app" ? [app, name] : [control, alone];
-    const list = `/v1/data/db/${path}`;
-    const post = (json: object) => service.call(one, list, { method: "POST", json });
-    const startedAt = performance.now();
-    const long = await post({ title: LONG });
-    const short = await post({ title: "short" });
-    const answers = [
-      long,
-      short,
-      await service.call(one, `${list}?limit=20`),
-      await service.call(one, `${list}/${first}`),
-      await service.call(one, `${list}/${first}`, { method: "PATCH", json: { title: "next" } }),
-    ];
-    for (const { headers } of [long, short])
-      answers.push(await service.call(one, headers.get("location") ?? "", { method: "DELETE" }));
-    times[who].push(performance.now() - startedAt);
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200, 200, 204, 204]);
-  };
-  for (let round = 0; round < 25; round++) {
-    await measure("app");
-    await measure("control");
-  }
-  const median = (list: number[]) => list.toSorted((a, b) => a - b)[list.length >> 1] ?? 0;
-  expect(median(times.app)).toBeLessThan(2 * median(times.control));
-}, 60_000);
 
 /** What an owner is told of a push to a table of `rows` rows of another app: the plan, the result and the status. */
 async function pushBeside(rows: number) {

@@ -409,9 +409,7 @@ describe("the caller's signal", () => {
         { status: 503, headers: { "retry-after": "9" } },
       );
     });
-    const startedAt = performance.now();
     expect(await failureOf(connect(url).todos.get(ID, { signal: controller.signal }))).toBe(reason);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(requests).toHaveLength(1);
   });
 
