@@ -31,7 +31,7 @@ const exportAppTask: AdminTask = async (deps, args) => {
       `Wrote ${name}: ${app.tables.length} tables, ${count} rows, ${app.migrations.length} migrations`,
     ],
     notes: [
-      `Note: ${name} has all rows of ${slug}; its keys, and the people who use it, are not in it`,
+      `Note: ${name} has all rows of ${slug}, and the addresses of people with a role; its keys are not in it`,
     ],
   };
 };

@@ -4,10 +4,7 @@ import { resolve } from "node:path";
 import {
   type ArchivedApp,
   createApp,
-  describeArchive,
-  planRestore,
   type RestoreStep,
-  readTarget,
   restoreReferences,
   restoreRows,
   setAppDisabled,
@@ -15,15 +12,15 @@ import {
   type Target,
 } from "../../accounts/apps/mod.ts";
 import type { Database } from "../../db/mod.ts";
-import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
-import { planReplay, readReplayBody, replay } from "../../push/mod.ts";
+import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { RefusedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
+import { type ImportPlan, planImport } from "./import_plan.ts";
 import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const importAppTask: AdminTask = async (deps, args) => {
@@ -39,103 +36,7 @@ const importAppTask: AdminTask = async (deps, args) => {
   return toResult(archive, plan, isDryRun);
 };
 
-type Migrations = Parameters<typeof planReplay>[1];
-type Plan = {
-  app: { id: string; slug: string };
-  /** Whether the app exists, without tables. */
-  isThere: boolean;
-  /** Whether the app that exists is disabled, and stays so. */
-  isDisabled: boolean;
-  steps: RestoreStep[];
-  migrations: Migrations;
-  definition: Definition;
-  targets: Target[];
-  skipped: { url: string; reason: string }[];
-  /** Of the migrations, such as which table is shared with another app. */
-  notes: string[];
-};
-
-/** Everything that can prevent the import, before anything is written. */
-async function planImport(
-  deps: AdminDeps,
-  { header, tables }: Archive,
-  slug: string,
-): Promise<Plan> {
-  const found = await describeArchive(deps, slug);
-  if (found !== undefined && found.tables.length + found.migrations.length > 0)
-    throw new RefusedError(
-      `App ${slug} is not empty: import into an app without tables, or give it another name with --as`,
-    );
-  const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
-  const { steps, blockers } = planRestore(filled);
-  if (blockers.length > 0)
-    throw new RefusedError(
-      `Cannot import tables whose rows need rows of each other first, by ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
-    );
-  const app = { id: found?.id ?? deps.makeId(), slug };
-  const { migrations, definition } = await readMigrations(header.migrations, app.id);
-  const plan =
-    migrations.length === 0
-      ? undefined
-      : await deps.withPush((admin) =>
-          planReplay({ admin }, migrations, { app, definition, options: {} }),
-        );
-  const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
-  return {
-    app,
-    isThere: found !== undefined,
-    isDisabled: found?.isDisabled === true,
-    steps,
-    migrations,
-    definition,
-    notes: listNotes(plan),
-    ...sorted,
-  };
-}
-
-function listNotes(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
-  const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
-  return [...new Set([...notes, ...(plan?.notes ?? [])])];
-}
-
-async function readMigrations(
-  texts: readonly string[],
-  appId: string,
-): Promise<Pick<Plan, "migrations" | "definition">> {
-  let definition: Definition = { version: 1, tables: [] };
-  const migrations: Migrations[number][] = [];
-  for (const text of texts) {
-    const body = await readReplayBody({ migrations: [text], definition }, appId);
-    if (body.next === undefined) throw new Error("A replay of no migration");
-    migrations.push(body.next);
-    definition = body.next.definition;
-  }
-  return { migrations, definition };
-}
-
-/** Of another domain, an origin would never be served. */
-function sortTargets(
-  { origins, redirects }: Archive["header"]["targets"],
-  cookieDomain: string | undefined,
-): Pick<Plan, "targets" | "skipped"> {
-  const typed = [
-    ...origins.map((url) => ({ kind: "origin" as const, url })),
-    ...redirects.map((url) => ({ kind: "redirect" as const, url })),
-  ];
-  const targets: Target[] = [];
-  const skipped: Plan["skipped"] = [];
-  for (const { kind, url } of typed) {
-    try {
-      targets.push(readTarget(kind, url, cookieDomain));
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      skipped.push({ url, reason: error.message });
-    }
-  }
-  return { targets, skipped };
-}
-
-type Import = { path: string; archive: Archive; plan: Plan };
+type Import = { path: string; archive: Archive; plan: ImportPlan };
 
 /** The app stays disabled unless all of it is there. */
 async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Promise<void> {
@@ -156,7 +57,7 @@ async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Prom
   if (!plan.isDisabled) await setAppDisabled(deps, app.slug, false);
 }
 
-async function makeApp(deps: AdminDeps, { app, isThere, targets }: Plan): Promise<void> {
+async function makeApp(deps: AdminDeps, { app, isThere, targets }: ImportPlan): Promise<void> {
   const urls = (kind: Target["kind"]) =>
     targets.filter((target) => target.kind === kind).map(({ url }) => url);
   const typed = { origins: urls("origin"), redirects: urls("redirect") };
@@ -173,7 +74,10 @@ async function makeApp(deps: AdminDeps, { app, isThere, targets }: Plan): Promis
     await createApp({ ...deps, makeId: () => app.id }, { slug: app.slug, ...typed, cookieDomain });
 }
 
-async function replayAll(deps: AdminDeps, { app, migrations, definition }: Plan): Promise<void> {
+async function replayAll(
+  deps: AdminDeps,
+  { app, migrations, definition }: ImportPlan,
+): Promise<void> {
   if (migrations.length === 0) return;
   const log = openLog(deps.config, deps.tell);
   await deps.withPush(async (admin) => {
@@ -241,7 +145,7 @@ function explainRest(error: unknown, slug: string): unknown {
   return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
 }
 
-function toResult({ header, tables }: Archive, plan: Plan, isDryRun: boolean): AdminResult {
+function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): AdminResult {
   const { app, skipped, targets } = plan;
   const rows = countRows(tables);
   const { roles } = header;

@@ -1,26 +1,13 @@
-/**
- * `rowhouse data import`: reads a file twice, first to check all of it, then to send it in batches. Each batch has a key that
- * follows from the file, so that a command which is repeated stores no row twice.
- *
- * @module
- */
+/** `rowhouse data import`: reads a file twice, first to check all of it, then to send it. @module */
 import { resolve } from "node:path";
-import { MAX_BATCH, MAX_BODY } from "../../data/pure.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
-import { type Detail, Problem } from "../../problem.ts";
+import type { Detail } from "../../problem.ts";
 import {
-  type Batch,
-  type FileFormat,
   findFormat,
   type LineFault,
   type Mapping,
-  type Match,
   makeBatcher,
   makeMapping,
-  makeRowsReader,
-  makeSource,
-  type RowsRead,
-  readChunks,
 } from "../../rows/mod.ts";
 import {
   type Arguments,
@@ -32,8 +19,10 @@ import {
 } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { type App, openApp } from "./app.ts";
+import { openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
+import { sendFile } from "./import_send.ts";
+import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
 import { readMatches } from "./matches.ts";
 
 const MAX_LINE = 999_999_999;
@@ -74,26 +63,6 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   return EXIT.done;
 }
 
-type RowsFile = {
-  path: string;
-  format: FileFormat;
-  table: TableDefinition;
-  mapping: Mapping;
-  matches: ReadonlyMap<string, Match>;
-};
-
-type ImportTask = {
-  app: App;
-  table: string;
-  /** The file as it was typed. */
-  name: string;
-  fromLine: number;
-  /** Empty, or what makes the keys of this run its own. */
-  run: string;
-  file: RowsFile;
-  setting: Setting;
-};
-
 type Imported = { rows: number; replayed: number; dryRun: boolean };
 
 function describe(table: string, { rows, replayed, dryRun }: Imported): string {
@@ -119,22 +88,6 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
     throw error;
   }
 }
-
-/** The rows and errors of a file; `onBytes` receives all that is read. */
-function readRowsFile(
-  { path, format, ...options }: RowsFile,
-  onBytes: (bytes: Uint8Array) => void = () => undefined,
-): AsyncGenerator<RowsRead, void> {
-  const pass = async function* () {
-    for await (const bytes of Bun.file(path).stream()) {
-      onBytes(bytes);
-      yield bytes;
-    }
-  };
-  return readChunks(pass(), makeRowsReader(makeSource(format), options));
-}
-
-type Checked = { digest: string; rows: number; batches: number };
 
 /** @throws {RefusedError} the file has errors, which are all printed */
 async function checkFile(task: ImportTask): Promise<Checked> {
@@ -167,8 +120,6 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };
 }
 
-const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY };
-
 type FaultReport = {
   add: (fault: LineFault) => void;
   count: () => number;
@@ -189,95 +140,4 @@ function makeFaultReport({ name, setting: { args, terminal } }: ImportTask): Fau
     count: () => count,
     details: () => details,
   };
-}
-
-/** Sends a checked file; returns how many rows an earlier run had stored. */
-async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<number> {
-  const batcher = makeBatcher(LIMITS);
-  const progress = { number: 0, stored: 0, replayed: 0 };
-  const stop = task.setting.terminal.spin(() => `Storing: ${progress.stored} of ${rows} rows`);
-  const send = async (batches: readonly Batch[]) => {
-    for (const batch of batches) {
-      const key = toKey([digest, task.table, task.fromLine, task.run, progress.number++]);
-      const isReplay = await sendBatch(task, { batch, key, stored: progress.stored });
-      progress.stored += batch.lines.length;
-      if (isReplay) progress.replayed += batch.lines.length;
-    }
-  };
-  try {
-    for await (const read of readRowsFile(task.file)) {
-      if (read.faults.length > 0) throw hasChanged(task);
-      for (const row of read.rows) if (row.line >= task.fromLine) await send(batcher.add(row).full);
-    }
-    await send(batcher.end());
-  } finally {
-    stop();
-  }
-  if (progress.stored !== rows) throw hasChanged(task);
-  return progress.replayed;
-}
-
-function hasChanged({ name }: ImportTask): RefusedError {
-  return new RefusedError(`${name} has changed since it was checked: run the command again`);
-}
-
-function toKey(parts: readonly (string | number)[]): string {
-  return `import-${Bun.CryptoHasher.hash("sha256", parts.join("\n"), "hex")}`;
-}
-
-type SentBatch = { batch: Batch; key: string; stored: number };
-
-/** Whether an earlier run had stored the batch. */
-async function sendBatch(task: ImportTask, { batch, key, stored }: SentBatch): Promise<boolean> {
-  try {
-    const { headers } = await task.app.call({
-      path: task.table,
-      body: batch.body,
-      headers: { "idempotency-key": key },
-    });
-    return headers.get("idempotency-replayed") === "true";
-  } catch (error) {
-    throw explainStop(error, task, { batch, stored });
-  }
-}
-
-/** What was stored when a batch was not, and how to go on. */
-function explainStop(
-  error: unknown,
-  { name }: ImportTask,
-  { batch, stored }: Pick<SentBatch, "batch" | "stored">,
-): unknown {
-  const [line = 1] = batch.lines;
-  const state = `${stored} rows are stored, the rows from line ${line} on are not`;
-  if (error instanceof RefusedError)
-    return new RefusedError(
-      `${error.message}\n${state}: the same command goes on from there`,
-      error.exitCode,
-      error.told,
-    );
-  if (!(error instanceof Problem)) return error;
-  if (error.code === "idempotency_mismatch")
-    return new RefusedError(
-      `An import of the same file has sent other values: its mapping or the rows that it refers to were different. ${state}; with --from-line ${line} they are sent as they are now`,
-      EXIT.refused,
-      { code: error.code },
-    );
-  const details = (error.details ?? []).map((detail) => toLineDetail(detail, batch));
-  const lines = details.map(
-    ({ path, message }) => `  ${name}:${path.slice(1).replace("/", ": ")}: ${message}`,
-  );
-  return new RefusedError(
-    [error.message, ...lines, `${state}: correct the file and go on with --from-line ${line}`].join(
-      "\n",
-    ),
-    EXIT.refused,
-    { code: error.code, details },
-  );
-}
-
-/** A detail of a batch, such as `/3/title`, by the line of the file. */
-function toLineDetail({ path, message }: Detail, { lines }: Batch): Detail {
-  const [, index = "", ...rest] = path.split("/");
-  const line = lines[Number(index)];
-  return line === undefined ? { path, message } : { path: ["", line, ...rest].join("/"), message };
 }

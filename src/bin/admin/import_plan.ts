@@ -1,0 +1,111 @@
+/** What an import of an archive will do, and everything that can prevent it, before anything is written. @module */
+import {
+  describeArchive,
+  planRestore,
+  type RestoreStep,
+  readTarget,
+  type Target,
+} from "../../accounts/apps/mod.ts";
+import type { Definition } from "../../dsl/mod.ts";
+import { Problem } from "../../problem.ts";
+import { planReplay, readReplayBody } from "../../push/mod.ts";
+import { RefusedError } from "../cli/command.ts";
+import type { Archive } from "./archive_file.ts";
+import type { AdminDeps } from "./task.ts";
+
+type Migrations = Parameters<typeof planReplay>[1];
+/** What an import will do, once nothing can prevent it. */
+export type ImportPlan = {
+  app: { id: string; slug: string };
+  /** Whether the app exists, without tables. */
+  isThere: boolean;
+  /** Whether the app that exists is disabled, and stays so. */
+  isDisabled: boolean;
+  steps: RestoreStep[];
+  migrations: Migrations;
+  definition: Definition;
+  targets: Target[];
+  skipped: { url: string; reason: string }[];
+  /** Of the migrations, such as which table is shared with another app. */
+  notes: string[];
+};
+
+/** Everything that can prevent the import, before anything is written. */
+export async function planImport(
+  deps: AdminDeps,
+  { header, tables }: Archive,
+  slug: string,
+): Promise<ImportPlan> {
+  const found = await describeArchive(deps, slug);
+  if (found !== undefined && found.tables.length + found.migrations.length > 0)
+    throw new RefusedError(
+      `App ${slug} is not empty: import into an app without tables, or give it another name with --as`,
+    );
+  const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
+  const { steps, blockers } = planRestore(filled);
+  if (blockers.length > 0)
+    throw new RefusedError(
+      `Cannot import tables whose rows need rows of each other first, by ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
+    );
+  const app = { id: found?.id ?? deps.makeId(), slug };
+  const { migrations, definition } = await readMigrations(header.migrations, app.id);
+  const plan =
+    migrations.length === 0
+      ? undefined
+      : await deps.withPush((admin) =>
+          planReplay({ admin }, migrations, { app, definition, options: {} }),
+        );
+  const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
+  return {
+    app,
+    isThere: found !== undefined,
+    isDisabled: found?.isDisabled === true,
+    steps,
+    migrations,
+    definition,
+    notes: listNotes(plan),
+    ...sorted,
+  };
+}
+
+function listNotes(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
+  const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
+  return [...new Set([...notes, ...(plan?.notes ?? [])])];
+}
+
+async function readMigrations(
+  texts: readonly string[],
+  appId: string,
+): Promise<Pick<ImportPlan, "migrations" | "definition">> {
+  let definition: Definition = { version: 1, tables: [] };
+  const migrations: Migrations[number][] = [];
+  for (const text of texts) {
+    const body = await readReplayBody({ migrations: [text], definition }, appId);
+    if (body.next === undefined) throw new Error("A replay of no migration");
+    migrations.push(body.next);
+    definition = body.next.definition;
+  }
+  return { migrations, definition };
+}
+
+/** Of another domain, an origin would never be served. */
+function sortTargets(
+  { origins, redirects }: Archive["header"]["targets"],
+  cookieDomain: string | undefined,
+): Pick<ImportPlan, "targets" | "skipped"> {
+  const typed = [
+    ...origins.map((url) => ({ kind: "origin" as const, url })),
+    ...redirects.map((url) => ({ kind: "redirect" as const, url })),
+  ];
+  const targets: Target[] = [];
+  const skipped: ImportPlan["skipped"] = [];
+  for (const { kind, url } of typed) {
+    try {
+      targets.push(readTarget(kind, url, cookieDomain));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      skipped.push({ url, reason: error.message });
+    }
+  }
+  return { targets, skipped };
+}
