@@ -1,4 +1,5 @@
 /** What settings may be: each form reads the text of a variable, or says what is expected of it. Never quotes the text. @module */
+import { readFileSync, statSync } from "node:fs";
 import * as v from "valibot";
 import { MIN_AUDIT_RETENTION_S } from "../accounts/pure.ts";
 import { readMailFrom } from "../mail/pure.ts";
@@ -56,6 +57,44 @@ export const MailSender = v.pipe(
     "must be an address such as no-reply@example.org, or Name <no-reply@example.org>",
   ),
 );
+
+const ORGANIZATION_MAX_CHARS = 60;
+
+/** Shown as text in one line. */
+export const OrganizationName = v.pipe(
+  v.string(),
+  v.check(
+    (text) =>
+      text.trim() !== "" &&
+      [...text].length <= ORGANIZATION_MAX_CHARS &&
+      !/[\p{Cc}\p{Cf}]/u.test(text),
+    `must be 1 to ${ORGANIZATION_MAX_CHARS} characters on one line`,
+  ),
+);
+
+const LOGO_MAX_BYTES = 32_768;
+const PNG_START = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+
+/** The bytes of a PNG file. */
+export const PngFile = v.pipe(
+  v.string(),
+  v.transform(readPng),
+  v.check(
+    (bytes): bytes is Uint8Array<ArrayBuffer> => bytes !== undefined,
+    `must be the path of a PNG file of at most ${LOGO_MAX_BYTES / 1024} KB that this process can read`,
+  ),
+);
+
+function readPng(path: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    if (statSync(path).size > LOGO_MAX_BYTES) return undefined;
+    const bytes = new Uint8Array(readFileSync(path));
+    return PNG_START.equals(bytes.subarray(0, PNG_START.length)) ? bytes : undefined;
+  } catch {
+    // Whatever the reason, the setting is at fault.
+    return undefined;
+  }
+}
 
 /** A whole number in decimal digits, both bounds allowed. */
 export function whole(min: number, max: number) {

@@ -15,6 +15,8 @@ import {
   list,
   MailSender,
   MailUrl,
+  OrganizationName,
+  PngFile,
   PostgresUrl,
   Retention,
   type Setting,
@@ -163,6 +165,16 @@ export const SETTINGS = {
     form: v.optional(MailUrl),
     about:
       "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it people are mailed links that set a password, and what happens to their account. Unset: links are shown to administrators only. For the processes where ROLE is all or identity.",
+  },
+  ORGANIZATION_NAME: {
+    form: v.optional(OrganizationName),
+    about:
+      "The name of your organization, at most 60 characters, in place of Rowhouse on the sign-in pages, in the Console and in mails. For the processes where ROLE is all or identity.",
+  },
+  ORGANIZATION_LOGO: {
+    form: v.optional(PngFile),
+    about:
+      "The path of a PNG file of at most 32 KB, in place of the icon on the sign-in pages, in the Console and in mails. The file is read at the start. For the processes where ROLE is all or identity.",
   },
   MAIL_FROM: {
     form: v.optional(MailSender),

@@ -8,7 +8,7 @@ import {
   LOGIN_PATH,
   type RefusedRequest,
 } from "../identity/mod.ts";
-import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
+import { answerPage, type Html, html, type Part, renderBrand } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { DOCS, FIND } from "./paths.ts";
 
@@ -91,8 +91,8 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
   return html`<a class="skip" href="#main">Skip to the content</a>
 <div class="console">
 <nav class="side" aria-label="Console"${me !== undefined && html` data-visitor="${me.id}"`}>
-<a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
-<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Find anything, over the page" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> finds anything, over the page</span></button></form>
+<a class="side-brand" href="${CONSOLE_PATH}">${renderBrand(24)}</a>
+<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Find anything, over the page" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> finds anything, over the page</span></button></form>
 <ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
 <section class="recent" aria-labelledby="recent" hidden><h2 id="recent">Recent apps</h2><ul class="side-list"></ul></section>
 <div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}

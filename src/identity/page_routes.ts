@@ -1,6 +1,6 @@
 /** The identity pages as a table. @module */
 import type { Route } from "../http/mod.ts";
-import { answerSeeOther, assetRoutes } from "../pages/mod.ts";
+import { answerSeeOther, assetRoutes, brandRoute } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
 import { answerPasskeys, answerPasskeysForm } from "./account_passkeys.ts";
 import { answerPassword, answerPasswordForm } from "./account_password.ts";
@@ -65,6 +65,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
     handle: answerProviderCallback,
   },
   ...assetRoutes,
+  brandRoute,
 ];
 
 type Handle = Parameters<typeof enterAccount>[0];

@@ -25,7 +25,8 @@ export function answerRecoveryCodes(
 <p class="lead">Keep these recovery codes where you find them without your phone</p>
 <p>Each lets you sign in as <strong>${account.email}</strong> once when your second factor is not at hand. They are shown now and never again${added !== "first" && "; the ones before no longer work"}.</p>
 <div class="copyable"><pre class="snippet codes" tabindex="0" aria-label="Your recovery codes"><code id="codes">${codes.join("\n")}</code></pre>${renderCopyButton("codes", "the recovery codes")}</div>
-<p><a class="button button-primary" href="${next}">I have kept them</a></p>`;
+<div class="actions"><button class="button button-quiet" type="button" data-download="codes" data-file="recovery-codes.txt" hidden>Download</button>
+<a class="button button-primary" href="${next}">I have kept them</a></div>`;
   const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
   return answerAccountPage(deps, {
     tab: "Security",

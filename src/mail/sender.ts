@@ -7,10 +7,10 @@ import {
   type MailLinkDeps,
   settleMail,
 } from "../accounts/mails/mod.ts";
-import { html } from "../pages/mod.ts";
+import { type Brand, html, readBrand } from "../pages/mod.ts";
 import type { MailSettings } from "./settings.ts";
 import { type MailWords, writeMail } from "./templates.ts";
-import { type Delivery, makeDeliver } from "./transport.ts";
+import { type Delivery, type Letter, makeDeliver } from "./transport.ts";
 
 /** What became of a mail, for the log and the metrics. */
 export type MailNote = {
@@ -59,30 +59,50 @@ async function send(
     return { outcome: "void" };
   }
   const { subject } = words;
-  const letter = { to: mail.email, subject, text: toPlainMail(words), html: toHtmlMail(words) };
+  const brand = readBrand();
+  const letter = {
+    to: mail.email,
+    subject,
+    text: toPlainMail(words, brand),
+    html: toHtmlMail(words, brand),
+    attachments: toAttachments(brand),
+  };
   const { delivery, reason } = await deliver(letter);
   if (delivery !== "failed") await settleMail(deps, mail.id, delivery);
   return { outcome: delivery, ...(reason === undefined ? {} : { reason }) };
 }
 
-const FOOT =
-  "This mail was sent by the service that signs you in to your apps. Replies are not read.";
+/** The logo is part of the mail: nothing is loaded from anywhere. */
+const LOGO_CID = "organization-logo";
 
-export function toPlainMail({ before, link, after }: MailWords): string {
-  return [...before, `${link.name}:\n${link.url}`, ...after, FOOT].join("\n\n");
+function toAttachments({ logo }: Brand): Letter["attachments"] {
+  if (logo === undefined) return [];
+  const content = Buffer.from(logo);
+  return [{ filename: "logo.png", contentType: "image/png", cid: LOGO_CID, content }];
+}
+
+function toFoot({ name }: Brand): string {
+  const of = name === undefined ? "" : ` of ${name}`;
+  return `This mail was sent by the service${of} that signs you in to your apps. Replies are not read.`;
+}
+
+export function toPlainMail({ before, link, after }: MailWords, brand: Brand = {}): string {
+  return [...before, `${link.name}:\n${link.url}`, ...after, toFoot(brand)].join("\n\n");
 }
 
 /** Mail programs ignore stylesheets, so that these styles stand where they apply. Nothing is loaded. */
-export function toHtmlMail({ before, link, after }: MailWords): string {
+export function toHtmlMail({ before, link, after }: MailWords, brand: Brand = {}): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>
 <body style="margin:0;padding:24px;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">
 <div style="max-width:32rem;margin:0 auto">
+${brand.logo !== undefined && html`<p><img src="cid:${LOGO_CID}" alt="" height="32"></p>`}
+${brand.name !== undefined && html`<p style="font-weight:600">${brand.name}</p>`}
 ${before.map((text) => html`<p>${text}</p>`)}
 <p style="margin:24px 0"><a href="${link.url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#23415f;color:#ffffff;font-weight:600;text-decoration:none">${link.name}</a></p>
 ${after.map((text) => html`<p>${text}</p>`)}
-<p style="margin-top:32px;font-size:13px;opacity:0.75">${FOOT}</p>
+<p style="margin-top:32px;font-size:13px;opacity:0.75">${toFoot(brand)}</p>
 </div>
 </body>
 </html>

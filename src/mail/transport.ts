@@ -7,7 +7,14 @@
 import type { Transporter } from "nodemailer";
 import type { MailFrom, MailSettings } from "./settings.ts";
 
-export type Letter = { to: string; subject: string; text: string; html: string };
+export type Letter = {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** What the markup shows by their ids. */
+  attachments: { filename: string; contentType: string; cid: string; content: Buffer }[];
+};
 export type Delivery = "sent" | "refused" | "failed";
 
 /** Sends one mail; never throws. */

@@ -28,10 +28,11 @@ export function toGuidePage(guide: Guide, markdown: string): Page {
     scripts: ["guide"],
     body: renderFrame({
       name: "Guides",
-      menu: renderMenu(guide, headings),
-      content: html`<article class="guide">
-${content}</article>
-${renderNext(guide)}`,
+      menu: renderMenu(guide),
+      content: html`<div class="guide-page">${renderContents(headings)}
+<article class="guide">
+${content}</article></div>
+${renderNeighbors(guide)}`,
     }),
   };
 }
@@ -46,14 +47,20 @@ function toTarget(href: string): Target | undefined {
   return guide && { href: `${toGuidePath(guide.page)}${place}`, title: guide.title };
 }
 
-function renderMenu(guide: Guide, headings: readonly Heading[]): Html {
-  const parts = headings
-    .filter(({ level }) => level === 2)
-    .map(({ id, text }) => ({ name: text, path: `#${id}` }));
-  const toEntry = ({ page, title }: Guide): Entry => {
-    const entry = { name: title, path: toGuidePath(page) };
-    return page === guide.page ? { ...entry, isCurrent: true, parts } : entry;
-  };
+/** What is on the page, in two levels. */
+function renderContents(headings: readonly Heading[]): Html | undefined {
+  const shown = headings.filter(({ level }) => level === 2 || level === 3);
+  if (shown.length < 2) return undefined;
+  return html`<nav class="contents" aria-labelledby="contents"><p id="contents">On this page</p>
+<ul>${shown.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>`;
+}
+
+function renderMenu(guide: Guide): Html {
+  const toEntry = ({ page, title }: Guide): Entry => ({
+    name: title,
+    path: toGuidePath(page),
+    isCurrent: page === guide.page,
+  });
   return html`${renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
 ${renderMenuGroup("Guides", GUIDES.map(toEntry))}
 ${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}
@@ -63,9 +70,10 @@ ${renderMenuGroup("For tools", [
 ])}`;
 }
 
-/** What is read after it. */
-function renderNext({ page }: Guide): Html | undefined {
-  const next = ALL[ALL.findIndex((guide) => guide.page === page) + 1];
-  if (next === undefined) return undefined;
-  return html`<p class="guide-next">Next: <a href="${toGuidePath(next.page)}">${next.title}</a> <span class="quiet">${next.about}</span></p>`;
+/** What is read before and after it. */
+function renderNeighbors({ page }: Guide): Html {
+  const place = ALL.findIndex((guide) => guide.page === page);
+  const [before, after] = [ALL[place - 1], ALL[place + 1]];
+  return html`<nav class="neighbors" aria-label="Other guides">${before !== undefined && html`<a rel="prev" href="${toGuidePath(before.page)}"><span class="quiet">Previous</span> ${before.title}</a>`}
+${after !== undefined && html`<a rel="next" href="${toGuidePath(after.page)}"><span class="quiet">Next</span> ${after.title}</a>`}</nav>`;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { renderCopyButton } from "./copy.ts";
+import { highlight, renderText } from "./highlight.ts";
 import { type Html, html, type Part } from "./html.ts";
 
 /** Where a link leads, and its text in place of a file's name. */
@@ -46,6 +47,7 @@ type Node = string | Element;
 function renderNodes(nodes: readonly Node[], context: Context): Part {
   return nodes.map((node, place) => {
     if (typeof node === "string") return node;
+    if (node.type === "code") return html`<code>${renderText(textOf(node))}</code>`;
     // Its lines belong below each other, however narrow the page is.
     const isDrawing = textOf(nodes[place - 1] ?? "").includes("a drawing");
     if (node.type === "pre") return renderCode(node, context, isDrawing);
@@ -70,7 +72,6 @@ const ELEMENTS: Readonly<Record<string, Render>> = {
   strong: (inside) => html`<strong>${inside}</strong>`,
   em: (inside) => html`<em>${inside}</em>`,
   del: (inside) => html`<del>${inside}</del>`,
-  code: (inside) => html`<code>${inside}</code>`,
   br: () => html`<br>`,
   hr: () => html`<hr>\n`,
   a: renderLink,
@@ -107,13 +108,15 @@ const ANSWERS = ["text", "json", undefined];
 
 function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Html {
   const text = textOf(node);
+  const language = node.props["language"];
+  const code = highlight(text, typeof language === "string" ? language : undefined);
   const label = isDrawing ? "Drawing" : "Example";
-  const isAnswer = ANSWERS.some((language) => language === node.props["language"]);
+  const isAnswer = ANSWERS.some((answer) => answer === language);
   if (isAnswer)
-    return html`<pre tabindex="0" aria-label="${label}"${isDrawing && html` class="drawing"`}><code>${text}</code></pre>\n`;
+    return html`<pre tabindex="0" aria-label="${label}"${isDrawing && html` class="drawing"`}><code>${code}</code></pre>\n`;
   copied.count += 1;
   const id = `code-${copied.count}`;
-  return html`<div class="copyable"><pre tabindex="0" aria-label="${label}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, `example ${copied.count}`)}</div>\n`;
+  return html`<div class="copyable"><pre tabindex="0" aria-label="${label}"><code id="${id}">${code}</code></pre>${renderCopyButton(id, `example ${copied.count}`)}</div>\n`;
 }
 
 function toHeading(node: Node): Heading[] {

@@ -7,6 +7,7 @@
 
 import { toBody, withCookies } from "../http/mod.ts";
 import { ICON, STYLES, STYLESHEET, type StyleName, toScriptPath } from "./assets.ts";
+import { brandName, renderBrand } from "./brand.ts";
 import { type Html, html } from "./html.ts";
 import type { ScriptName } from "./scripts.ts";
 
@@ -79,7 +80,7 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 }
 
 /** These call the service; no other script has a reason to. */
-const CALLERS: readonly ScriptName[] = ["console", "reference"];
+const CALLERS: readonly ScriptName[] = ["console", "guide", "reference"];
 
 /**
  * No text ever becomes markup or a program, not even by a script of ours. Only `grid` starts a worker: its policy of this name
@@ -101,7 +102,7 @@ function renderPage({ title, body, width = "narrow", styles = [], scripts = [] }
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${title} · Rowhouse</title>
+<title>${title} · ${brandName()}</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLESHEET.path}">
 ${styles.map(
@@ -117,7 +118,7 @@ ${width === "own" ? body : renderFrame(body, width)}
 
 function renderFrame(body: Html, width: "narrow" | "wide"): Html {
   return html`<div class="frame frame-${width}">
-<header class="brand"><img src="${ICON.path}" alt="" width="32" height="32"><span>Rowhouse</span></header>
+<header class="brand">${renderBrand(32)}</header>
 <main class="card">${body}</main>
 <footer class="foot">One account for all your apps</footer>
 </div>`;

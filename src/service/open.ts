@@ -11,6 +11,7 @@ import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
+import { type Brand, setBrand } from "../pages/mod.ts";
 import { makeCheckBodies } from "../push/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -48,6 +49,8 @@ export type ServiceOptions = RoleOptions & {
   auditRetentionS?: number;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
+  /** Whose service it is; default: the product's own name and icon. */
+  brand?: Brand;
 };
 
 export type Service = {
@@ -97,7 +100,8 @@ export class IsolationError extends Error {
 
 /** Opens a service without connecting to anything: if the database is away, requests report it. */
 export function openService(options: ServiceOptions): Service {
-  const { role = "all" } = options;
+  const { role = "all", brand = {} } = options;
+  if (servesPeople(role)) setBrand(brand);
   const outage = makeOutage({ log: options.log, now: () => performance.now() });
   const nodes = makeNodeMap();
   const databases = openDatabases(options, { nodes, outage });

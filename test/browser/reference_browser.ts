@@ -105,10 +105,11 @@ test.each(LOOKS)("guides are accessible and fit, $colorScheme at $width px", asy
     async (page) => {
       await checkLook(page);
       const menu = page.getByRole("button", { name: "Menu" });
-      if (await menu.isVisible()) await menu.click();
-      await page.locator("#menu").getByRole("link", { name: "Keys", exact: true }).click();
+      await page
+        .getByRole("navigation", { name: "On this page" })
+        .getByRole("link", { name: "Keys", exact: true })
+        .click();
       expect(new URL(page.url()).hash).toBe("#keys");
-      expect(await page.locator("#menu:popover-open").count()).toBe(0);
       if (await menu.isVisible()) await menu.click();
       await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
       await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
@@ -217,7 +218,10 @@ test("everything that can be used is reached by the keyboard", async () => {
   await open("/docs", async (page) => {
     const count = await page.evaluate(() => {
       const all = document.querySelectorAll<HTMLElement>("a, button, input, summary, textarea");
-      for (const each of all) if (each.checkVisibility()) each.dataset["unseen"] = "";
+      // Of radio buttons only the checked one is reached by Tab.
+      for (const each of all)
+        if (each.checkVisibility() && !each.matches("[type=radio]:not(:checked)"))
+          each.dataset["unseen"] = "";
       return all.length;
     });
     for (let presses = 0; presses < count; presses++) {

@@ -270,7 +270,7 @@ test("a server whose certificate nobody vouches for gets no mail", async () => {
   const strange = await openMailServer({ isTls: true });
   const from = { name: "", address: "no-reply@example.org" };
   const deliver = makeDeliver({ url: strange.url, from, pagesUrl: "https://id.example.org" });
-  const letter = { to: "ada@example.org", subject: "x", text: "x", html: "x" };
+  const letter = { to: "ada@example.org", subject: "x", text: "x", html: "x", attachments: [] };
   expect(await deliver(letter)).toMatchObject({ delivery: "failed" });
   expect(strange.received).toEqual([]);
   await strange.close();

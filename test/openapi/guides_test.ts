@@ -106,3 +106,66 @@ for (const shape of SHAPES) {
     });
   });
 }
+
+describe("the search in the docs", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService();
+  });
+  afterAll(() => service.close());
+
+  /** The links that are found, in their order. */
+  async function find(text: string): Promise<string[]> {
+    const answer = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: text })}`);
+    expect(answer.status).toBe(200);
+    const found = (await answer.text()).matchAll(/<li><a href="([^"]+)">[^<]*<\/a> <span/g);
+    return [...found].map(([, href = ""]) => href);
+  }
+
+  test.each([
+    { words: "idempotency key", path: "/docs/data#sending-a-write-again" },
+    { words: "precondition_failed", path: "/docs#code-precondition_failed" },
+    { words: "list rows", path: "/docs#list_rows" },
+    { words: "BACKUP", path: "/docs/operating#backup" },
+    { words: "second fact", path: "/docs/identity#a-second-factor" },
+  ])("finds $path by the words $words", async ({ words, path }) => {
+    expect((await find(words)).slice(0, 5)).toContain(path);
+  });
+
+  test("leads to headings that exist", async () => {
+    const texts = new Map<string, string>();
+    for (const href of [...(await find("key")), ...(await find("app")), ...(await find("limit"))]) {
+      const [path = "", id] = href.split("#");
+      const text = texts.get(path) ?? (await (await fetch(service.url + path)).text());
+      texts.set(path, text);
+      if (id !== undefined) expect([href, text.includes(` id="${id}"`)]).toEqual([href, true]);
+    }
+    expect(texts.size).toBeGreaterThan(3);
+  });
+
+  test.each(["", "nothingofthesort", "<script>alert(1)</script>", "\0", "a".repeat(3000)])(
+    "finds nothing for hostile words, and shows them as text (%#)",
+    async (words) => {
+      expect(await find(words)).toEqual([]);
+      const answer = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: words })}`);
+      expect(await answer.text()).not.toContain("<script>alert");
+    },
+  );
+
+  test("a page has its contents, its neighbors, colored code and the reader's address", async () => {
+    const text = await (await fetch(`${service.url}/docs/push`)).text();
+    expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
+    expect(text).toContain('rel="prev" href="/docs/sdk"');
+    expect(text).toContain('rel="next" href="/docs/ci"');
+    expect(text).toContain('<span class="code-word">export</span>');
+    expect(text).toContain("<span data-origin>https://api.example.org</span>");
+    // Colors change no character of what is copied.
+    const [, code = ""] = /<code id="code-1">(.*?)<\/code>/s.exec(text) ?? [];
+    const plain = code
+      .replace(/<[^>]+>/g, "")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'");
+    const markdown = readFileSync(join(ROOT, "docs/push.md"), "utf8");
+    expect(markdown.replaceAll("&", "&amp;")).toContain(plain.trim());
+  });
+});

@@ -30,6 +30,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
       requireSecondFactor: config.REQUIRE_SECOND_FACTOR,
       providers: config.providers,
     },
+    brand: { name: config.ORGANIZATION_NAME, logo: config.ORGANIZATION_LOGO },
     mail: readMail(config),
     auditRetentionS: config.AUDIT_RETENTION,
     log: options.log,

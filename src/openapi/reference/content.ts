@@ -32,7 +32,10 @@ ${endpoints}`;
 export function renderGroups(groups: Groups): Html {
   const about: Readonly<Record<string, string>> = OPERATION_GROUPS;
   return html`${[...groups].map(
-    ([group, endpoints]) => html`<h2 id="${group}">${GROUP_NAMES[group] ?? group}</h2>
+    ([
+      group,
+      endpoints,
+    ]) => html`<h2 id="${group}"><a class="anchor" href="#${group}">${GROUP_NAMES[group] ?? group}</a></h2>
 <p class="lead">${renderProse(about[group] ?? "")}</p>
 ${endpoints.map((endpoint) => renderEndpoint(endpoint, REFERENCE_PATH))}`,
   )}`;
@@ -61,13 +64,13 @@ function renderTables(tables: readonly string[]): Html {
 
 /** Every code: the Console's pages link to those of any request. */
 export function renderCodes(): Html {
-  return html`<h2 id="errors">Errors</h2>
+  return html`<h2 id="errors"><a class="anchor" href="#errors">Errors</a></h2>
 <p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are at fault. Identity endpoints answer the code alone.</p>
 <dl class="codes">${Object.entries(PROBLEMS).map(
     ([
       code,
       { status, when },
-    ]) => html`<div id="code-${code}"><dt><code>${code as ProblemCode}</code> <span class="status">${status}</span></dt>
+    ]) => html`<div id="code-${code}"><dt><a class="anchor" href="#code-${code}"><code>${code as ProblemCode}</code></a> <span class="status">${status}</span></dt>
 <dd>${renderProse(toSentence(when))}</dd></div>`,
   )}</dl>`;
 }

@@ -1,8 +1,8 @@
 /** One endpoint on a page: what it takes and answers, an example, and a form that tries it where scripts run. @module */
-import { type Html, html, renderCopyButton } from "../../pages/mod.ts";
+import { type Html, highlight, html, renderCopyButton } from "../../pages/mod.ts";
 import type { Body, Endpoint, Parameter } from "./endpoints.ts";
 import type { Field } from "./fields.ts";
-import { printCurl, printJson } from "./sample.ts";
+import { printCurl, printJson, printPython, printTypeScript } from "./sample.ts";
 import { renderJson, renderProse } from "./text_view.ts";
 import { renderTryIt } from "./try_view.ts";
 
@@ -83,15 +83,31 @@ ${answers.map(
 <ul class="fields">${refusals.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
 }
 
+const LANGUAGES = [
+  { value: "curl", name: "curl", language: "sh", print: printCurl },
+  { value: "typescript", name: "TypeScript", language: "ts", print: printTypeScript },
+  { value: "python", name: "Python", language: "python", print: printPython },
+] as const;
+
+/** One language is shown at a time; the choice needs no script. */
 function renderRequest(endpoint: Endpoint): Html {
-  const { id, method, access, body } = endpoint;
-  const curl = printCurl({
+  const { id, method, access, body, summary } = endpoint;
+  const request = {
     ...{ method, path: toSamplePath(endpoint), query: toSampleQuery(endpoint) },
     isKeyed: access === "key",
     body: body?.sample,
-  });
-  return html`<figure class="sample"><figcaption>Request ${renderCopyButton(`${id}-curl`, `the request: ${endpoint.summary}`)}</figcaption>
-<pre><code id="${id}-curl">${curl}</code></pre></figure>`;
+  };
+  return html`<figure class="sample languages"><figcaption><span class="visually-hidden">Request in</span>
+<span class="language-tabs" role="radiogroup" aria-label="Language: ${summary}">${LANGUAGES.map(({ value, name }) => html`<label><input type="radio" name="${id}-language" value="${value}" data-language${value === "curl" && html` checked`}>${name}</label>`)}</span></figcaption>
+${LANGUAGES.map(
+  ({
+    value,
+    name,
+    language,
+    print,
+  }) => html`<div class="of-${value}">${renderCopyButton(`${id}-${value}`, `the request in ${name}: ${summary}`)}
+<pre><code id="${id}-${value}">${highlight(print(request), language)}</code></pre></div>`,
+)}</figure>`;
 }
 
 function renderAnswer({ answers }: Endpoint): Html | undefined {

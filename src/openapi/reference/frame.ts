@@ -2,6 +2,7 @@
 import { type Html, html, ICON, type Part } from "../../pages/mod.ts";
 
 export const REFERENCE_PATH = "/docs";
+export const SEARCH_PATH = `${REFERENCE_PATH}/search`;
 
 type Frame = {
   /** What the navigation is of. */
@@ -17,6 +18,7 @@ export function renderFrame({ name, menu, content }: Frame): Html {
 <button class="button button-quiet menu-button" type="button" popovertarget="menu">Menu</button></header>
 <nav class="menu" id="menu" aria-label="${name}" popover>${menu}</nav>
 <main class="reference-main" id="main" tabindex="-1">
+<form class="jump docs-search" method="get" action="${SEARCH_PATH}" role="search"><input type="search" name="q" maxlength="100" aria-label="Search the docs" placeholder="Search the docs" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> searches over the page</span></button></form>
 ${content}
 </main>
 </div>`;

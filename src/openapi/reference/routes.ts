@@ -9,6 +9,7 @@ import { answerPage, type Html, html } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { makeDocument } from "../document.ts";
 import { type Documents, type OpenapiDeps, proveKey } from "../routes.ts";
+import { answerDocsSearch } from "../search_page.ts";
 import {
   type Groups,
   groupEndpoints,
@@ -18,12 +19,13 @@ import {
   renderStart,
   renderTable,
 } from "./content.ts";
-import { REFERENCE_PATH } from "./frame.ts";
+import { REFERENCE_PATH, SEARCH_PATH } from "./frame.ts";
 import { type ReferencePage, TABLE_PATH, toReferencePage } from "./page_view.ts";
 
 export const referenceRoutes: readonly Route<OpenapiDeps>[] = [
   { method: "GET", path: REFERENCE_PATH, access: "optional-key", handle: answerStart },
   { method: "GET", path: TABLE_PATH, access: "optional-key", handle: answerTable },
+  { method: "GET", path: SEARCH_PATH, access: "open", handle: answerDocsSearch },
 ];
 
 async function answerStart(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {

@@ -109,6 +109,60 @@ export function printCurl({ method, path, query, isKeyed, body }: SampleRequest)
   return lines.join(" \\\n  ");
 }
 
+/** The same with `fetch`. */
+export function printTypeScript(request: SampleRequest): string {
+  const { method, path, query, isKeyed, body } = request;
+  const headers = [
+    isKeyed && "    Authorization: `Bearer $" + "{env.ROWHOUSE_API_KEY}`,",
+    body !== undefined && '    "Content-Type": "application/json",',
+  ].filter((line) => line !== false);
+  const options = [
+    method !== "GET" && `  method: "${method}",`,
+    headers.length > 0 && ["  headers: {", ...headers, "  },"].join("\n"),
+    body !== undefined && `  body: JSON.stringify(${indent(printJson(body, 2))}),`,
+  ].filter((line) => line !== false);
+  const url = `\`\${env.ROWHOUSE_URL}${path}${query}\``;
+  const call =
+    options.length === 0 ? `fetch(${url})` : `fetch(${url}, {\n${options.join("\n")}\n})`;
+  return `import { env } from "node:process";\n\nconst response = await ${call};\nconst { status } = response;\nconst text = await response.text();`;
+}
+
+/** The same with what Python brings. */
+export function printPython({ method, path, query, isKeyed, body }: SampleRequest): string {
+  const headers = [
+    isKeyed && '        "Authorization": "Bearer " + os.environ["ROWHOUSE_API_KEY"],',
+    body !== undefined && '        "Content-Type": "application/json",',
+  ].filter((line) => line !== false);
+  const lines = [
+    `import ${body === undefined ? "" : "json, "}os, urllib.request`,
+    "",
+    "request = urllib.request.Request(",
+    `    os.environ["ROWHOUSE_URL"] + ${JSON.stringify(path + query)},`,
+    ...(method === "GET" ? [] : [`    method="${method}",`]),
+    ...(headers.length === 0 ? [] : ["    headers={", ...headers, "    },"]),
+    ...(body === undefined
+      ? []
+      : [`    data=json.dumps(${indent(printPythonValue(body), 4)}).encode(),`]),
+    ")",
+    "with urllib.request.urlopen(request) as response:",
+    "    print(response.status, response.read().decode())",
+  ];
+  return lines.join("\n");
+}
+
+function indent(text: string, by = 2): string {
+  return text.replaceAll("\n", `\n${" ".repeat(by)}`);
+}
+
+/** JSON but for three words, which are found outside of texts. */
+function printPythonValue(value: unknown): string {
+  const words: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
+  return printJson(value, 4).replace(
+    /"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g,
+    (token) => words[token] ?? token,
+  );
+}
+
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,6 @@
 /**
- * The command palette: Ctrl+K or ⌘K finds apps, people, tables, keys, requests and pages from anywhere in the Console. Its
- * results are those of the search page, which decides what this person may see.
+ * The command palette: Ctrl+K or ⌘K opens the search of the Console, or of the docs, over the page. Its results are those of the
+ * search page, which decides what this person may see.
  *
  * @module
  */
@@ -8,47 +8,55 @@ import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
 
-const FIND = "/console/find";
 const PAUSE_MS = 120;
 
 export function startPalette(): void {
   const button = document.querySelector<HTMLButtonElement>(".palette-button");
-  if (button === null) return;
+  const form = button?.form;
+  if (button === null || form === null || form === undefined) return;
+  const open = () => openPalette(toPaletteSearch(form));
   const isApple = /Mac|iP(hone|ad)/.test(navigator.userAgent);
   if (isApple) button.querySelector("kbd")?.replaceChildren("⌘K");
   button.hidden = false;
-  button.addEventListener("click", openPalette);
+  button.addEventListener("click", open);
   document.addEventListener("keydown", (event) => {
     const isModified = isApple ? event.metaKey : event.ctrlKey;
     if (!isModified || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
     if (document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
-    openPalette();
+    open();
   });
 }
 
-function openPalette(): void {
+/** The page that finds, and what it finds. */
+type PaletteSearch = { path: string; label: string; placeholder: string };
+
+function toPaletteSearch(form: HTMLFormElement): PaletteSearch {
+  const input = form.querySelector("input");
+  return {
+    path: form.getAttribute("action") ?? "",
+    label: input?.ariaLabel ?? "",
+    placeholder: input?.dataset["placeholder"] ?? input?.placeholder ?? "",
+  };
+}
+
+function openPalette({ path, label, placeholder }: PaletteSearch): void {
   const input = element("input", {
     class: "palette-input",
     type: "text",
     role: "combobox",
-    "aria-label": "Find anything",
+    "aria-label": label,
     "aria-expanded": "true",
     "aria-controls": "palette-list",
     "aria-autocomplete": "list",
-    placeholder: "App, person, table, key or request id",
+    placeholder,
     maxlength: "254",
     autocomplete: "off",
     spellcheck: "false",
     autocapitalize: "none",
   });
   const list = element("div", { id: "palette-list", role: "listbox", "aria-label": "Results" });
-  const dialog = element(
-    "dialog",
-    { class: "palette", "aria-label": "Find anything" },
-    input,
-    list,
-  );
+  const dialog = element("dialog", { class: "palette", "aria-label": label }, input, list);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog) dialog.close();
@@ -66,7 +74,7 @@ function openPalette(): void {
   });
   const note = element("p", { class: "quiet", hidden: "" });
   list.after(note);
-  startSearch(input, ({ groups, text }) => {
+  startSearch(path, input, ({ groups, text }) => {
     list.replaceChildren(...groups);
     // A list without options is none.
     list.hidden = groups.length === 0;
@@ -103,16 +111,20 @@ function follow(option: HTMLElement | null | undefined): void {
 }
 
 /** Asks when typing pauses; a result that comes after a later one is dropped. */
-function startSearch(input: HTMLInputElement, show: (results: Results) => void): void {
+function startSearch(
+  path: string,
+  input: HTMLInputElement,
+  show: (results: Results) => void,
+): void {
   let asked = 0;
   const ask = async () => {
     asked += 1;
     const own = asked;
-    const url = `${FIND}?${new URLSearchParams({ q: input.value })}`;
+    const url = `${path}?${new URLSearchParams({ q: input.value })}`;
     const answer = await requestPage(url).catch(() => undefined);
     if (own !== asked) return;
     // The session has ended: the page leads to the sign-in.
-    if (answer !== undefined && answer.url.pathname !== FIND) location.assign(url);
+    if (answer !== undefined && answer.url.pathname !== path) location.assign(url);
     else show(answer === undefined ? NO_ANSWER : toResults(answer.page));
   };
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,8 +4,12 @@
  *
  * @module
  */
+import { startAnchors } from "./anchors.ts";
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
+import { startLanguages } from "./languages.ts";
+import { showOrigin } from "./origin.ts";
+import { startPalette } from "./palette.ts";
 import { startKeyField } from "./reference_key.ts";
 import { openPage, startPages } from "./reference_pages.ts";
 import { startTrying } from "./reference_try.ts";
@@ -13,11 +17,13 @@ import { startTrying } from "./reference_try.ts";
 function startContent(): void {
   startCopyButtons();
   startTrying();
-  for (const origin of document.querySelectorAll("[data-origin]"))
-    origin.textContent = location.origin;
+  startLanguages();
+  showOrigin();
 }
 
 openAnnouncements();
+startAnchors();
+startPalette();
 startPages(startContent);
 startKeyField(() => openPage(location.href));
 startContent();

@@ -1,0 +1,126 @@
+/**
+ * Finds sections of the docs, endpoints and error codes by words: an index in memory, made when it is first searched. Each word has
+ * to occur; in a heading it counts more than in the text.
+ *
+ * @module
+ */
+import { PROBLEMS, toSentence } from "../problem.ts";
+import type { Guide } from "./guides.ts";
+import { toGuidePath } from "./guides.ts";
+import type { Endpoint } from "./reference/endpoints.ts";
+import { REFERENCE_PATH } from "./reference/frame.ts";
+
+export type DocsEntry = {
+  /** The page that it is on. */
+  readonly page: string;
+  readonly title: string;
+  readonly path: string;
+  readonly text: string;
+};
+export type DocsHit = DocsEntry & { readonly excerpt: string };
+
+type Section = { readonly level: number; readonly id: string; readonly text: string };
+
+/** The sections of a guide, with the headings in the order in which they are in its Markdown. */
+export function toSections(
+  { page, title }: Guide,
+  markdown: string,
+  headings: readonly Section[],
+): DocsEntry[] {
+  const texts = splitSections(markdown);
+  return headings.map(({ id, level, text }, place) => ({
+    page: title,
+    title: text,
+    path: level === 1 ? toGuidePath(page) : `${toGuidePath(page)}#${id}`,
+    text: texts[place] ?? "",
+  }));
+}
+
+/** What is below each heading, without comments and marks of Markdown; a `#` in code is no heading. */
+function splitSections(markdown: string): string[] {
+  const sections: string[][] = [];
+  let isCode = false;
+  for (const line of markdown.replace(/<!--[\s\S]*?-->/g, "").split("\n")) {
+    if (line.startsWith("```")) isCode = !isCode;
+    else if (!isCode && /^#{1,6} /.test(line)) sections.push([]);
+    else sections.at(-1)?.push(line);
+  }
+  return sections.map((lines) =>
+    lines
+      .join(" ")
+      .replace(/\]\([^)]*\)/g, "]")
+      .replace(/[`*|[\]]|:?-{3,}:?/g, " ")
+      .replace(/\s+/g, " ")
+      .trim(),
+  );
+}
+
+export function toEndpointEntries(endpoints: readonly Endpoint[]): DocsEntry[] {
+  return endpoints.map(({ id, method, path, summary, about }) => ({
+    page: "Endpoints",
+    title: summary,
+    path: `${REFERENCE_PATH}#${id}`,
+    text: `${method} ${path} ${about}`.replaceAll("`", ""),
+  }));
+}
+
+export function listCodeEntries(): DocsEntry[] {
+  return Object.entries(PROBLEMS).map(([code, { status, when }]) => ({
+    page: "Errors",
+    title: code,
+    path: `${REFERENCE_PATH}#code-${code}`,
+    text: `${status} ${toSentence(when)}`.replaceAll("`", ""),
+  }));
+}
+
+const EXCERPT_CHARS = 140;
+const MAX_WORDS = 8;
+
+/** The best matches first; none for a query without a word. */
+export function searchDocs(
+  entries: readonly DocsEntry[],
+  query: string,
+  { limit }: { limit: number },
+): DocsHit[] {
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .slice(0, MAX_WORDS);
+  if (words.length === 0) return [];
+  return entries
+    .map((entry) => ({ entry, score: scoreEntry(entry, words) }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ entry }) => ({ ...entry, excerpt: toExcerpt(entry.text, words) }));
+}
+
+const WEIGHTS = { wholeTitle: 20, titleStart: 10, title: 6, page: 3, text: 1 } as const;
+
+/** 0 if a word is missing. */
+function scoreEntry({ title, page, text }: DocsEntry, words: readonly string[]): number {
+  const [inTitle, inPage, inText] = [title, page, text].map((one) => one.toLowerCase());
+  let score = inTitle === words.join(" ") ? WEIGHTS.wholeTitle : 0;
+  for (const word of words) {
+    const place = inTitle?.indexOf(word) ?? -1;
+    const isStart = place === 0 || (place > 0 && /\W/.test(inTitle?.charAt(place - 1) ?? ""));
+    const found =
+      (isStart ? WEIGHTS.titleStart : place > 0 ? WEIGHTS.title : 0) +
+      (inPage?.includes(word) === true ? WEIGHTS.page : 0) +
+      (inText?.includes(word) === true ? WEIGHTS.text : 0);
+    if (found === 0) return 0;
+    score += found;
+  }
+  return score;
+}
+
+/** What is around the first word, from the start of a word. */
+function toExcerpt(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
+  const start = Math.max(0, Math.min(...places, text.length) - EXCERPT_CHARS / 3);
+  const from = places.length === 0 || start === 0 ? 0 : text.indexOf(" ", start) + 1;
+  const excerpt = text.slice(from, from + EXCERPT_CHARS).trim();
+  return `${from > 0 ? "… " : ""}${excerpt}${from + EXCERPT_CHARS < text.length ? " …" : ""}`;
+}

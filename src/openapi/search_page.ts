@@ -1,0 +1,78 @@
+/** `/docs/search`: what the docs say about some words; the palette shows the same over any page of the docs. @module */
+import { readFileSync } from "node:fs";
+import { compressAnswer, type RequestContext, readParameters } from "../http/mod.ts";
+import { answerPage, type Html, html, renderMarkdown } from "../pages/mod.ts";
+import {
+  type DocsEntry,
+  type DocsHit,
+  listCodeEntries,
+  searchDocs,
+  toEndpointEntries,
+  toSections,
+} from "./docs_index.ts";
+import { makeDocument } from "./document.ts";
+import { GUIDES, OPERATORS_GUIDES, toGuidePath } from "./guides.ts";
+import { listEndpoints } from "./reference/endpoints.ts";
+import { REFERENCE_PATH, renderFrame, renderMenuGroup, SEARCH_PATH } from "./reference/frame.ts";
+import type { Documents, OpenapiDeps } from "./routes.ts";
+
+const FOLDER = new URL("../../docs/", import.meta.url);
+const MAX_CHARS = 100;
+const MAX_HITS = 20;
+
+const indexes = new WeakMap<Documents, readonly DocsEntry[]>();
+
+/** For every visitor the same: without a key, and without the tables of any app. */
+export async function answerDocsSearch(
+  { documents }: Pick<OpenapiDeps, "documents">,
+  { query, request }: RequestContext,
+): Promise<Response> {
+  const index = indexes.get(documents) ?? makeIndex(documents);
+  indexes.set(documents, index);
+  const words = readWords(query);
+  const hits = searchDocs(index, words, { limit: MAX_HITS });
+  const page = answerPage({
+    title: "Search",
+    width: "own",
+    styles: ["reference", "guide"],
+    scripts: ["guide"],
+    body: renderFrame({ name: "Guides", menu: renderMenu(), content: renderResults(words, hits) }),
+  });
+  return await compressAnswer(page, request);
+}
+
+function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {
+  const guides = [...GUIDES, ...OPERATORS_GUIDES].flatMap((guide) => {
+    const markdown = readFileSync(new URL(`${guide.page}.md`, FOLDER), "utf8");
+    const { headings } = renderMarkdown(markdown, { toTarget: () => undefined });
+    return toSections(guide, markdown, headings);
+  });
+  const endpoints = listEndpoints(makeDocument(routes, { tables: undefined, previews }));
+  return [...guides, ...toEndpointEntries(endpoints), ...listCodeEntries()];
+}
+
+function readWords(query: string): string {
+  const given = new Map(readParameters(query)).get("q") ?? "";
+  return given.replaceAll("\0", "").trim().slice(0, MAX_CHARS);
+}
+
+function renderMenu(): Html {
+  const toEntry = ({ page, title }: (typeof GUIDES | typeof OPERATORS_GUIDES)[number]) => ({
+    name: title,
+    path: toGuidePath(page),
+  });
+  return html`${renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
+${renderMenuGroup("Guides", GUIDES.map(toEntry))}
+${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}`;
+}
+
+function renderResults(words: string, hits: readonly DocsHit[]): Html {
+  const groups = Map.groupBy(hits, ({ page }) => page);
+  return html`<h1>Search</h1>
+<form class="search" method="get" action="${SEARCH_PATH}" role="search" aria-label="Words"><input type="text" name="q" value="${words}" maxlength="${MAX_CHARS}" aria-label="Words" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="button button-primary" type="submit">Search</button></form>
+${words !== "" && hits.length === 0 && html`<p>No page of the docs has all of these words.</p>`}
+${[...groups].map(
+  ([name, found]) => html`<section class="found" data-found="${name}"><h2>${name}</h2>
+<ul>${found.map(({ title, path, excerpt }) => html`<li><a href="${path}">${title}</a> <span class="quiet">${excerpt}</span></li>`)}</ul></section>`,
+)}`;
+}

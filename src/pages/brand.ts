@@ -1,0 +1,45 @@
+/**
+ * Whose service it is: the name and the logo of the organization on the pages that sign people in, in the Console and in mails. Of
+ * the whole process: set when a service opens, as the log is.
+ *
+ * @module
+ */
+import { ICON } from "./assets.ts";
+import { type Html, html } from "./html.ts";
+
+/** Unset: the product's own name and icon. */
+export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> | undefined };
+
+/** What a page shows beside each other. */
+type Shown = { name: string; icon: string };
+
+const PRODUCT: Shown = { name: "Rowhouse", icon: ICON.path };
+export const LOGO_PATH = "/assets/organization.png";
+
+let current: Brand = {};
+let shown: Shown = PRODUCT;
+
+export function setBrand(brand: Brand): void {
+  const { name = PRODUCT.name, logo } = brand;
+  current = brand;
+  shown = { name, icon: logo === undefined ? PRODUCT.icon : toLogoUrl(logo) };
+}
+
+export function readBrand(): Brand {
+  return current;
+}
+
+export function brandName(): string {
+  return shown.name;
+}
+
+/** The logo or the icon, of this height, and the name beside it. */
+export function renderBrand(height: number): Html {
+  return html`<img src="${shown.icon}" alt="" height="${height}"><span><bdi>${shown.name}</bdi></span>`;
+}
+
+/** A new logo has a new address, so that browsers can keep it. */
+function toLogoUrl(logo: Uint8Array): string {
+  const digest = new Bun.CryptoHasher("sha256").update(logo).digest("hex").slice(0, 16);
+  return `${LOGO_PATH}?${digest}`;
+}

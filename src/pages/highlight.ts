@@ -1,0 +1,90 @@
+/**
+ * Code with its parts marked, so that a stylesheet can color them: done once, when a page is made. The text stays the same to the
+ * character. Knows words, not grammar: what it does not know stays as it is.
+ *
+ * @module
+ */
+import { type Html, html, type Part } from "./html.ts";
+
+type Rule = { readonly comment: string; readonly string: string; readonly words: string };
+
+const DOUBLE = String.raw`"(?:[^"\\\n]|\\.)*"`;
+const SINGLE = String.raw`'(?:[^'\\\n]|\\.)*'`;
+const TEMPLATE = "`(?:[^`\\\\]|\\\\.)*`";
+const HASH = String.raw`(?<=^|\s)#[^\n]*`;
+
+const TS: Rule = {
+  comment: String.raw`//[^\n]*|/\*[\s\S]*?\*/`,
+  string: `${DOUBLE}|${SINGLE}|${TEMPLATE}`,
+  words:
+    "import|from|export|default|const|let|await|async|function|return|if|else|for|of|in|new|throw|try|catch|type|typeof|satisfies|as|class|extends|true|false|null|undefined",
+};
+const SHELL: Rule = {
+  comment: HASH,
+  string: `${DOUBLE}|${SINGLE}|\\$\\w+`,
+  words: "export|if|then|fi|for|do|done|while|cd|sudo",
+};
+const PYTHON: Rule = {
+  comment: HASH,
+  string: `${DOUBLE}|${SINGLE}`,
+  words: "import|from|as|with|def|return|if|else|for|in|not|and|or|True|False|None|print",
+};
+const SQL: Rule = {
+  comment: "--[^\\n]*",
+  string: SINGLE,
+  words:
+    "select|from|where|insert|into|update|set|delete|create|alter|drop|table|index|function|grant|revoke|on|to|values|returning|order|by|limit|and|or|not|null|primary|key|references|unique|role|user|policy|with|as|begin|end",
+};
+const SETTINGS: Rule = { comment: HASH, string: DOUBLE, words: "true|false" };
+const JSON_RULE: Rule = { comment: "(?!)", string: DOUBLE, words: "true|false|null" };
+
+const RULES: Readonly<Record<string, Rule>> = {
+  ts: TS,
+  sh: SHELL,
+  python: PYTHON,
+  sql: SQL,
+  ini: SETTINGS,
+  yaml: SETTINGS,
+  nginx: SETTINGS,
+  caddyfile: SETTINGS,
+  json: JSON_RULE,
+};
+
+const TOKENS = new Map(
+  Object.entries(RULES).map(([language, { comment, string, words }]) => [
+    language,
+    new RegExp(
+      `(?<comment>${comment})|(?<string>${string})|(?<![\\w$.-])(?<word>${words})(?![\\w$-])|(?<![\\w$.-])(?<number>\\d[\\d_.]*)(?![\\w-])`,
+      language === "sql" ? "gim" : "gm",
+    ),
+  ]),
+);
+
+/** The code in a language, by its name after the three backticks. */
+export function highlight(code: string, language: string | undefined): Part {
+  const tokens = TOKENS.get(language ?? "");
+  if (tokens === undefined) return renderText(code);
+  const parts: Part[] = [];
+  let end = 0;
+  for (const match of code.matchAll(tokens)) {
+    const [kind, text = ""] = Object.entries(match.groups ?? {}).find(([, one]) => one) ?? [];
+    parts.push(renderText(code.slice(end, match.index)));
+    parts.push(html`<span class="code-${kind}">${renderText(text)}</span>`);
+    end = match.index + match[0].length;
+  }
+  return [...parts, renderText(code.slice(end))];
+}
+
+/** What stands for the address of the service that the reader has open. */
+const EXAMPLE_ADDRESS = "https://api.example.org";
+
+/** Text whose example address a script replaces by the reader's own. */
+export function renderText(text: string): Part {
+  return text
+    .split(EXAMPLE_ADDRESS)
+    .flatMap((part, place): Part[] => (place === 0 ? [part] : [renderOrigin(), part]));
+}
+
+function renderOrigin(): Html {
+  return html`<span data-origin>${EXAMPLE_ADDRESS}</span>`;
+}

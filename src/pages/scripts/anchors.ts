@@ -1,0 +1,24 @@
+/** The address of a heading is copied when its link is followed. @module */
+import { announce } from "./announce.ts";
+
+const SHOWN_MS = 2000;
+
+export function startAnchors(): void {
+  document.addEventListener("click", ({ target }) => {
+    const link = target instanceof Element ? target.closest<HTMLAnchorElement>("a.anchor") : null;
+    if (link === null) return;
+    // Where a browser has no clipboard, the address is in its address bar.
+    void navigator.clipboard
+      ?.writeText(link.href)
+      .then(() => sayCopied(link))
+      .catch(() => undefined);
+  });
+}
+
+function sayCopied(link: HTMLElement): void {
+  announce("Link copied");
+  link.dataset["copied"] = "";
+  setTimeout(() => {
+    delete link.dataset["copied"];
+  }, SHOWN_MS);
+}

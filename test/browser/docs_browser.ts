@@ -1,0 +1,120 @@
+/** The docs in a real browser: search, languages, anchors, contents, colors and the reader's own address. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+
+let site: TestSite;
+let browser: Browser;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+type Run = (page: Page) => Promise<void>;
+
+async function open(path: string, run: Run, options: BrowserContextOptions = {}): Promise<void> {
+  const goThere: Run = async (page) => {
+    await page.goto(site.apiUrl + path);
+    await run(page);
+  };
+  await withPage(browser, goThere, options);
+}
+
+test("Ctrl+K searches the docs over the page, by keyboard", async () => {
+  for (const path of ["/docs/tutorial", "/docs"])
+    await open(path, async (page) => {
+      await page.getByRole("button", { name: "Ctrl K" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("authenticator app recovery");
+      await page.getByRole("option").filter({ hasText: "second factor" }).first().waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname === "/docs/identity");
+    });
+});
+
+test("without JavaScript the docs are searched on a page, and a language is chosen", async () => {
+  const run: Run = async (page) => {
+    const example = page.locator("#list_rows");
+    await example.getByText("Python", { exact: true }).click();
+    await example.locator(".of-python").waitFor();
+    expect(await example.locator(".of-curl").isVisible()).toBe(false);
+    await page.getByRole("searchbox", { name: "Search the docs" }).fill("backup");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Backup", exact: true }).first().click();
+    await page.waitForURL(/#backup$/);
+  };
+  await open("/docs", run, { javaScriptEnabled: false });
+});
+
+test("one choice of language counts for every example, and is kept", async () => {
+  await open("/docs", async (page) => {
+    const first = page.locator(".languages").first();
+    await first.getByRole("radio", { name: "curl" }).focus();
+    await page.keyboard.press("ArrowRight");
+    const shown = (language: string) =>
+      page
+        .locator(`.of-${language}`)
+        .evaluateAll((all) => all.every((one) => (one as HTMLElement).offsetHeight > 0));
+    expect(await shown("typescript")).toBe(true);
+    await page.reload();
+    expect(await shown("typescript")).toBe(true);
+    await page.goto(`${site.apiUrl}/docs/data`);
+    await page.goto(`${site.apiUrl}/docs`);
+    expect(await shown("typescript")).toBe(true);
+  });
+});
+
+test("a heading's address is copied, and examples have the reader's own address", async () => {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const run: Run = async (page) => {
+    await page.getByRole("heading", { name: "Backup" }).getByRole("link").click();
+    await page.locator("#announcements", { hasText: "Link copied" }).waitFor({ state: "attached" });
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toBe(`${site.apiUrl}/docs/operating#backup`);
+    await page.goto(`${site.apiUrl}/docs/push`);
+    await page.getByText(`export ROWHOUSE_URL=${site.apiUrl}`).first().waitFor();
+    expect(await page.getByText("https://api.example.org").count()).toBe(0);
+  };
+  await open("/docs/operating", run, { permissions });
+});
+
+test("the contents of a page lead to its sections, and its end to its neighbors", async () => {
+  await open("/docs/push", async (page) => {
+    const contents = page.getByRole("navigation", { name: "On this page" });
+    await contents.getByRole("link").nth(1).click();
+    expect(new URL(page.url()).hash).not.toBe("");
+    const neighbors = page.getByRole("navigation", { name: "Other guides" });
+    await neighbors.getByRole("link", { name: "Next Checks in CI" }).click();
+    await neighbors.getByRole("link", { name: "Previous Pushing a schema" }).click();
+    await page.waitForURL("**/docs/push");
+  });
+});
+
+describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  test("the docs have no accessibility fault and nothing to scroll sideways", async () => {
+    const viewport = { width, height: 800 };
+    const run: Run = async (page) => {
+      for (const path of ["/docs", "/docs/push", "/docs/search?q=key", "/docs/search?q=zzzz"]) {
+        await page.goto(site.apiUrl + path);
+        expect([path, ...(await findAxeViolations(page))]).toEqual([path]);
+        const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
+        expect([path, await page.evaluate(overflow)]).toEqual([path, 0]);
+      }
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("backup");
+      await page.getByRole("option").first().waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+    };
+    await open("/docs", run, { colorScheme, viewport, bypassCSP: true });
+  });
+});
