@@ -82,6 +82,8 @@ const REASONS: readonly string[] = [
   "needs a domain of one's own",
   "takes minutes",
   "the preview is off by default",
+  "needs the other database",
+  "needs PocketBase",
 ];
 
 /** Whether a test does the page, block by block. */

@@ -130,7 +130,7 @@ async function countRows(
       ? [
           ...MESSAGE_SETTINGS,
           ...renderTenant(appId),
-          `select count(*)::text as rows, count(*) filter (where ${condition})::text as values from data.${quoteName(change.table)}`,
+          `select pg_catalog.count(*)::pg_catalog.text as rows, pg_catalog.count(*) filter (where ${condition})::pg_catalog.text as values from data.${quoteName(change.table)}`,
         ].join(";\n")
       : renderCount(swap),
     { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId },

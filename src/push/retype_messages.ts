@@ -43,7 +43,7 @@ export function renderBegin(
     ...(column.kind === "enum" ? [`create type ${type} as enum (${labels})`] : []),
     renderLock(table),
     `alter table data.${quoteName(table)} add column "${COPY}" ${type}${initial}`,
-    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::jsonb)`,
+    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
   ].join(";\n");
 }
 
@@ -67,19 +67,19 @@ export function renderBatch({ appId, table, before, column }: Swap): string {
     ...MESSAGE_SETTINGS,
     ...renderTenant(appId),
     `with batch as materialized (
-  select id, row_number() over (order by id desc) as place from (
-    select id from ${name} where app_id = ${quoteLiteral(appId)}::uuid
+  select id, pg_catalog.row_number() over (order by id desc) as place from (
+    select id from ${name} where app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
       and id > (select coalesce(after, '00000000-0000-0000-0000-000000000000') from rowhouse.retypes where table_name = ${quoteLiteral(table)})
     order by id limit ${BATCH_ROWS}) as next
 ), copied as (
   update ${name} as "$t" set "${COPY}" = ${value}
-  from batch where "$t".app_id = ${quoteLiteral(appId)}::uuid and "$t".id = batch.id
+  from batch where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and "$t".id = batch.id
   returning ${check} as converts
 ), noted as (
   update rowhouse.retypes set after = (select id from batch where place = 1)
   where table_name = ${quoteLiteral(table)} and exists (select from batch)
 )
-select (select count(*) from batch)::text as rows, count(*) filter (where not converts)::text as failed from copied`,
+select (select pg_catalog.count(*) from batch)::pg_catalog.text as rows, pg_catalog.count(*) filter (where not converts)::pg_catalog.text as failed from copied`,
   ].join(";\n");
 }
 
@@ -100,9 +100,9 @@ export function renderSettle(swap: Swap): string {
     ...renderTenant(appId),
     `with copied as (
   update data.${quoteName(table)} as "$t" set "${COPY}" = ${value}
-  where "$t".app_id = ${quoteLiteral(appId)}::uuid and "${COPY}" is distinct from ${value}
+  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and "${COPY}" is distinct from ${value}
 )
-select count(*)::text as failed from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid and not ${check}`,
+select pg_catalog.count(*)::pg_catalog.text as failed from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and not ${check}`,
   ].join(";\n");
 }
 
@@ -112,7 +112,7 @@ export function renderCount({ appId, table, before, column }: Swap): string {
   return [
     ...MESSAGE_SETTINGS,
     ...renderTenant(appId),
-    `select count(*)::text as rows, count(*) filter (where not ${check})::text as values from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid`,
+    `select pg_catalog.count(*)::pg_catalog.text as rows, pg_catalog.count(*) filter (where not ${check})::pg_catalog.text as values from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid`,
   ].join(";\n");
 }
 
@@ -134,10 +134,10 @@ begin
     raise exception 'the column was not copied' using errcode = '${SIGNALS.catalogMoved}';
   end if;
   update ${name} as "$t" set "${COPY}" = ${value}
-  where "$t".app_id = ${quoteLiteral(appId)}::uuid and age("$t".xmin) <= age(since::xid)
+  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::xid)
     and "${COPY}" is distinct from ${value};
-  if exists (select from ${name} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::uuid
-    and age("$t".xmin) <= age(since::xid) and not ${check}) then
+  if exists (select from ${name} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
+    and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::xid) and not ${check}) then
     raise exception 'a value does not convert' using errcode = '${SIGNALS.valueUnconverted}';
   end if;
 end`)}`,

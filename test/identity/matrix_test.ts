@@ -52,6 +52,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
     want: keyOnly(404),
   },
   "POST /v1/data/schema": { want: keyOnly(415) },
+  "POST /v1/data/schema/changes": { want: keyOnly(415) },
   "POST /v1/data/schema/migrations": { want: keyOnly(415) },
   "GET /v1/openapi.json": { want: all(200) },
   // The app has no table; without a key there is nothing to tell.
@@ -119,12 +120,13 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   table: "todos",
   seq: "1",
   row: "0190163d-8694-739b-aea5-966c26f8ad91",
+  request: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
 // Without its token no form does anything, whoever sends it.
 for (const { method, path } of consoleRoutes)
   WANT[`${method} ${path}`] = {
     path: path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`),
-    want: method !== "GET" ? all(403) : /:table|:seq/.test(path) ? NO_TABLE : CONSOLE,
+    want: method !== "GET" ? all(403) : /:table|:seq|:request/.test(path) ? NO_TABLE : CONSOLE,
   };
 WANT["GET /console/docs"] = { want: all(303) };
 WANT["GET /console/sign-in"] = { want: all(200) };

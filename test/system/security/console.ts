@@ -118,7 +118,7 @@ export const CONSOLE: Page = {
 /** What lasts as long as the session, with the app's slug for `APP` and a person's id for `PERSON`. */
 const LASTING = [
   "console_home(WHO, 'hour', 9)",
-  "console_list_requests(WHO, '', '', 9)",
+  "console_list_requests(WHO, '', '', '', '', '', '', '', null, null, 9)",
   "console_list_apps(WHO, '', '', 9)",
   "console_show_app(WHO, 'APP')",
   "console_list_audit(WHO, '', '', '', '', null, null, null, 9, 9)",
