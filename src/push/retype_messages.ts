@@ -134,10 +134,10 @@ begin
     raise exception 'the column was not copied' using errcode = '${SIGNALS.catalogMoved}';
   end if;
   update ${name} as "$t" set "${COPY}" = ${value}
-  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::xid)
+  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::pg_catalog.xid)
     and "${COPY}" is distinct from ${value};
   if exists (select from ${name} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
-    and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::xid) and not ${check}) then
+    and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::pg_catalog.xid) and not ${check}) then
     raise exception 'a value does not convert' using errcode = '${SIGNALS.valueUnconverted}';
   end if;
 end`)}`,
