@@ -145,6 +145,7 @@ async function answerForm(
       renderChoice({ visit, table, change, ids, field }),
     ],
     status: problem?.status ?? (isRejected ? 422 : 200),
+    hasGrid: true,
   });
 }
 

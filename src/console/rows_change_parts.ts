@@ -1,7 +1,7 @@
 /** The forms of a change of several rows: the change, its preview, and the result for each row. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";
@@ -36,7 +36,7 @@ type FormParts = {
 
 function renderForm({ visit, table, hidden, body, buttons }: FormParts): Html {
   const all = Object.entries({ ...hidden, [TOKEN_FIELD]: visit.token });
-  return html`<form class="sheet act row-change" method="post" action="${table.path}/change">
+  return html`<form class="sheet act row-change" method="post" action="${table.path}/change" data-worker="${toScriptPath("search")}"${visit.deps.hasFilters && html` data-has-filters`}>
 ${all.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${body}
 <div class="act-buttons">${buttons}${renderLink("Close", table.path)}</div>

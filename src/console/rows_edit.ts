@@ -8,6 +8,7 @@ import { answerSeeOther, html } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderFault, renderLink } from "./parts.ts";
+import { toRowsPath } from "./paths.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
@@ -15,6 +16,7 @@ import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderFaults, renderRowForm, sortFaults } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
+import { findLabelColumn, listReferrers } from "./rows_related.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
 
@@ -127,7 +129,7 @@ async function answerForm(
     action: withPlace(path, place),
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, { states, faults, now: toNow(changed) }),
-    made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>`,
+    made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
     button: isLate ? "Save over it" : "Save",
     cancel: withPlace(table.path, place),
     deletion: withPlace(`${path}/delete`, place),
@@ -142,7 +144,21 @@ async function answerForm(
       html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
     ],
     status: isLate ? 412 : (problem?.status ?? 200),
+    hasGrid: true,
   });
+}
+
+/** The rows that refer to this one; a script lists them. */
+function renderReferrers(table: RowsTable, id: string) {
+  const referrers = listReferrers(table);
+  if (referrers.length === 0) return undefined;
+  return html`<div class="field referrers"><h2>Referenced by</h2>${referrers.map(
+    ({ referrer, column }) => {
+      const path = toRowsPath(table.slug, referrer.name);
+      const label = findLabelColumn(referrer)?.name ?? "id";
+      return html`<details data-referrer="${path}" data-referrer-column="${column.name}" data-referrer-id="${id}" data-referrer-label="${label}"><summary><bdi>${referrer.name}.${column.name}</bdi></summary><ul></ul><a href="${path}#where=${column.name}.eq.${id}">Show these rows</a></details>`;
+    },
+  )}</div>`;
 }
 
 /** Columns that somebody else has changed since the form was opened, as they are now. */

@@ -88,7 +88,7 @@ const CONTROLS = {
   decimal: renderNumber,
   boolean: ({ field, described }) => renderChoice(field, described, ["true", "false"]),
   uuid: renderLine,
-  timestamp: renderLine,
+  timestamp: ({ text, common }) => html`<input type="text" ${common} data-moment value="${text}">`,
   json: ({ text, common }) =>
     html`<textarea ${common} rows="${toRows(text, 3)}" dir="auto" class="mono" data-json>\n${text}</textarea>`,
   enum: ({ field, described }) => renderChoice(field, described, field.column.values ?? []),

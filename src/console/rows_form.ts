@@ -1,7 +1,7 @@
 /** The form of a row, new or not: its fields, what was refused at each of them, and what a reference may point to. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
@@ -127,9 +127,9 @@ export type RowForm = {
   duplicate?: string;
 };
 
-export function renderRowForm({ token }: Visit, form: RowForm): Html {
+export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
   const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
-  return html`<form class="sheet act row-form" method="post" action="${form.action}" data-row-form data-unsaved>
+  return html`<form class="sheet act row-form" method="post" action="${form.action}" data-row-form data-unsaved data-worker="${toScriptPath("search")}"${deps.hasFilters && html` data-has-filters`}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${form.fields.map(renderRowField)}
 ${form.made}

@@ -118,5 +118,6 @@ async function answerForm(
     isAct: true,
     body: [faults && renderFaults("The row was not added.", faults), form],
     status: problem?.status ?? 200,
+    hasGrid: true,
   });
 }

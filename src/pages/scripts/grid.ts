@@ -28,7 +28,9 @@ import {
 } from "./grid_search.ts";
 import { startSelection } from "./grid_selection.ts";
 import { toNextOrder } from "./grid_sort.ts";
+import { startReferrers } from "./referrers.ts";
 import { openFormDialog } from "./row_dialog.ts";
+import { addFieldHelp } from "./row_fields.ts";
 import { pressSaveAction } from "./save_state.ts";
 
 const KEPT_ROW = { row: 0 } as const;
@@ -48,6 +50,8 @@ startSearch();
 arrangeColumns(document);
 startColumns(renew);
 startSelection(renew);
+for (const form of document.querySelectorAll<HTMLFormElement>("form.act")) addFieldHelp(form);
+startReferrers();
 startRows();
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
@@ -56,7 +60,9 @@ document.addEventListener("dblclick", ({ target }) => {
   const cell = findCellOf(target);
   if (cell !== null) void editInPlace(cell);
 });
-addEventListener("popstate", () => open(location.href, { isBack: true }));
+// The page of a single row has its forms only.
+if (document.querySelector("[data-rows]") !== null)
+  addEventListener("popstate", () => open(location.href, { isBack: true }));
 
 /** Shows the rows of an address: of a page, or those that a search finds. */
 function open(url: string, options: { focus?: Place; isBack?: boolean }): void {

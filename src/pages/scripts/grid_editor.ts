@@ -10,6 +10,7 @@ import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cell
 import { findGrid, findRow, renewRow } from "./grid_rows.ts";
 import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
+import { addFieldHelp } from "./row_fields.ts";
 import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
@@ -132,6 +133,7 @@ function showForm(editor: Editor, form: HTMLFormElement): void {
   // Over what the cell shows, so that no column becomes wider.
   editor.cell.querySelector("form")?.remove();
   editor.cell.append(form);
+  addFieldHelp(form);
   editor.cell.classList.add("cell-edited");
   const frame = editor.cell.closest(".sheet")?.getBoundingClientRect();
   const isCut = form.getBoundingClientRect().right > (frame?.right ?? innerWidth);

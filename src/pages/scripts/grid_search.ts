@@ -20,7 +20,7 @@ import {
   type SearchState,
   toFragment,
 } from "./search_state.ts";
-import { cancelSearch, runSearch } from "./search_worker.ts";
+import { makeSearcher } from "./search_worker.ts";
 
 const MAX_PAGE_ROWS = 100;
 const DEFAULT_PAGE_ROWS = 50;
@@ -30,6 +30,7 @@ type Opened = { form: HTMLFormElement; parts: SearchForm; columns: readonly Sear
 type Found = { fragment: string; ids: readonly string[]; searched: number; isCut: boolean };
 type OpenOptions = { focus?: Place; isBack?: boolean };
 
+const searcher = makeSearcher();
 let opened: Opened | undefined;
 let found: Found | undefined;
 /** Of all rows, as the page last showed it. */
@@ -64,7 +65,7 @@ export function currentState(): SearchState {
 export async function openState(state: SearchState): Promise<void> {
   const fragment = toFragment(state);
   if (fragment !== "") return await openFound(fragment);
-  cancelSearch();
+  searcher.cancel();
   found = undefined;
   opened?.parts.show(NO_SEARCH);
   await openRows(location.pathname + location.search);
@@ -88,7 +89,7 @@ export async function renewFound(focus?: Place): Promise<void> {
 async function search({ form, columns }: Opened, state: SearchState): Promise<Found | undefined> {
   total = readTotal() ?? total;
   const progress = showProgress();
-  const report = await runSearch(
+  const report = await searcher.run(
     form.dataset["worker"] ?? "",
     {
       url: new URL(form.dataset["search"] ?? "", location.href).href,
@@ -121,7 +122,7 @@ function showProgress() {
     { type: "button", class: "button button-quiet button-small" },
     "Cancel",
   );
-  cancel.addEventListener("click", cancelSearch);
+  cancel.addEventListener("click", searcher.cancel);
   const line = element("p", { id: "search-progress", class: "search-progress" }, bar, text, cancel);
   opened?.form.after(line);
   return {

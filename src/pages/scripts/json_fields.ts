@@ -1,14 +1,26 @@
-/** Fields for JSON: what is not JSON is marked before it is sent. The server checks it again. @module */
+/** Fields for JSON: while it is typed, a text that is not JSON is marked. The server checks it again. @module */
+import { element } from "./element.ts";
 
 export function startJsonFields(): void {
   document.addEventListener("input", ({ target }) => {
     if (!(target instanceof HTMLTextAreaElement) || !target.matches("[data-json]")) return;
-    target.setCustomValidity(findFault(target.value));
+    const issue = findIssue(target.value);
+    target.setCustomValidity(issue);
+    showIssue(target, issue);
   });
 }
 
+function showIssue(field: HTMLTextAreaElement, issue: string): void {
+  const next = field.nextElementSibling;
+  const line = next?.matches(".json-issue")
+    ? next
+    : element("p", { class: "faults json-issue", role: "status" });
+  if (line !== next) field.after(line);
+  if (line.textContent !== issue) line.textContent = issue;
+}
+
 /** Why a text is no JSON; empty if it is, or if there is none. */
-function findFault(text: string): string {
+function findIssue(text: string): string {
   if (text.trim() === "") return "";
   try {
     JSON.parse(text);

@@ -2,6 +2,7 @@
 import { startCopyButtons } from "./copy.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
+import { addFieldHelp } from "./row_fields.ts";
 import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
@@ -102,7 +103,7 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
 
 /** Whether the page has a form to show. */
 function fill(dialog: HTMLDialogElement, page: Document): boolean {
-  const form = page.querySelector(FORM);
+  const form = page.querySelector<HTMLFormElement>(FORM);
   const title = page.querySelector("main h1")?.textContent ?? "";
   if (form === null) return false;
   const notice = page.querySelector<HTMLElement>("main .notice-fault");
@@ -116,6 +117,7 @@ function fill(dialog: HTMLDialogElement, page: Document): boolean {
   dialog.replaceChildren(...parts.map((part) => document.adoptNode(part)));
   dialog.ariaLabel = title;
   startCopyButtons(dialog);
+  addFieldHelp(form);
   return true;
 }
 

@@ -17,6 +17,10 @@ export type Search = {
   readonly state: SearchState;
   /** Whether the list endpoint is expected to search. */
   readonly hasFilters: boolean;
+  /** A column whose values are found with the ids. */
+  readonly label?: string;
+  /** Where no order is asked for, the search ends with this number of rows. */
+  readonly max?: number;
 };
 
 export type SearchReport =
@@ -24,6 +28,8 @@ export type SearchReport =
   | {
       readonly kind: "found";
       readonly ids: readonly string[];
+      /** Values of the column that was asked for, as text. */
+      readonly labels: readonly string[];
       readonly searched: number;
       /** Whether there are rows that were not searched. */
       readonly isCut: boolean;
@@ -51,7 +57,7 @@ export async function findRows(search: Search, report: Report): Promise<void> {
 
 /** `undefined` if the endpoint does not support such a query. */
 async function findByEndpoint(
-  { url, columns, state }: Search,
+  { url, columns, state, label, max }: Search,
   report: Report,
 ): Promise<SearchReport | undefined> {
   const { order } = state;
@@ -60,21 +66,25 @@ async function findByEndpoint(
     ...(order === undefined
       ? []
       : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
-    ["select", "id"],
-    ["limit", String(PAGE_ROWS)],
+    ["select", label === undefined || label === "id" ? "id" : `id,${label}`],
+    ["limit", String(max ?? PAGE_ROWS)],
   ];
   const ids: string[] = [];
+  const labels: string[] = [];
   let after: string | undefined;
   do {
     const more: [string, string][] = after === undefined ? [] : [["after", after]];
     const query = new URLSearchParams([...parameters, ...more]).toString();
     const page = await readPage(url, { query }).catch(toUndefinedIf(FALLBACK_CODES));
     if (page === undefined) return undefined;
-    for (const { id } of page.rows) ids.push(id);
+    for (const row of page.rows) {
+      ids.push(row.id);
+      if (label !== undefined) labels.push(toLabel(row[label]));
+    }
     after = page.next;
     report({ kind: "progress", searched: ids.length, found: ids.length });
-  } while (after !== undefined && ids.length < MAX_SEARCHED);
-  return { kind: "found", ids, searched: ids.length, isCut: after !== undefined };
+  } while (after !== undefined && ids.length < (max ?? MAX_SEARCHED));
+  return { kind: "found", ids, labels, searched: ids.length, isCut: after !== undefined };
 }
 
 function toUndefinedIf(codes: readonly string[]): (error: unknown) => undefined {
@@ -86,9 +96,12 @@ function toUndefinedIf(codes: readonly string[]): (error: unknown) => undefined 
 
 type Value = string | number | boolean;
 /** A row that was found; without a value it is null there. */
-type Match = { readonly id: string; readonly value: Value | undefined };
+type Match = { readonly id: string; readonly value: Value | undefined; readonly label: string };
 
-async function findHere({ url, columns, state }: Search, report: Report): Promise<SearchReport> {
+async function findHere(
+  { url, columns, state, label, max = MAX_SEARCHED }: Search,
+  report: Report,
+): Promise<SearchReport> {
   const where = toWhere(state, columns);
   const kinds = Object.fromEntries(columns.map((column) => [column.name, { column }]));
   const found: Match[] = [];
@@ -102,13 +115,26 @@ async function findHere({ url, columns, state }: Search, report: Report): Promis
   for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
     for (const row of rows)
       if (matches(row, where, kinds))
-        found.push({ id: row.id, value: toSortValue(row[state.order?.column ?? "id"]) });
+        found.push({
+          id: row.id,
+          value: toSortValue(row[state.order?.column ?? "id"]),
+          label: label === undefined ? "" : toLabel(row[label]),
+        });
     searched += rows.length;
     report({ kind: "progress", searched, found: found.length });
-    if (searched >= MAX_SEARCHED) break;
+    const isEnough = state.order === undefined && found.length >= max;
+    if (searched >= MAX_SEARCHED || isEnough) break;
   }
-  const ids = sortMatches(found, state, columns).map(({ id }) => id);
-  return { kind: "found", ids, searched, isCut: hasMore };
+  const sorted = sortMatches(found, state, columns);
+  const ids = sorted.map(({ id }) => id);
+  const labels = sorted.map((match) => match.label);
+  return { kind: "found", ids, labels, searched, isCut: hasMore };
+}
+
+const LABEL_CHARS = 60;
+
+function toLabel(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, LABEL_CHARS) : "";
 }
 
 function toSortValue(value: unknown): Value | undefined {

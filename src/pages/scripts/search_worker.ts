@@ -1,4 +1,4 @@
-/** Runs a search in a worker of its own, one at a time. @module */
+/** Runs searches, each in a worker of its own. @module */
 import type { Search, SearchReport } from "./search_rows.ts";
 
 /** Not in the types of every compiler. @see https://www.w3.org/TR/trusted-types/ */
@@ -24,32 +24,41 @@ function checkAddress(url: string): string {
   throw new TypeError("Not the address of the search");
 }
 
-let running: { worker: Worker; cancel: () => void } | undefined;
+type SearchResult = Exclude<SearchReport, { kind: "progress" }>;
 
-/** What a search found; `undefined` if it was canceled, such as by another one. */
-export function runSearch(
-  script: string,
-  search: Search,
-  onProgress: (report: SearchReport & { kind: "progress" }) => void,
-): Promise<Exclude<SearchReport, { kind: "progress" }> | undefined> {
-  cancelSearch();
-  const worker = new Worker(policy?.createScriptURL(script) ?? script, { type: "module" });
-  return new Promise((resolve) => {
-    const end = (report?: Exclude<SearchReport, { kind: "progress" }>) => {
-      worker.terminate();
-      if (running?.worker === worker) running = undefined;
-      resolve(report);
-    };
-    running = { worker, cancel: () => end() };
-    worker.addEventListener("error", () => end({ kind: "failed", reason: "The search stopped." }));
-    worker.addEventListener("message", ({ data }: MessageEvent<SearchReport>) => {
-      if (data.kind === "progress") onProgress(data);
-      else end(data);
-    });
-    worker.postMessage(search);
-  });
-}
+export type Searcher = {
+  /** What a search found; `undefined` if it was canceled, such as by the next search. */
+  readonly run: (
+    script: string,
+    search: Search,
+    onProgress?: (report: SearchReport & { kind: "progress" }) => void,
+  ) => Promise<SearchResult | undefined>;
+  readonly cancel: () => void;
+};
 
-export function cancelSearch(): void {
-  running?.cancel();
+/** Searches of which the next ends the one before. */
+export function makeSearcher(): Searcher {
+  let cancel = () => {};
+  return {
+    cancel: () => cancel(),
+    run: (script, search, onProgress) => {
+      cancel();
+      const worker = new Worker(policy?.createScriptURL(script) ?? script, { type: "module" });
+      return new Promise((resolve) => {
+        const end = (result?: SearchResult) => {
+          worker.terminate();
+          resolve(result);
+        };
+        cancel = () => end();
+        worker.addEventListener("error", () =>
+          end({ kind: "failed", reason: "The search stopped." }),
+        );
+        worker.addEventListener("message", ({ data }: MessageEvent<SearchReport>) => {
+          if (data.kind === "progress") onProgress?.(data);
+          else end(data);
+        });
+        worker.postMessage(search);
+      });
+    },
+  };
 }

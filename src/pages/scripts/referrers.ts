@@ -1,0 +1,43 @@
+/** The rows that refer to a row: found when their list is opened, with links to the first of them. @module */
+import { element } from "./element.ts";
+import { makeSearcher } from "./search_worker.ts";
+
+const MAX_LINKS = 20;
+
+export function startReferrers(): void {
+  // The event does not bubble.
+  document.addEventListener("toggle", ({ target }) => void onToggle(target), true);
+}
+
+async function onToggle(target: EventTarget | null): Promise<void> {
+  if (!(target instanceof HTMLDetailsElement) || !target.open) return;
+  const { referrer, referrerColumn, referrerId, referrerLabel } = target.dataset;
+  const list = target.querySelector("ul");
+  const form = target.closest("form");
+  if (referrer === undefined || referrerColumn === undefined || list === null || form === null)
+    return;
+  list.replaceChildren(element("li", { class: "quiet" }, "Searching…"));
+  const result = await makeSearcher().run(form.dataset["worker"] ?? "", {
+    url: new URL(`${referrer}/list`, location.href).href,
+    columns: [{ name: referrerColumn, kind: "ref", required: false }],
+    state: {
+      text: "",
+      conditions: [{ column: referrerColumn, operator: "eq", value: referrerId ?? "" }],
+      order: undefined,
+    },
+    hasFilters: form.dataset["hasFilters"] !== undefined,
+    label: referrerLabel ?? "id",
+  });
+  if (result?.kind !== "found") {
+    list.replaceChildren(element("li", {}, result?.reason ?? "The search was canceled."));
+    return;
+  }
+  const { ids, labels, isCut } = result;
+  const links = ids.slice(0, MAX_LINKS).map((id, place) => {
+    const href = `${referrer}/rows/${id}`;
+    return element("li", {}, element("a", { href }, labels[place] || id));
+  });
+  const count = ids.length === 1 ? "1 row" : `${ids.length.toLocaleString("en")} rows`;
+  const more = element("li", { class: "quiet" }, isCut ? `${count} found so far` : count);
+  list.replaceChildren(...links, more);
+}

@@ -1,0 +1,182 @@
+/** The fields of a row in a real browser: references by their labels, the rows that refer to a row, a calendar, JSON while it is typed. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  projects: { note: t.string(), name: t.string().required().unique() },
+  todos: {
+    title: t.string().required(),
+    project: t.ref("projects"),
+    due_at: t.timestamp(),
+    meta: t.json(),
+  },
+});
+
+describe.each([
+  { name: "where the browser reads the table", previews: [] },
+  { name: "where the list endpoint searches", previews: ["filters"] },
+] as const)("$name,", ({ previews }) => {
+  let site: TestSite;
+  let browser: Browser;
+  let person: Person;
+  let app: TestApp;
+  let projects: string[];
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
+    person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await site.close();
+  });
+  beforeEach(async () => {
+    app = await site.service.makeApp(SCHEMA);
+    const names = Array.from({ length: 150 }, (_, place) => ({
+      name: `Project ${place + 1}.`,
+      note: "not its label",
+    }));
+    projects = await addRows("projects", names);
+    await addRows("todos", [
+      { title: "Milk", project: projects[2] },
+      { title: "Tea", project: projects[2] },
+      { title: "Salt", project: projects[3] },
+    ]);
+  });
+
+  async function addRows(table: string, json: object[]): Promise<string[]> {
+    const answer = await site.service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    return (answer.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  }
+
+  async function firstTodo(): Promise<Record<string, unknown>> {
+    const answer = await site.service.call(app, "/v1/data/db/todos?limit=1");
+    return (answer.json as { rows: Record<string, unknown>[] }).rows[0] ?? {};
+  }
+
+  async function open(
+    path: string,
+    run: (page: Page) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> {
+    const signInFirst = async (page: Page) => {
+      page.setDefaultTimeout(8000);
+      await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/${path}`);
+      await signInToConsole(page, person.email);
+      await page.locator("main h1").waitFor();
+      await run(page);
+    };
+    await withPage(browser, signInFirst, options);
+  }
+
+  const options = (page: Page) => page.locator(".options [role=option]");
+  const reference = (page: Page) => page.getByRole("combobox", { name: /^project/ });
+
+  test("a reference shows the unique text of its row, and is chosen by it in the cell", async () => {
+    await open("todos", async (page) => {
+      const cell = page.locator("tbody tr").first().locator("td").nth(2);
+      await cell.getByText("Project 3.").dblclick();
+      await reference(page).fill("project 142");
+      await page.keyboard.press("End");
+      await page.keyboard.type(".");
+      await options(page).filter({ hasText: "Project 142." }).waitFor();
+      expect(await options(page).count()).toBe(1);
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      expect(await reference(page).inputValue()).toBe(projects[141] ?? "");
+      await page.locator(".picked", { hasText: "Project 142." }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+      await cell.getByText("Project 142.").waitFor();
+      expect((await firstTodo())["project"]).toBe(projects[141]);
+    });
+  });
+
+  test("arrows list the first rows, a press chooses one, and Escape keeps what is there", async () => {
+    await open("todos/new", async (page) => {
+      await reference(page).focus();
+      await page.keyboard.press("ArrowDown");
+      await options(page).first().waitFor();
+      expect(await options(page).count()).toBe(20);
+      await page.keyboard.press("Escape");
+      expect(await page.locator(".options").isVisible()).toBe(false);
+      expect(await reference(page).inputValue()).toBe("");
+      await page.keyboard.type("Project 7.");
+      await options(page).filter({ hasText: "Project 7." }).click();
+      expect(await reference(page).inputValue()).toBe(projects[6] ?? "");
+    });
+  });
+
+  test("a row lists the rows that refer to it, and all of them are one press away", async () => {
+    await open(`projects/rows/${projects[2]}`, async (page) => {
+      await page.getByText("todos.project").click();
+      await page.getByText("2 rows", { exact: true }).waitFor();
+      expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
+      await page.getByRole("link", { name: "Show these rows" }).click();
+      await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2 found" }).waitFor();
+      expect(page.url()).toContain("/tables/todos#where=project.eq.");
+    });
+  });
+
+  test("a moment is chosen in a calendar, and JSON is checked while it is typed", async () => {
+    await open("todos", async (page) => {
+      await page.locator("tbody td").nth(1).focus();
+      await page.keyboard.press("Shift+Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Choose due_at in UTC").fill("2026-11-21T18:30:05");
+      expect(await dialog.locator('[id="value.due_at"]').inputValue()).toBe(
+        "2026-11-21 18:30:05 UTC",
+      );
+      await dialog.locator('[id="value.meta"]').fill('{"a": ');
+      await dialog.locator(".json-issue", { hasText: "This is no JSON" }).waitFor();
+      await dialog.locator('[id="value.meta"]').fill('{"a": 1}');
+      await dialog.locator(".json-issue").waitFor({ state: "hidden" });
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+      expect(await firstTodo()).toMatchObject({
+        due_at: "2026-11-21T18:30:05+00:00",
+        meta: { a: 1 },
+      });
+    });
+  });
+
+  test.each(LOOKS)(
+    "the fields have no accessibility fault: $colorScheme, $width px",
+    async ({ colorScheme, width }) => {
+      await open(
+        `projects/rows/${projects[2]}`,
+        async (page) => {
+          const expectSound = async (what: string) => {
+            expect([what, await findAxeViolations(page)]).toEqual([what, []]);
+            const wide = await page.evaluate(
+              () => document.documentElement.scrollWidth - innerWidth,
+            );
+            expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
+          };
+          await page.getByText("todos.project").click();
+          await page.getByText("2 rows", { exact: true }).waitFor();
+          await expectSound("referrers");
+          await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos/new`);
+          await page.locator('[id="value.meta"]').fill("{");
+          await reference(page).focus();
+          await page.keyboard.press("ArrowDown");
+          await options(page).first().waitFor();
+          await page.keyboard.press("ArrowDown");
+          await expectSound("options");
+        },
+        { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
+      );
+    },
+  );
+});
