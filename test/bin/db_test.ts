@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import {
-  makeProject,
-  ROOT,
-  runHere,
-  schemaText,
-  startCommand,
-  startOnTerminal,
-} from "../support/command.ts";
+import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -566,37 +559,5 @@ describe("with --json a failure is one document, with prose on standard error as
         details: [{ path: `/${file}`, message: expect.stringContaining("was edited") }],
       },
     ]);
-  });
-});
-
-describe("a slow push shows its progress", () => {
-  const FRAME = /\r[\u2800-\u28ff] Pushing/;
-  const writeSlow = () =>
-    project.write("schema/mod.ts", `await Bun.sleep(1500);\n${schemaText("{}")}`);
-  const pushOnTerminal = async (extra: Record<string, string>) => {
-    writeSlow();
-    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key, ...extra };
-    const push = startOnTerminal(["db", "push"], { folder: project.folder, env });
-    await push.until(/Wrote/);
-    expect(await push.ended).toBe(0);
-    return push.output();
-  };
-
-  test("on a terminal, and clears it before anything else is printed", async () => {
-    const shown = await pushOnTerminal({});
-    expect(shown).toMatch(FRAME);
-    const frames = shown.lastIndexOf(" Pushing");
-    expect(shown.slice(frames)).toStartWith(" Pushing\r\u001B[K");
-  });
-
-  test("not if NO_COLOR asks for plain lines", async () => {
-    const shown = await pushOnTerminal({ NO_COLOR: "1" });
-    expect(shown).not.toContain("Pushing");
-    expect(shown).not.toContain("\u001B");
-  });
-
-  test("never without a terminal", async () => {
-    writeSlow();
-    expect(await db("push")).toMatchObject({ code: 0, err: "" });
   });
 });

@@ -302,13 +302,12 @@ for (const shape of SHAPES) {
       await revokeKey({ admin: service.service.admin }, other.key.slice(3, 19));
       const known: number[] = [];
       let revoked: number;
-      const end = performance.now() + 10_000;
       do {
         const guesses = Promise.all(Array.from({ length: 20 }, guess));
         known.push((await service.call(app, LIST)).status);
         revoked = (await service.call(other, LIST)).status;
         await guesses;
-      } while (revoked !== 429 && performance.now() < end);
+      } while (revoked !== 429);
       known.push((await service.call(app, LIST)).status);
 
       expect(new Set(known)).toEqual(new Set([200]));

@@ -4,7 +4,7 @@ import { makeIsolationLook } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
-import { whileDone, whileLocked } from "../support/held_lock.ts";
+import { countLockWaits, whileDone, whileLocked } from "../support/held_lock.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
@@ -23,7 +23,7 @@ test("a push to a locked table is busy soon, and other apps' pushes are not held
   await whileLocked(service.database.adminUrl, held, async () => {
     const wanted = defineSchema({ [held]: { title: t.string(), note: t.string() } });
     const pushes = [1, 2, 3, 4].map(() => postSchema(service, app, wanted));
-    await Bun.sleep(100);
+    await eventually(async () => (await countLockWaits(service.service.admin)) > 0);
     const unchanged = await postSchema(service, other, schema);
     const grown = defineSchema({ [free]: { title: t.string(), note: t.string() } });
     const applied = await postSchema(service, other, grown);
