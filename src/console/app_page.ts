@@ -1,23 +1,16 @@
 /** What the pages of one app have in common: the heading, the way back, the tabs. @module */
-import { type ConsoleVisitor, showConsoleApp } from "../accounts/console/mod.ts";
+import { type ConsoleVisitor, type Span, showConsoleApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
-import {
-  APPS,
-  toAppPath,
-  toAppRequestsPath,
-  toAppTablesPath,
-  toKeysPath,
-  toPushesPath,
-} from "./paths.ts";
+import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
 
 type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes" | "Requests";
+  tab: "Overview" | "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
   body: Part;
   status?: number;
 };
@@ -50,17 +43,16 @@ function renderTabs(slug: string, tab: string): Html {
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
     { name: "Pushes", path: toPushesPath(slug) },
-    { name: "Requests", path: toAppRequestsPath(slug) },
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];
   return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
-/** An app that the address names, with its slug. @throws {Problem} unknown_app */
-export async function readApp({ deps, cookies, context }: Visit) {
+/** An app that the address names, with its slug, and its requests over a span if there is one. @throws {Problem} unknown_app */
+export async function readApp({ deps, cookies, context }: Visit, span?: Span) {
   const { app: slug = "" } = context.params;
-  return { ...(await showConsoleApp(deps, cookies, slug)), slug };
+  return { ...(await showConsoleApp(deps, cookies, { slug, span })), slug };
 }
 
 /** A page for one act on an app. */

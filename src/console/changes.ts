@@ -11,7 +11,7 @@ import { findColumnChange } from "./field_change.ts";
 import { answerConsolePage } from "./frame.ts";
 import { toCount } from "./numbers.ts";
 import { renderEmpty, renderText, renderTextField } from "./parts.ts";
-import { CHANGES, toAppPath, toAppRequestsPath, toChangesPath, toPushPath } from "./paths.ts";
+import { CHANGES, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { MIN_REQUESTS } from "./steps.ts";
 
@@ -31,7 +31,7 @@ export async function answerChanges({ deps, cookies, context }: Visit): Promise<
     me: shown.me,
     entry: slug === "" ? "Home" : "Apps",
     title: "What changed",
-    crumbs: slug === "" ? [] : [{ name: slug, path: toAppRequestsPath(slug) }],
+    crumbs: slug === "" ? [] : [{ name: slug, path: toAppPath(slug) }],
     body: [
       renderForm(asked),
       html`<p>${toComparison(shown)}</p>`,

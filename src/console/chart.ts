@@ -20,18 +20,6 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
   );
 }
 
-/** Bars of equal width, as high as their counts. */
-export function renderBars(counts: readonly number[]): Html {
-  const maxCount = Math.max(...counts, 1);
-  const width = WIDTH / counts.length;
-  const bars = counts.map((count, place) => {
-    // One that is not empty can be seen.
-    const height = count === 0 ? 0.6 : Math.max((count / maxCount) * HEIGHT, 1.5);
-    return `M${round(place * width + 0.6)} ${HEIGHT}v-${round(height)}h${round(width - 1.2)}V${HEIGHT}Z`;
-  });
-  return renderSvg(html`<path class="chart-bars" d="${bars.join("")}"/>`);
-}
-
 /** Sums of adjacent counts, so that at most so many are left. */
 export function toFewer(counts: readonly number[], maxCount: number): number[] {
   const size = Math.ceil(counts.length / maxCount);

@@ -9,7 +9,7 @@ import {
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
-import { renderBars, renderLine, toFewer } from "./chart.ts";
+import { renderLine, toFewer } from "./chart.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { MIN_REQUESTS, toTotals } from "./steps.ts";
 
@@ -19,7 +19,6 @@ const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
   day: { steps: 24, stepS: 3600 },
   week: { steps: 56, stepS: 10_800 },
 };
-const POINTS = 60;
 const POINTS_IN_LIST = 30;
 
 /** Requests, errors, durations and rejections of a span beside the span before; each opens its requests. */
@@ -30,7 +29,8 @@ export function renderStats(
   const totals = toTotals(axis);
   const { requests, errors, rejections, latencies } = totals.now;
   const elapsedS = Math.max((now - new Date(axis.since).getTime()) / 1000, 1);
-  const to = (kind: RequestKind) => toRequestsPath({ app: slug, kind });
+  const from = `${axis.since.slice(0, 16)}Z`;
+  const to = (kind: RequestKind) => toRequestsPath({ app: slug, kind, from });
   const before = `the ${span} before`;
   const isFew = requests < MIN_REQUESTS;
   const compare = (text: string) =>
@@ -76,33 +76,10 @@ export function renderSpans(shown: Span, path: string): Html {
 function renderStat(
   name: string,
   value: string,
-  {
-    note,
-    chart,
-    isBad = false,
-    path,
-  }: { note: string; chart?: Part; isBad?: boolean; path?: string },
+  { note, isBad = false, path }: { note: string; isBad?: boolean; path?: string },
 ): Html {
   const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
-  return html`<div class="stat${isBad && " stat-bad"}"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd>${chart !== undefined && html`<dd class="stat-chart">${chart}</dd>`}</div>`;
-}
-
-/** An app's last hour and day, side by side; nothing where it had no request in either. */
-export function renderAppNumbers(
-  slug: string,
-  { hour, day }: Record<"hour" | "day", Numbers>,
-): Part {
-  if (day.requests === 0 && hour.requests === 0) return undefined;
-  const isBad = hour.errors > 0;
-  const ofDay = (text: string) => `${text} in the last day`;
-  const series = toSeries(hour, "hour", POINTS);
-  return html`<section aria-label="The last hour"><dl class="stats">
-${renderStat("Requests / s", toRate(hour.requests, "hour"), { note: ofDay(toRate(day.requests, "day")), chart: renderLine(series.requests) })}
-${renderStat("Errors", toCount(hour.errors), { note: ofDay(toCount(day.errors)), isBad, chart: renderLine(series.errors), path: toRequestsPath({ app: slug, kind: "failed" }) })}
-${renderStat("p99", toDuration(hour.latencies, 0.99), { note: ofDay(toDuration(day.latencies, 0.99)), chart: renderBars(hour.latencies), path: toRequestsPath({ app: slug, kind: "slow" }) })}
-${renderStat("Rejected", toShare(hour.refusals, hour.requests), { note: ofDay(toShare(day.refusals, day.requests)), chart: renderLine(series.refusals), path: toRequestsPath({ app: slug, kind: "rejected" }) })}
-</dl>
-<p class="quiet">In the last hour.</p></section>`;
+  return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd></div>`;
 }
 
 /** The cells of a list: a small chart, requests a second, errors, the slowest. */

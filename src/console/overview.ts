@@ -2,10 +2,11 @@
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage, readApp } from "./app_page.ts";
+import { renderAxis } from "./axis.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderNoKey } from "./keys.ts";
-import { renderAppNumbers } from "./numbers.ts";
+import { readSpan, renderSpans, renderStats } from "./numbers.ts";
 import { renderText, renderTime } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from "./paths.ts";
 
@@ -13,7 +14,9 @@ import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from
 const MAX_TABLES = 12;
 
 export async function answerOverview(visit: Visit): Promise<Response> {
-  const { me, slug, app, keys, numbers } = await readApp(visit);
+  const span = readSpan(visit.context.query);
+  const { me, slug, app, keys, axis } = await readApp(visit, span);
+  const now = visit.deps.now();
   const isDisabled = app.disabledAt !== null;
   const active = keys.filter(({ status }) => status === "active").length;
   return answerAppPage({
@@ -26,8 +29,14 @@ export async function answerOverview(visit: Visit): Promise<Response> {
       isDisabled &&
         html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
       keys.length === 0 && renderNoKey(slug),
-      renderAppNumbers(slug, numbers),
-      renderFacts(app, { activeKeys: active, now: visit.deps.now() }),
+      renderFacts(app, { activeKeys: active, now }),
+      // Without a key it has had no request.
+      axis !== null &&
+        keys.length > 0 && [
+          renderSpans(span, toAppPath(slug)),
+          renderStats(axis, { span, slug, now }),
+          renderAxis({ axis, span, slug, now }),
+        ],
     ],
   });
 }

@@ -61,11 +61,6 @@ export function toRequestPath(id: string): string {
   return `${REQUESTS}/${encodeURIComponent(id)}`;
 }
 
-/** An app's requests over time. */
-export function toAppRequestsPath(slug: string): string {
-  return `${toAppPath(slug)}/requests`;
-}
-
 /** What changed before a time and which errors rose in it; of all apps without a slug. */
 export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", string>): string {
   // Colons are allowed in a query, and these links are many.

@@ -5,7 +5,6 @@ import { answerSeeOther } from "../pages/mod.ts";
 import { answerActivity, answerAppActivity } from "./activity.ts";
 import { answerActivityCsv } from "./activity_csv.ts";
 import { addPersonPage, answerAppPeople, endAppSessionsPage } from "./app_people.ts";
-import { answerAppRequests } from "./app_requests.ts";
 import { answerAppTables } from "./app_tables.ts";
 import { answerApps } from "./apps.ts";
 import { answerChanges } from "./changes.ts";
@@ -103,7 +102,6 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(SHARED_TABLE, { show: answerTable }),
   ...page(`${SHARED_TABLE}/transfer`, transferTablePage),
   ...page(`${SHARED_TABLE}/drop`, dropTablePage),
-  ...page(`${APP}/requests`, { show: answerAppRequests }),
   ...page(`${CONSOLE_PATH}/changes`, { show: answerChanges }),
   ...page(`${APP}/activity`, { show: answerAppActivity }),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),

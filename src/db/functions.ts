@@ -950,18 +950,6 @@ export const FUNCTIONS = {
       idle_s: "int4",
       shown_from: "text",
       app_slug: "text",
-    },
-    returns: "jsonb",
-    isSet: false,
-  },
-  console_show_axis: {
-    retry: "safe",
-    takes: {
-      session_shown: "text",
-      identity_shown: "text",
-      idle_s: "int4",
-      shown_from: "text",
-      app_slug: "text",
       shown_span: "text",
     },
     returns: "jsonb",

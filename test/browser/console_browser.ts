@@ -83,6 +83,8 @@ test("the keyboard alone: past the navigation, to the app, to a key's end", asyn
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
   await page.getByRole("region", { name: "Apps" }).getByRole("link", { name: "wiki" }).focus();
   await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Keys", exact: true }).focus();
+  await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Revoke key web server" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Revoke a key" }).waitFor();
@@ -185,7 +187,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     { name: "an app's activity", path: () => `${APP}/activity` },
     { name: "failed requests", path: () => "/console/requests" },
     { name: "a request", path: () => `/console/requests/${REQUEST}` },
-    { name: "an app's requests", path: () => `${APP}/requests` },
+    { name: "an app in a week", path: () => `${APP}?span=week` },
     { name: "what changed", path: () => "/console/changes" },
     { name: "a request that is not kept", path: () => "/console/requests?id=0190163d8694" },
     { name: "the password again", path: () => "/console/sign-in" },

@@ -70,7 +70,7 @@ const LISTS = [
   "/console/tables/notes",
   "/console/requests",
   "/console/changes",
-  `/console/apps/${SLUG}/requests`,
+  `/console/apps/${SLUG}?span=day`,
   "/console/activity",
 ];
 

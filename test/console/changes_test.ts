@@ -73,7 +73,7 @@ test("marks show pushes, keys, limits and roles: of all apps on Home, of one app
   await revokeKey(deps, keyOf(other));
   await setLimit(deps, { slug: other.slug, perMinute: 77 });
   await grantRole(deps, { email: person.email, slug: other.slug, role: "reader" });
-  const ofOther = await show(`/console/apps/${other.slug}/requests`);
+  const ofOther = await show(`/console/apps/${other.slug}`);
   for (const text of [
     keyOf(other),
     "revoked a key",
@@ -83,7 +83,7 @@ test("marks show pushes, keys, limits and roles: of all apps on Home, of one app
   ])
     expect(ofOther).toContain(text);
   expect(ofOther).not.toContain(own.slug);
-  expect(await show(`/console/apps/${own.slug}/requests`)).toContain(
+  expect(await show(`/console/apps/${own.slug}`)).toContain(
     `href="/console/apps/${own.slug}/pushes/1">push 0001</a>`,
   );
   const home = await show("/console");
@@ -98,7 +98,7 @@ test("an expired key is a change, and a key of a page of rows is not", async () 
     `insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, created_at, expires_at)
       values ('${name}', '${app.id}', '', sha256('${name}'), '{}', now() - interval '${created}', now() - interval '1 minute')`;
   await write(`${made("e".repeat(16), "1 day")}; ${made("f".repeat(16), "6 minutes")}`);
-  const page = await show(`/console/apps/${app.slug}/requests`);
+  const page = await show(`/console/apps/${app.slug}`);
   expect(page).toContain("e".repeat(16));
   expect(page).not.toContain("f".repeat(16));
 });
@@ -112,7 +112,7 @@ const addRequests = (appId: string, minutesAgo: number, requests: number) =>
 
 test("numbers are compared with the span before, and below 30 requests are called too few", async () => {
   const own = await service.makeApp();
-  const path = `/console/apps/${own.slug}/requests`;
+  const path = `/console/apps/${own.slug}`;
   await addRequests(own.id, 10, 29);
   const few = toText(await show(path));
   expect(few).toContain("too few requests for a share");
@@ -132,7 +132,7 @@ test("a rejection with a revoked key is on the axis of its app", async () => {
   await write(
     `insert into rowhouse.rejections select '${own.id}', 'minute', date_trunc('minute', now()) - interval '5 minutes', '', 'unauthenticated', 41`,
   );
-  const page = await show(`/console/apps/${own.slug}/requests`);
+  const page = await show(`/console/apps/${own.slug}`);
   expect(page).toMatch(/41 requests, 0 before\n41 rejected/);
   expect(toText(await show(`/console/changes?app=${own.slug}`))).toContain(
     "41 × 401 unauthenticated (0 before)",

@@ -142,9 +142,9 @@ test("the documentation has a place for every error code that a request can get"
 test("each tile of Home and of an app opens the requests that it counts", async () => {
   const home = await show("/console");
   for (const kind of ["failed", "rejected", "slow"]) {
-    expect(home).toContain(`href="/console/requests?kind=${kind}"`);
+    expect(home).toContain(`href="/console/requests?kind=${kind}&amp;from=2`);
     expect(await show(`/console/apps/${other.slug}`)).toContain(
-      `href="/console/requests?app=${other.slug}&amp;kind=${kind}"`,
+      `href="/console/requests?app=${other.slug}&amp;kind=${kind}&amp;from=2`,
     );
   }
 });

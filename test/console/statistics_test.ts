@@ -47,7 +47,7 @@ test("what an app was asked stands on Home and on its page a minute later, for t
     expect(page).toContain('<svg class="chart"');
     expect(page).not.toContain("style=");
   }
-  expect(await show(`/console/apps/${app.slug}`)).toContain("in the last day");
+  expect(await show(`/console/apps/${app.slug}`)).toContain("too few requests");
 });
 
 test("of many apps those stand first that have errors, then those that are asked most; the page stays small", async () => {

@@ -4,6 +4,7 @@ import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/act
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
+import type { Axis } from "./axis.ts";
 
 /** Who looks. */
 export type ConsoleVisitor = {
@@ -65,17 +66,19 @@ export type AppKey = ListedKey & {
 
 type ShownAppPage = Shown<{
   app: ShownApp;
-  numbers: Record<"hour" | "day", Numbers>;
+  /** Null where no span was asked for. */
+  axis: Axis | null;
   keys: AppKey[];
 }>;
 
-/** @throws {Problem} unknown_app */
+/** An app, with its requests over a span if there is one. @throws {Problem} unknown_app */
 export async function showConsoleApp(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  slug: string,
+  { slug, span }: { slug: string; span?: Span | undefined },
 ): Promise<ShownAppPage> {
-  const page = await callConsole(deps, cookies, "console_show_app", { app_slug: slug });
+  const values = { app_slug: slug, shown_span: span ?? "" };
+  const page = await callConsole(deps, cookies, "console_show_app", values);
   const shown = page as ShownAppPage;
   const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
   return { ...shown, keys };

@@ -2,7 +2,7 @@
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { DevLeftovers } from "../people/people_lists.ts";
 import type { ConsoleApp, Numbers, Shown, Span } from "./apps.ts";
-import type { Axis } from "./changes.ts";
+import type { Axis } from "./axis.ts";
 
 export type ConsoleHome = Shown<{
   hasKeys: boolean;

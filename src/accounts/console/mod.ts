@@ -17,14 +17,12 @@ export {
   listConsoleAudit,
   type ShownAudit,
 } from "./audit.ts";
+export type { Axis, Change } from "./axis.ts";
 export {
-  type Axis,
-  type Change,
   type ChangesQuery,
   type PushedDefinition,
   type RisenCode,
   type ShownChanges,
-  showConsoleAxis,
   showConsoleChanges,
 } from "./changes.ts";
 export { type ConsoleFindings, findInConsole } from "./find.ts";

@@ -89,18 +89,6 @@ create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns
   from shown
 $$;
 
--- proves: admin
-create function rowhouse.console_show_axis(app_slug text, shown_span text) returns jsonb as $$
-declare
-  app rowhouse.apps := rowhouse.console_app(app_slug);
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
-    'axis', rowhouse.axis_of(app.id, app.slug, shown_span));
-end
-$$;
-comment on function rowhouse.console_show_axis is 'idempotent';
-
 -- Codes of a span by app and table, those that rose most first, with the count of as long a time
 -- before it; of each, the keys and fields of the requests that are kept.
 create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,

@@ -45,9 +45,10 @@ end
 $$;
 comment on function rowhouse.console_list_apps is 'idempotent';
 
--- An app with where its pages live, its tables and its keys, newest first.
+-- An app with where its pages live, its tables and its keys, newest first; with its requests over
+-- time where a span is given.
 -- proves: admin
-create function rowhouse.console_show_app(app_slug text) returns jsonb as $$
+create function rowhouse.console_show_app(app_slug text, shown_span text) returns jsonb as $$
 declare
   app rowhouse.apps;
 begin
@@ -65,8 +66,7 @@ begin
         from rowhouse.registrations where app_id = app.id),
       'people', (select count(*) from rowhouse.grants where app_id = app.id),
       'pushedAt', (select max(applied_at) from rowhouse.migrations where app_id = app.id)),
-    'numbers', jsonb_build_object('hour', rowhouse.numbers_of(app.id, 'hour'),
-      'day', rowhouse.numbers_of(app.id, 'day')),
+    'axis', case when shown_span <> '' then rowhouse.axis_of(app.id, app.slug, shown_span) end,
     'keys', (select coalesce(jsonb_agg(to_jsonb(listed)
       order by listed."createdAt" desc, listed."keyId"), '[]') from (
       select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",

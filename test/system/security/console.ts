@@ -119,8 +119,10 @@ export const CONSOLE: Page = {
 const LASTING = [
   "console_home(WHO, 'hour', 9)",
   "console_list_requests(WHO, '', '', '', '', '', '', '', null, null, 9)",
+  "console_show_request(WHO, gen_random_uuid())",
+  "console_show_changes(WHO, 'APP', 'hour', now(), now(), 9)",
   "console_list_apps(WHO, '', '', 9)",
-  "console_show_app(WHO, 'APP')",
+  "console_show_app(WHO, 'APP', 'hour')",
   "console_list_audit(WHO, '', '', '', '', null, null, null, 9, 9)",
   "console_describe_app(WHO, 'APP')",
   "console_show_rows(WHO, 'APP', 'todos')",
