@@ -316,6 +316,61 @@ test("an import that fails leaves the app disabled, and says how to go on", asyn
   expect((await there.run("import-app", file)).code).toBe(0);
 });
 
+/** An archive with other rows, whose digests are right. */
+function forge(text: string, change: (line: string) => string): string {
+  const sha256 = (part: string) => new Bun.CryptoHasher("sha256").update(part).digest("hex");
+  const lines = text.trimEnd().split("\n").slice(0, -1).map(change);
+  const { tables } = JSON.parse(lines.pop() ?? "") as { tables: Record<string, object> };
+  const rows = new Map<string, string[]>();
+  for (let at = 1; at < lines.length; ) {
+    const { table, rows: count } = JSON.parse(lines[at] ?? "") as { table: string; rows: number };
+    rows.set(table, [...(rows.get(table) ?? []), ...lines.slice(at + 1, at + 1 + count)]);
+    at += 1 + count;
+  }
+  for (const [table, own] of rows)
+    tables[table] = { rows: own.length, sha256: sha256(own.map((line) => `${line}\n`).join("")) };
+  const all = [...lines, JSON.stringify({ tables })].map((line) => `${line}\n`).join("");
+  return `${all}${JSON.stringify({ sha256: sha256(all) })}\n`;
+}
+
+test.each([
+  {
+    name: "a reference to no row",
+    change: (line: string) =>
+      line.replace(/"project": "[^"]*/, '"project": "0190163d-8694-739b-aea5-966c26f8ad91'),
+    err: "breaks a rule",
+  },
+  {
+    name: "a required value that is null",
+    change: (line: string) => line.replace('"title": "Dig"', '"title": null'),
+    err: "breaks a rule",
+  },
+  {
+    name: "a column that the table lacks",
+    change: (line: string) => line.replace('"title": "Dig"', '"titel": "Dig", "title": "Dig"'),
+    err: "are not those of the archive",
+  },
+  {
+    name: "the id of another app",
+    change: (line: string) =>
+      line.replace(
+        '"title": "Dig"',
+        '"title": "Dig", "app_id": "0190163d-8694-739b-aea5-966c26f8ad91"',
+      ),
+    err: "are not those of the archive",
+  },
+])("a forged archive with $name leaves the app disabled", async ({ change, err }) => {
+  const names = makeNames();
+  const app = await makeApp(names);
+  const [file, forged] = [makeFile(), makeFile()];
+  await here.run("export-app", app.slug, file);
+  writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
+  const failed = await there.run("import-app", forged);
+  expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(err)]);
+  expect(failed.err).not.toContain("bug in rowhouse");
+  expect((await there.run("list-apps")).out).toMatch(new RegExp(`${app.slug} .*disabled`));
+});
+
 test("an archive is never written over another file, and an unknown app has none", async () => {
   const file = makeFile();
   expect((await here.run("export-app", "no-such-app", file)).err).toContain("No app has the slug");

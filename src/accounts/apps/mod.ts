@@ -15,6 +15,7 @@ export { setTargets } from "./app_targets.ts";
 export {
   APP_SLUG,
   addOrigin,
+  checkSlug,
   createApp,
   findAppId,
   hasAdministrator,

@@ -81,13 +81,13 @@ export async function readTables(
     }
     const end = digest.end();
     digests.push([table.name, end]);
-    if (end.rows >= TOLD_ROWS) tell(`${table.name}: ${end.rows} rows`);
+    if (end.rows >= REPORTED_ROWS) tell(`${table.name}: ${end.rows} rows`);
   }
   return Object.fromEntries(digests);
 }
 
 /** Smaller tables take no time. */
-const TOLD_ROWS = 100_000;
+const REPORTED_ROWS = 100_000;
 
 /**
  * Each statement sees another moment. If every table is the same after all were read, there was a moment at which all of them were

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type ArchivedApp,
+  checkSlug,
   createApp,
   type RestoreStep,
   restoreReferences,
@@ -11,13 +12,14 @@ import {
   setTargets,
   type Target,
 } from "../../accounts/apps/mod.ts";
-import type { Database } from "../../db/mod.ts";
+import { type Database, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { RefusedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
+import { toPrintableLine } from "../cli/terminal.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
@@ -29,6 +31,7 @@ const importAppTask: AdminTask = async (deps, args) => {
   if (!existsSync(path)) throw new RefusedError(`There is no file ${name}`);
   const archive = await checkArchive(path);
   const slug = args.text("as") ?? archive.header.slug;
+  checkSlug(slug);
   await checkIsolation(deps.admin);
   const plan = await planImport(deps, archive, slug);
   const isDryRun = args.has("dry-run");
@@ -122,8 +125,18 @@ async function storeRows(
   for (const task of isAnyEmpty ? [store, link] : [store])
     await readBlocks(path, async (block) => {
       const step = byName.get(block.table);
-      if (step !== undefined) await task(step, block.rows.lines);
+      if (step === undefined) return;
+      await task(step, block.rows.lines).catch((error: unknown) => {
+        throw explainViolation(error, block.table);
+      });
     });
+}
+
+function explainViolation(error: unknown, table: string): unknown {
+  if (!(error instanceof ViolationError)) return error;
+  return new RefusedError(
+    `A row of ${table} breaks a rule of the table here (${error.violation.kind})`,
+  );
 }
 
 function checkDigests(found: TableDigests, wanted: TableDigests): void {
@@ -166,10 +179,10 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
     ],
     notes: [
       ...plan.notes.map((note) => `Note: ${note}`),
-      ...skipped.map(({ url, reason }) => `Not imported: ${url} (${reason})`),
+      ...skipped.map(({ url, reason }) => `Not imported: ${toPrintableLine(url)} (${reason})`),
       ...roles.map(
         ({ email, role }) =>
-          `Not imported: ${email} has the role ${role}; rowhouse admin grant gives it`,
+          `Not imported: ${toPrintableLine(`${email} has the role ${role}`)}; rowhouse admin grant gives it`,
       ),
       ...(isDryRun ? [] : [`Next: rowhouse admin issue-key ${app.slug}`]),
     ],
