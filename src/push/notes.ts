@@ -24,6 +24,20 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
   return [...columns, ...constraints];
 }
 
+/** One column that is gone and one that is new, of the same type: that may be meant as a rename, which a diff never is. */
+export function noteRename(declared: TableDefinition, recorded: TableDefinition): string[] {
+  const findOthers = (columns: TableDefinition["columns"], than: TableDefinition["columns"]) =>
+    columns.filter(({ name }) => !than.some((other) => other.name === name));
+  const [gone, ...moreGone] = findOthers(recorded.columns, declared.columns);
+  const [added, ...moreAdded] = findOthers(declared.columns, recorded.columns);
+  if (gone === undefined || added?.kind !== gone.kind) return [];
+  if (moreGone.length > 0 || moreAdded.length > 0) return [];
+  const { name } = declared;
+  return [
+    `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${gone.name}, run rowhouse db rename ${name}.${gone.name} ${added.name} instead`,
+  ];
+}
+
 /** Tables of the app that its files no longer declare. */
 export function noteRemovedTables(
   appId: string,

@@ -1,5 +1,5 @@
 /**
- * What even a table's owner may not do: drop, rename, change a type, require values that rows may lack, or break what other
+ * What a diff may not do, even for a table's owner: drop, rename, change a type, require values that rows may lack, or break what other
  * apps declared. All conflicts are found, not just the first.
  *
  * @module
@@ -47,7 +47,8 @@ function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[]
       column: column.name,
       wanted: "no such column",
       found: "a required column without a default, which every create must fill",
-      remedy: "declare it again, or give it a default or make it optional before you leave it out",
+      remedy:
+        "declare it again, or give it a default or make it optional before you leave it out; or rename or drop it with rowhouse db rename or rowhouse db drop",
     },
   ];
 }
@@ -68,11 +69,13 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   const place = { table, column: column.name };
   if (showType(column) !== showType(before)) {
-    const remedy = "keep it as it is, and add a column under another name";
+    const remedy =
+      "keep it as it is, and add a column under another name; or convert it with rowhouse db retype";
     return [{ ...place, wanted: showType(column), found: showType(before), remedy }];
   }
   if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
-  const remedy = "keep every existing value in its order; new ones may go anywhere";
+  const remedy =
+    "keep every existing value in its order, new ones may go anywhere; or drop values with rowhouse db drop-value";
   return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
 }
 

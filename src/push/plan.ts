@@ -11,7 +11,7 @@ import type { Conflict } from "./compare.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
 import { isShared, markLate } from "./late_parts.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
-import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
+import { noteAddedDefaults, noteRemovals, noteRemovedTables, noteRename } from "./notes.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
 import { planSets } from "./plan_sets.ts";
@@ -128,7 +128,11 @@ function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Pl
       ...use,
     ],
     conflicts: findOwnerConflicts({ declared, next, found }),
-    notes: [...noteRemovals(declared, before), ...noteAddedDefaults(next, recorded)],
+    notes: [
+      ...noteRemovals(declared, before),
+      ...noteRename(declared, recorded),
+      ...noteAddedDefaults(next, recorded),
+    ],
   };
 }
 

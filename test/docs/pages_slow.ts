@@ -5,6 +5,7 @@ import { openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
+describePage("docs/mistakes.md", openWiki);
 describePage("docs/rows.md", openWiki);
 describePage("docs/moving.md", openWiki);
 describePage("docs/identity.md", openWiki);

@@ -1,0 +1,325 @@
+/**
+ * Explicit changes against a model: random schemas, rows and changes at three services, kills between any two messages, and an
+ * app that shares the tables. Every service ends with the tables and rows of the model.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { Kind, NamedColumn } from "../../src/dsl/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
+import { freshName, postDefinition, readMigrations } from "../support/push.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
+
+const services: TestService[] = [];
+beforeAll(async () => {
+  for (let n = 0; n < 3; n++) services.push(await openTestService());
+});
+afterAll(async () => {
+  for (const service of services) await service.close();
+});
+
+type Value = string | number | boolean | null;
+/** A table of the project, and its columns. */
+type Model = Map<string, NamedColumn[]>;
+/** A service with an app of the project, an app that shares its tables, and the rows that the model expects. */
+type Place = {
+  service: TestService;
+  app: TestApp;
+  sharing: TestApp;
+  applied: number;
+  rows: Map<string, Record<string, Value>[]>;
+};
+type Project = { model: Model; journal: { text: string; change: Change | undefined }[] };
+type Draw = fc.GeneratorValue;
+
+const COLUMNS = ["aa", "bb", "cc", "dd", "ee"];
+/** What a value of a kind looks like, such that it converts to every kind below. */
+const VALUES: Partial<Record<Kind, Value>> = {
+  string: "7",
+  number: 7,
+  decimal: "7",
+  boolean: true,
+  enum: "open",
+  json: "7",
+};
+const CONVERTS: Partial<Record<Kind, readonly Kind[]>> = {
+  string: ["number", "decimal", "json"],
+  number: ["decimal", "string"],
+  decimal: ["number", "string"],
+  json: ["string"],
+};
+
+const makeColumn = (name: string, kind: Kind): NamedColumn => ({
+  ...{ name, kind, required: false, unique: false, index: kind === "string" || kind === "number" },
+  ...(kind === "enum" ? { values: ["open", "doing", "done"] } : {}),
+});
+const toDefinition = (model: Model) => ({
+  version: 1,
+  tables: [...model].map(([name, columns]) => ({ name, columns, indexes: [], uniques: [] })),
+});
+/** By its place: what is drawn is shown when the property fails. */
+const pick = <Item>(draw: Draw, items: readonly Item[]): Item =>
+  items[draw(fc.nat, items.length - 1) as number] as Item;
+const withoutNulls = (row: Record<string, Value>) =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+
+/** A change that the model allows; `undefined` if there is none of the kind that was drawn. */
+function drawChange(draw: Draw, model: Model): Change | undefined {
+  const [table, columns] = pick(draw, [...model]);
+  const column = pick(draw, columns);
+  const free = COLUMNS.filter((name) => !columns.some((other) => other.name === name));
+  switch (pick(draw, ["rename", "rename", "drop", "retype", "retype", "table", "value", "last"])) {
+    case "rename":
+      return free.length === 0
+        ? undefined
+        : { kind: "rename_column", table, column: column.name, to: pick(draw, free) };
+    case "drop":
+      return columns.length < 2 ? undefined : { kind: "drop_column", table, column: column.name };
+    case "retype": {
+      const kinds = CONVERTS[column.kind]?.filter((kind) => kind !== "json" || !column.index) ?? [];
+      const kind = kinds.length === 0 ? undefined : pick(draw, kinds);
+      if (kind === undefined) return undefined;
+      return { kind: "retype_column", table, column: column.name, type: { kind } };
+    }
+    case "table":
+      return { kind: "rename_table", table, to: freshName() };
+    case "value": {
+      const last = column.values?.at(-1);
+      if (last === undefined || last === "open") return undefined;
+      return { kind: "drop_value", table, column: column.name, value: last };
+    }
+    default:
+      return model.size < 2 ? undefined : { kind: "drop_table", table };
+  }
+}
+
+/** What a change makes of the project, or of the rows of a place. */
+function changeModel(model: Model, change: Change): void {
+  const columns = model.get(change.table) ?? [];
+  const replace = (map: (column: NamedColumn) => NamedColumn[]) =>
+    model.set(
+      change.table,
+      columns.flatMap((one) =>
+        "column" in change && one.name === change.column ? map(one) : [one],
+      ),
+    );
+  if (change.kind === "rename_column") replace((one) => [{ ...one, name: change.to }]);
+  else if (change.kind === "drop_column") replace(() => []);
+  else if (change.kind === "retype_column") replace((one) => [{ ...one, ...change.type }]);
+  else if (change.kind === "drop_value")
+    replace((one) => [
+      { ...one, values: one.values?.filter((value) => value !== change.value) ?? [] },
+    ]);
+  else {
+    model.delete(change.table);
+    if (change.kind === "rename_table") model.set(change.to, columns);
+  }
+}
+
+function changeRows(rows: Place["rows"], change: Change): void {
+  const before = rows.get(change.table) ?? [];
+  const after = before.map((row) => {
+    if (!("column" in change)) return row;
+    const { [change.column]: value = null, ...rest } = row;
+    if (change.kind === "rename_column") return { ...rest, [change.to]: value };
+    if (change.kind === "drop_column") return rest;
+    if (change.kind !== "retype_column" || value === null) return row;
+    return { ...rest, [change.column]: VALUES[change.type.kind] ?? null };
+  });
+  rows.delete(change.table);
+  if (change.kind !== "drop_table")
+    rows.set(change.kind === "rename_table" ? change.to : change.table, after);
+}
+
+class Killed extends Error {}
+
+/** A connection that breaks off before or after one of its next messages, as a killed process does. */
+function makeMortal(
+  admin: Database,
+  { after, isSent }: { after: number; isSent: boolean },
+): Database {
+  let left = after;
+  return {
+    ...admin,
+    message: async (text, options) => {
+      if (left === 0 && !isSent) throw new Killed();
+      const rows = await admin.message<never>(text, options);
+      if (left-- === 0) throw new Killed();
+      return rows;
+    },
+  };
+}
+
+/** Asks until it is answered: a change that is busy is asked for again. */
+async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === "push_busy")) throw error;
+    }
+    await Bun.sleep(50);
+  }
+}
+
+async function changeAt({ service, app }: Place, change: Change, draw: Draw): Promise<void> {
+  const log = () => undefined;
+  const request = { app, change, options: { dryRun: false } };
+  const kill = { after: draw(fc.nat, 6) as number, isSent: draw(fc.boolean) as boolean };
+  const mortal = { admin: makeMortal(service.pushing, kill), log };
+  await insist(() => applyChange(mortal, request)).catch((error) => {
+    if (!(error instanceof Killed)) throw error;
+  });
+  await insist(() => applyChange({ admin: service.pushing, log }, request));
+}
+
+/** The same of a request: a build that a push left may be under way. */
+async function insistOn(post: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await post();
+    if (Object(answer.json).error !== "push_busy") return answer;
+    await Bun.sleep(50);
+  }
+}
+
+async function pushAt(place: Place, { model }: Project): Promise<void> {
+  const { service, app } = place;
+  const answer = await insistOn(() => postDefinition(service, app, toDefinition(model)));
+  expect(answer).toMatchObject({ status: 200 });
+}
+
+/** Applies what a place lacks of the project's migrations. */
+async function catchUp(place: Place, { model, journal }: Project): Promise<void> {
+  for (const { text, change } of journal.slice(place.applied)) {
+    const json = { migrations: [text], definition: toDefinition(model) };
+    const call = { method: "POST", json };
+    const answer = await insistOn(() =>
+      place.service.call(place.app, "/v1/data/schema/migrations", call),
+    );
+    expect(answer).toMatchObject({ status: 200, json: { status: "applied" } });
+    place.applied++;
+    if (change !== undefined) changeRows(place.rows, change);
+  }
+}
+
+async function noteMigration(place: Place, { journal }: Project, change?: Change): Promise<void> {
+  const texts = (await readMigrations(place.service, place.app)).map(({ text }) => text);
+  if (texts.length === journal.length) return;
+  expect(texts.length).toBe(journal.length + 1);
+  journal.push({ text: texts.at(-1) ?? "", change });
+  place.applied = texts.length;
+  if (change !== undefined) changeRows(place.rows, change);
+}
+
+async function writeRow(place: Place, { model }: Project, draw: Draw): Promise<void> {
+  const [table, columns] = pick(draw, [...model]);
+  const row = Object.fromEntries(
+    columns.map(({ name, kind }) => [name, draw(fc.boolean) ? (VALUES[kind] ?? null) : null]),
+  );
+  const call = { method: "POST", json: row };
+  const made = await place.service.call(place.app, `/v1/data/db/${table}`, call);
+  expect(made).toMatchObject({ status: 201, json: row });
+  place.rows.set(table, [...(place.rows.get(table) ?? []), row]);
+}
+
+async function readRows({ service, app }: Pick<Place, "service" | "app">, table: string) {
+  const { json } = await service.call(app, `/v1/data/db/${table}`);
+  const { rows } = json as { rows: Record<string, Value>[] };
+  return rows.map(({ id: _, app_id: __, ...row }) => withoutNulls(row));
+}
+
+/** What PostgreSQL has of a table, without the types' oids. */
+async function readTable({ service, app }: Place, table: string): Promise<unknown> {
+  return await service.service.admin.query(
+    `select replace(definition::text, $2, 'the app') as definition, array(select concat_ws(' ', attname, atttypid::regtype,
+        attnotnull) from pg_attribute where attrelid = format('data.%I', name)::regclass
+        and attnum > 0 and not attisdropped order by attname) as columns,
+      array(select indexrelid::regclass::text from pg_index
+        where indrelid = format('data.%I', name)::regclass order by 1) as indexes
+      from rowhouse.tables where name = $1`,
+    [table, app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+
+test("changes, kills and replays leave the model's tables and rows at every service", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), async (draw) => {
+      const places: Place[] = [];
+      for (const service of services)
+        places.push({
+          ...{ service, app: await service.makeApp(), sharing: await service.makeApp() },
+          ...{ applied: 0, rows: new Map() },
+        });
+      const project: Project = { model: new Map(), journal: [] };
+      const kinds = ["string", "number", "decimal", "boolean", "enum", "json"] as const;
+      const shared = freshName("shared");
+      project.model.set(shared, [makeColumn("kept", "string"), makeColumn("aa", "string")]);
+      project.model.set(freshName(), [makeColumn("aa", pick(draw, kinds))]);
+      for (const place of places) {
+        await (place === places[0] ? pushAt(place, project) : catchUp(place, project));
+        if (place === places[0]) await noteMigration(place, project);
+        const declared = new Map([[shared, [makeColumn("kept", "string")]]]);
+        const definition = toDefinition(declared);
+        expect(await postDefinition(place.service, place.sharing, definition)).toMatchObject({
+          status: 200,
+        });
+        const call = { method: "POST", json: { kept: "theirs" } };
+        await place.service.call(place.sharing, `/v1/data/db/${shared}`, call);
+      }
+      const theirs = async ({ service, sharing }: Place) =>
+        (await service.call(sharing, `/v1/data/db/${shared}`)).text;
+      const before = await Promise.all(places.map(theirs));
+
+      for (let turn = 0; turn < 8; turn++) {
+        const place = pick(draw, places);
+        await catchUp(place, project);
+        await writeRow(place, project, draw);
+        if (draw(fc.boolean)) {
+          const [, columns] = pick(draw, [...project.model]);
+          const free = COLUMNS.filter((name) => !columns.some((one) => one.name === name));
+          if (free.length > 0) columns.push(makeColumn(pick(draw, free), pick(draw, kinds)));
+          await pushAt(place, project);
+          await noteMigration(place, project);
+        }
+        const change = drawChange(draw, project.model);
+        if (change === undefined) continue;
+        const isBlocked =
+          change.table === shared && (!("column" in change) || change.column === "kept");
+        if (isBlocked) {
+          const json = { change };
+          const call = { method: "POST", json };
+          const refused = await place.service.call(place.app, "/v1/data/schema/changes", call);
+          expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+          expect(refused.text).not.toContain(place.sharing.slug);
+          continue;
+        }
+        await changeAt(place, change, draw);
+        changeModel(project.model, change);
+        await noteMigration(place, project, change);
+      }
+
+      for (const place of places) {
+        await catchUp(place, project);
+        const answer = await postDefinition(place.service, place.app, toDefinition(project.model));
+        expect(answer.json).toMatchObject({ status: "unchanged" });
+        expect(await readDrift(place.service.service.admin)).toEqual([]);
+        for (const table of project.model.keys()) {
+          expect(await readRows(place, table)).toEqual(
+            (place.rows.get(table) ?? []).map(withoutNulls),
+          );
+          expect(await readTable(place, table)).toEqual(await readTable(places[0] ?? place, table));
+        }
+      }
+      expect(await Promise.all(places.map(theirs))).toEqual(before);
+    }),
+    { numRuns: countRuns(40), endOnFailure: true },
+  );
+}, 600_000);
