@@ -14,6 +14,11 @@ export const GUIDES = [
     title: "Pushing a schema",
     about: "changing a schema, environments, tables that apps share",
   },
+  {
+    page: "mistakes",
+    title: "I pushed a mistake",
+    about: "rename, retype and drop what a push has made",
+  },
   { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
   {
     page: "rows",

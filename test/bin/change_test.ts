@@ -105,6 +105,20 @@ test("a drop asks for the name on a terminal: another answer changes nothing", a
   expect(Object.keys((await list(staging, apps.staging))[0] ?? {})).not.toContain("note");
 });
 
+test("a push on a terminal asks for what a migration drops; without a terminal it goes on", async () => {
+  for (const place of ["staging", "production"]) await db("push", "--to", place);
+  writeSchema("titel: t.string().required()");
+  await db("drop", `${name}.note`, "--to", "staging", "--yes");
+  const refused = start("push", "--to", "production");
+  await refused.until(/This deletes data\. Type \S+\.note to go on:/);
+  refused.type("no\n");
+  expect(await refused.ended).toBe(1);
+  expect(refused.output()).toContain("Nothing was pushed");
+  expect(await readMigrations(production, apps.production)).toHaveLength(1);
+  expect(await db("push", "--to", "production")).toMatchObject({ code: 0, err: "" });
+  expect(await readMigrations(production, apps.production)).toHaveLength(2);
+});
+
 test("a change needs a named place, and --yes where there is no terminal", async () => {
   await db("push", "--to", "staging");
   writeSchema("titel: t.string().required()");

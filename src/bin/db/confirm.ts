@@ -1,9 +1,10 @@
 /**
- * What a person at a terminal decides before a push: whether to share tables of other apps, and whether to push to a place
- * with `confirm`.
+ * What a person at a terminal decides before a push: whether to delete what the project's migrations drop, to share tables of
+ * other apps, and to push to a place with `confirm`.
  *
  * @module
  */
+import { type ProjectMigration, readMigrationChange, showDropped } from "../../push/pure.ts";
 import { RefusedError, type Setting } from "../cli/command.ts";
 import type { Pushed } from "./schema_service.ts";
 import type { Destination } from "./service.ts";
@@ -12,8 +13,8 @@ import { describeSharing, listShared } from "./sharing.ts";
 export type Confirm = {
   /** Whether it needs the plan of every push; otherwise only of those with tables that are new to the app. */
   isForAll: boolean;
-  /** @throws {RefusedError} the answer is not yes */
-  ask: (plan: Pushed) => Promise<void>;
+  /** `dropped`: what migrations of the project delete. @throws {RefusedError} an answer is no */
+  ask: (plan: Pushed, dropped?: readonly string[]) => Promise<void>;
 };
 
 /** What asks before a push; `undefined` if no person can be asked, or the command line has the answer. */
@@ -31,8 +32,13 @@ export function findConfirm(
   };
   return {
     isForAll: place?.confirm === true,
-    ask: async (plan) => {
+    ask: async (plan, dropped = []) => {
       const lines = describe(plan);
+      if (dropped.length > 0) for (const line of lines) terminal.warn(line);
+      for (const name of dropped) {
+        const answer = await terminal.ask(`This deletes data. Type ${name} to go on:`);
+        if (answer?.trim() !== name) throw new RefusedError("Nothing was pushed");
+      }
       const shared = listShared(plan);
       if (shared.length > 0)
         await askFor(describeSharing(shared), {
@@ -46,6 +52,14 @@ export function findConfirm(
         });
     },
   };
+}
+
+/** What these migrations delete, as it is typed. */
+export function listDropped(migrations: readonly ProjectMigration[]): string[] {
+  return migrations.flatMap(({ parts }) => {
+    const read = readMigrationChange(parts);
+    return "faults" in read || read.change === undefined ? [] : (showDropped(read.change) ?? []);
+  });
 }
 
 type Question = { question: string; otherwise: string };

@@ -3,7 +3,7 @@ import type { Config, Environment } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Status } from "../../push/pure.ts";
 import type { Terminal } from "../cli/command.ts";
-import type { Confirm } from "./confirm.ts";
+import { type Confirm, listDropped } from "./confirm.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory, pushHistory } from "./history.ts";
 import {
@@ -76,8 +76,13 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
       const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
-    const isAsked = confirm !== undefined && (confirm.isForAll || hasNewTable(definition, tables));
-    const agreed = isAsked ? await agree(() => planHistory(history), confirm) : share;
+    const dropped = listDropped(ahead);
+    const isAsked =
+      confirm !== undefined &&
+      (confirm.isForAll || dropped.length > 0 || hasNewTable(definition, tables));
+    const agreed = isAsked
+      ? await agree(() => planHistory(history), { ask: (plan) => confirm.ask(plan, dropped) })
+      : share;
     const result = await pushHistory({ ...history, share: agreed });
     if (!isAsked) warnOfSharing(terminal, listShared(result));
     await removeJournalFiles(journal, stale);
