@@ -1,5 +1,5 @@
 /** Who has which role on an app, and how somebody gets one there. @module */
-import { type AppPerson, listAppPeople } from "../accounts/console/mod.ts";
+import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
@@ -9,15 +9,23 @@ import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
-import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
+import {
+  readPeopleQuery,
+  renderPeopleList,
+  renderPersonLink,
+  toPeopleValues,
+} from "./people_list.ts";
 import { renderRole, renderRoleActs } from "./person.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function answerAppPeople(visit: Visit): Promise<Response> {
-  const { deps, cookies, context } = visit;
+  const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const query = readPeopleQuery(visit);
-  const found = await listAppPeople(deps, cookies, { slug, ...query });
+  const found = await readConsole(deps, "list_app_people", {
+    app_slug: slug,
+    ...toPeopleValues(query),
+  });
   const { me, isDisabled, administrators, people } = found;
   const list = renderPeopleList(visit, {
     path: `${toAppPath(slug)}/people`,

@@ -1,5 +1,5 @@
 /** The tables that an app uses: whose they are, what the app declares of them, and the way to its rows. @module */
-import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/console/mod.ts";
+import { type ConsoleAppTable, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
@@ -13,13 +13,13 @@ import { ESTIMATES, renderBytes, renderRowCount, renderState } from "./table_par
 const TABLE_MAX = 48;
 
 export async function answerAppTables(visit: Visit): Promise<Response> {
-  const { deps, cookies, context } = visit;
+  const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
-  const { me, app, tables } = await listConsoleAppTables(deps, cookies, {
-    slug,
-    after,
-    maxRows: ROWS_READ,
+  const { me, app, tables } = await readConsole(deps, "list_app_tables", {
+    app_slug: slug,
+    after_name: after,
+    max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(tables);
   return answerAppPage({

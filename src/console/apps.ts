@@ -1,5 +1,5 @@
 /** The apps: a list by slug that can be searched and paged. @module */
-import { type ConsoleApp, listConsoleApps } from "../accounts/console/mod.ts";
+import { type ConsoleApp, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
@@ -19,10 +19,10 @@ const SLUG_MAX = 40;
 
 export async function answerApps(visit: Visit): Promise<Response> {
   const { search, after } = readListQuery(visit.context.query, { maxLength: SLUG_MAX });
-  const { me, apps } = await listConsoleApps(visit.deps, visit.cookies, {
+  const { me, apps } = await readConsole(visit.deps, "list_apps", {
     search,
-    after,
-    maxRows: ROWS_READ,
+    after_slug: after,
+    max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(apps);
   return answerConsolePage({

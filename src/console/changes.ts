@@ -1,5 +1,5 @@
 /** A selected time: which errors rose on which table, key and field, and what changed just before. @module */
-import { type RisenCode, type ShownChanges, showConsoleChanges } from "../accounts/console/mod.ts";
+import { type RisenCode, readConsole, type ShownChanges } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../problem.ts";
@@ -17,15 +17,15 @@ import { MIN_REQUESTS } from "./steps.ts";
 
 const MAX_ROWS = 50;
 
-export async function answerChanges({ deps, cookies, context }: Visit): Promise<Response> {
+export async function answerChanges({ deps, context }: Visit): Promise<Response> {
   const asked = readAsked(context.query, deps.now());
   const { slug, from, until, unit } = asked;
-  const shown = await showConsoleChanges(deps, cookies, {
-    slug,
+  const shown = await readConsole(deps, "show_changes", {
+    app_slug: slug,
     unit,
-    from,
-    until,
-    maxRows: MAX_ROWS,
+    from_at: from,
+    until_at: until,
+    max_rows: MAX_ROWS,
   });
   return answerConsolePage({
     me: shown.me,

@@ -1,5 +1,5 @@
 /** Deleting an app: what goes is said, its name is typed, then it goes in bounded steps. @module */
-import { type AppEnd, deleteAppByConsole, describeAppEnd } from "../accounts/console/mod.ts";
+import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
@@ -13,9 +13,9 @@ const WORK_MS = 15_000;
 
 export const deleteAppPage = makeFormPage({
   action: "delete_app_step",
-  read: async ({ deps, cookies, context }) => {
+  read: async ({ deps, context }) => {
     const { app: slug = "" } = context.params;
-    return { ...(await describeAppEnd(deps, cookies, slug)), slug };
+    return { ...(await readConsole(deps, "describe_app", { app_slug: slug })), slug };
   },
   title: ({ slug }) => `Delete ${slug}`,
   form: (content) => {

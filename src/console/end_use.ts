@@ -1,6 +1,6 @@
 /** Ending an app's use of a table: the table's name is typed, then the data service deletes the rows. @module */
 import { beginEndRegistration } from "../accounts/apps/mod.ts";
-import { endRegistrationByConsole, listConsoleAppTables } from "../accounts/console/mod.ts";
+import { endRegistrationByConsole, readConsole } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
@@ -14,11 +14,12 @@ const WAIT_MS = 10_000;
 
 export const endUsePage = makeFormPage({
   action: "begin_end_registration",
-  read: async ({ deps, cookies, context }) => {
+  read: async ({ deps, context }) => {
     const { app: slug = "", table = "" } = context.params;
     const found = beginEndRegistration(deps, { slug, table }).then(({ tables }) => ({ tables }));
     const shown = await found.catch((error) => ({ reasons: toShownMessages(error) }));
-    const { me } = await listConsoleAppTables(deps, cookies, { slug, after: "", maxRows: 0 });
+    const values = { app_slug: slug, after_name: "", max_rows: 0 };
+    const { me } = await readConsole(deps, "list_app_tables", values);
     return { me, slug, table, ...shown };
   },
   title: ({ slug, table }) => `Stop using ${table} in ${slug}`,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type ConsoleFindings, findInConsole } from "../accounts/console/mod.ts";
+import { type ConsoleFindings, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -56,9 +56,9 @@ const PAGES: readonly Hit[] = [
 
 export async function answerFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
-  const found = await findInConsole(visit.deps, visit.cookies, {
+  const found = await readConsole(visit.deps, "find", {
     search: query.search,
-    limit: query.search === "" ? 0 : MAX_HITS,
+    max_rows: query.search === "" ? 0 : MAX_HITS,
   });
   const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
   return answerConsolePage({

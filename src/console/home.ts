@@ -1,5 +1,5 @@
 /** Home: what needs attention, how the apps do, and on an empty service the steps to a first row. @module */
-import { type ConsoleHome, readConsoleHome, type Span } from "../accounts/console/mod.ts";
+import { type ConsoleHome, readConsole, type Span } from "../accounts/console/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderAttention, renderCalm } from "./attention.ts";
@@ -16,7 +16,7 @@ const MAX_APPS = 20;
 
 export async function answerHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
-  const home = await readConsoleHome(visit.deps, visit.cookies, { span, maxRows: MAX_APPS });
+  const home = await readConsole(visit.deps, "home", { shown_span: span, max_rows: MAX_APPS });
   const { me, apps, axis } = home;
   const now = visit.deps.now();
   const hasRows = apps.length > 0 && home.hasKeys && home.hasTables;

@@ -1,18 +1,27 @@
 /** Who was invited and has not accepted it: by whom, to what, until when, and whether the mail went out. @module */
 
-import { listConsoleInvitations } from "../accounts/console/mod.ts";
+import { readConsole } from "../accounts/console/mod.ts";
 import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import { toRoleWords } from "./people.ts";
-import { answerPeopleList, readPeopleQuery, renderPersonLink } from "./people_list.ts";
+import {
+  answerPeopleList,
+  readPeopleQuery,
+  renderPersonLink,
+  toPeopleValues,
+} from "./people_list.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function answerInvitations(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
-  const { invitations, ...page } = await listConsoleInvitations(visit.deps, visit.cookies, query);
+  const { invitations, ...page } = await readConsole(
+    visit.deps,
+    "list_invitations",
+    toPeopleValues(query),
+  );
   return answerPeopleList(visit, {
     ...page,
     path: INVITATIONS,

@@ -1,6 +1,6 @@
 /** Creating an app: its slug, and where its pages live. @module */
 import { createApp, SLUG } from "../accounts/apps/mod.ts";
-import { listConsoleApps } from "../accounts/console/mod.ts";
+import { readConsole } from "../accounts/console/mod.ts";
 import { answerDone } from "./done.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -9,8 +9,7 @@ import { readTargetFields, renderTargetFields } from "./settings.ts";
 
 export const newAppPage = makeFormPage({
   action: "create_app",
-  read: ({ deps, cookies }) =>
-    listConsoleApps(deps, cookies, { search: "", after: "", maxRows: 0 }),
+  read: ({ deps }) => readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: 0 }),
   title: () => "New app",
   form: (_content, visit) => ({
     fields: [

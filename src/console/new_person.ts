@@ -1,5 +1,5 @@
 /** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
-import { type ConsoleVisitor, listConsoleApps } from "../accounts/console/mod.ts";
+import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, invite } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
@@ -18,8 +18,8 @@ type Typed = { email: string; name: string; consoleRole: string; app: string; ro
 
 export const newPersonPage = makeFormPage({
   action: "invite",
-  read: ({ deps, cookies }) =>
-    listConsoleApps(deps, cookies, { search: "", after: "", maxRows: MAX_CHOICES }),
+  read: ({ deps }) =>
+    readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: MAX_CHOICES }),
   title: () => "Invite a person",
   form: ({ me, apps }, visit) => {
     const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);

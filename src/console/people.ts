@@ -1,15 +1,20 @@
 /** All people: who each is, and whether they can sign in. @module */
-import { type AnyPerson, type ConsolePerson, listConsolePeople } from "../accounts/console/mod.ts";
+import { type AnyPerson, type ConsolePerson, readConsole } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderPill, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, PEOPLE } from "./paths.ts";
-import { answerPeopleList, readPeopleQuery, renderPersonLink } from "./people_list.ts";
+import {
+  answerPeopleList,
+  readPeopleQuery,
+  renderPersonLink,
+  toPeopleValues,
+} from "./people_list.ts";
 
 export async function answerPeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
-  const { people, ...page } = await listConsolePeople(visit.deps, visit.cookies, query);
+  const { people, ...page } = await readConsole(visit.deps, "list_people", toPeopleValues(query));
   return answerPeopleList(visit, {
     ...page,
     path: PEOPLE,

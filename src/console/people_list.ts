@@ -17,11 +17,14 @@ import {
   toPage,
 } from "./search.ts";
 
-type PeopleQuery = ListQuery & { maxRows: number };
-
 /** The search and page that an address of these lists asks for. */
-export function readPeopleQuery({ context }: Visit): PeopleQuery {
-  return { ...readListQuery(context.query, SEARCHED_PEOPLE), maxRows: ROWS_READ };
+export function readPeopleQuery({ context }: Visit): ListQuery {
+  return readListQuery(context.query, SEARCHED_PEOPLE);
+}
+
+/** The arguments of a list of people. */
+export function toPeopleValues({ search, after }: ListQuery) {
+  return { search, after_email: after, max_rows: ROWS_READ };
 }
 
 type PeopleList<Row> = {

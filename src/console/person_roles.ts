@@ -1,6 +1,6 @@
 /** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
 
-import { listConsoleApps, type ShownPerson } from "../accounts/console/mod.ts";
+import { readConsole, type ShownPerson } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
@@ -19,11 +19,11 @@ export const newRoleAct = makePersonAct({
   action: "grant_role",
   title: () => "Give a role",
   hindrance: () => undefined,
-  form: async (_shown, { deps, cookies, fields }) => {
-    const { apps } = await listConsoleApps(deps, cookies, {
+  form: async (_shown, { deps, fields }) => {
+    const { apps } = await readConsole(deps, "list_apps", {
       search: "",
-      after: "",
-      maxRows: MAX_CHOICES,
+      after_slug: "",
+      max_rows: MAX_CHOICES,
     });
     return {
       fields: [

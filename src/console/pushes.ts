@@ -1,5 +1,5 @@
 /** An app's pushes, newest first: what each did, when, and what is still being built. @module */
-import { type ConsolePush, listConsolePushes } from "../accounts/console/mod.ts";
+import { type ConsolePush, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
@@ -11,14 +11,14 @@ import { renderPushHint } from "./snippets.ts";
 import { renderBuilds } from "./table_parts.ts";
 
 export async function answerPushes(visit: Visit): Promise<Response> {
-  const { deps, cookies, context } = visit;
+  const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const text = new Map(readParameters(context.query)).get("before") ?? "";
   const before = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-  const { me, app, pushes, builds } = await listConsolePushes(deps, cookies, {
-    slug,
-    before,
-    maxRows: ROWS_READ,
+  const { me, app, pushes, builds } = await readConsole(deps, "list_pushes", {
+    app_slug: slug,
+    before_seq: before,
+    max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(pushes);
   const path = toPushesPath(slug);

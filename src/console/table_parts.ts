@@ -3,7 +3,7 @@ import {
   type ConsoleBuild,
   type ConsoleTable,
   type ConsoleVisitor,
-  showConsoleTable,
+  readConsole,
   type TableSize,
   type TableUsers,
 } from "../accounts/console/mod.ts";
@@ -111,8 +111,8 @@ function renderProgress({ progress, name }: ConsoleBuild): Part {
 }
 
 /** The table that the address names. @throws {Problem} unknown_table */
-export async function readTable({ deps, cookies, context }: Visit) {
-  return await showConsoleTable(deps, cookies, context.params["table"] ?? "");
+export async function readTable({ deps, context }: Visit) {
+  return await readConsole(deps, "show_table", { wanted: context.params["table"] ?? "" });
 }
 
 /** A page for one act on a table. */

@@ -1,5 +1,5 @@
 /** The tables of all apps: a list by name that can be searched and paged. @module */
-import { type ConsoleTable, listConsoleTables } from "../accounts/console/mod.ts";
+import { type ConsoleTable, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
@@ -22,9 +22,10 @@ const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength
 
 export async function answerTables(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
-  const { me, tables } = await listConsoleTables(visit.deps, visit.cookies, {
-    ...query,
-    maxRows: ROWS_READ,
+  const { me, tables } = await readConsole(visit.deps, "list_tables", {
+    search: query.search,
+    after_name: query.after,
+    max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(tables);
   const isEmpty = shown.length === 0 && query.search === "" && query.after === "";

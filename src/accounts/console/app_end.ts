@@ -2,21 +2,9 @@
 
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
-import type { ConsoleVisitor } from "./apps.ts";
 
 /** What goes with an app, and what stands in the way. */
-export type AppEnd = Described & { me: ConsoleVisitor };
-
-/** @throws {Problem} unknown_app */
-export async function describeAppEnd(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  slug: string,
-): Promise<AppEnd> {
-  const values = { app_slug: slug };
-  const described = await callConsole(deps, cookies, "console_describe_app", values);
-  return described as AppEnd;
-}
+export type AppEnd = Described;
 
 /**
  * Deletes an app in steps until it is gone or `isLate` says so; whether it is gone. The data service deletes the rows. Asking again goes

@@ -31,17 +31,6 @@ export type ConsoleApp = {
   tables: number;
   pushedAt: string | null;
 };
-/** Apps by slug: those that contain a text, after a slug, at most so many. */
-export async function listConsoleApps(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { search, after, maxRows }: { search: string; after: string; maxRows: number },
-): Promise<Shown<{ apps: ConsoleApp[] }>> {
-  const values = { search, after_slug: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_apps", values);
-  return shown as Shown<{ apps: ConsoleApp[] }>;
-}
-
 export type ShownApp = RegisteredTargets & {
   slug: string;
   id: string;

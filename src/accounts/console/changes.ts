@@ -1,6 +1,4 @@
 /** What the Console shows of a selected time: what changed, and which errors rose. @module */
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
-import type { Shown } from "./apps.ts";
 import type { Change } from "./axis.ts";
 
 /** An error code of a table, with its counts in a span and in as long a time before it. */
@@ -24,7 +22,7 @@ export type PushedDefinition = {
   before: string | null;
 };
 
-export type ShownChanges = Shown<{
+export type ShownChanges = {
   requests: number;
   requestsBefore: number;
   /** Those first that rose most. */
@@ -32,25 +30,4 @@ export type ShownChanges = Shown<{
   changes: Change[];
   /** The latest ones before the end of the span. */
   pushes: PushedDefinition[];
-}>;
-
-export type ChangesQuery = {
-  /** Empty: all apps. */
-  slug: string;
-  /** Which counts are read: minutes are kept for a day. */
-  unit: "minute" | "hour";
-  from: Date;
-  until: Date;
-  maxRows: number;
 };
-
-/** @throws {Problem} unknown_app */
-export async function showConsoleChanges(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, unit, from, until, maxRows }: ChangesQuery,
-): Promise<ShownChanges> {
-  const values = { app_slug: slug, unit, from_at: from, until_at: until, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_show_changes", values);
-  return shown as ShownChanges;
-}

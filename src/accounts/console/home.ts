@@ -1,10 +1,9 @@
 /** What Home shows: numbers of requests by app, and what needs attention. @module */
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { DevLeftovers } from "../people/people_lists.ts";
-import type { ConsoleApp, Numbers, Shown, Span } from "./apps.ts";
+import type { ConsoleApp, Numbers } from "./apps.ts";
 import type { Axis } from "./axis.ts";
 
-export type ConsoleHome = Shown<{
+export type ConsoleHome = {
   hasKeys: boolean;
   hasTables: boolean;
   appCount: number;
@@ -31,14 +30,4 @@ export type ConsoleHome = Shown<{
     name: string;
     state: string;
   }[];
-}>;
-
-/** The first page; `most` bounds each list. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
-export async function readConsoleHome(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { span, maxRows }: { span: Span; maxRows: number },
-): Promise<ConsoleHome> {
-  const values = { shown_span: span, max_rows: maxRows };
-  return (await callConsole(deps, cookies, "console_home", values)) as ConsoleHome;
-}
+};

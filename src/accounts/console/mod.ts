@@ -1,10 +1,9 @@
 /** What the pages of the Console read, and changes that only the Console makes. @module */
-export { type AppEnd, deleteAppByConsole, describeAppEnd } from "./app_end.ts";
+export { type AppEnd, deleteAppByConsole } from "./app_end.ts";
 export {
   type AppKey,
   type ConsoleApp,
   type ConsoleVisitor,
-  listConsoleApps,
   type Numbers,
   type ShownApp,
   SPANS,
@@ -18,26 +17,22 @@ export {
   type ShownAudit,
 } from "./audit.ts";
 export type { Axis, Change } from "./axis.ts";
-export {
-  type ChangesQuery,
-  type PushedDefinition,
-  type RisenCode,
-  type ShownChanges,
-  showConsoleChanges,
+export type {
+  PushedDefinition,
+  RisenCode,
+  ShownChanges,
 } from "./changes.ts";
-export { type ConsoleFindings, findInConsole } from "./find.ts";
-export { type ConsoleHome, readConsoleHome } from "./home.ts";
+export type { ConsoleFindings } from "./find.ts";
+export type { ConsoleHome } from "./home.ts";
 export {
   type AnyPerson,
   type AppPerson,
   type ConsolePerson,
-  listAppPeople,
-  listConsoleInvitations,
-  listConsolePeople,
   type ShownPerson,
   showConsolePerson,
 } from "./people.ts";
-export { type ConsolePush, listConsolePushes, type ShownPush, showConsolePush } from "./pushes.ts";
+export { type ConsolePush, type ShownPush, showConsolePush } from "./pushes.ts";
+export { readConsole } from "./reads.ts";
 export {
   type KeptRequest,
   listConsoleRequests,
@@ -54,10 +49,7 @@ export {
   type ConsoleTable,
   endRegistrationByConsole,
   type FoundTable,
-  listConsoleAppTables,
-  listConsoleTables,
   type ShownTable,
-  showConsoleTable,
   type TableSize,
   type TableUsers,
 } from "./tables.ts";

@@ -3,13 +3,10 @@ import { isUuid } from "../../std/is_uuid.ts";
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";
-import type { Invitation, ListedInvitation } from "../people/invitations.ts";
+import type { Invitation } from "../people/invitations.ts";
 import type { FailedSignIns, ListedUser, SessionRecord } from "../people/people_lists.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { Shown } from "./apps.ts";
-
-/** People by address: whose address or name contains a text, after an address, at most so many. */
-export type PeopleFilter = { search: string; after: string; maxRows: number };
 
 export type AnyPerson = ListedUser & {
   /** Whether the person signs in with a provider; then none needs a password. */
@@ -27,16 +24,6 @@ export type PeopleList = {
   /** How many have not accepted an invitation, of all. */
   invited: number;
 };
-
-export async function listConsolePeople(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { search, after, maxRows }: PeopleFilter,
-): Promise<Shown<PeopleList>> {
-  const values = { search, after_email: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_people", values);
-  return shown as Shown<PeopleList>;
-}
 
 export type ShownPerson = Shown<{
   person: AnyPerson & {
@@ -100,25 +87,3 @@ export type AppPerson = AnyPerson & {
   /** Whose claim gave the role; null: a person did. */
   provider: string | null;
 };
-
-/** Who has which role on an app. @throws {Problem} unknown_app */
-export async function listAppPeople(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, search, after, maxRows }: PeopleFilter & { slug: string },
-): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
-  const values = { app_slug: slug, search, after_email: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_app_people", values);
-  return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
-}
-
-/** By address, as people are listed. */
-export async function listConsoleInvitations(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { search, after, maxRows }: PeopleFilter,
-): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
-  const values = { search, after_email: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_invitations", values);
-  return shown as Shown<{ invitations: ListedInvitation[]; invited: number }>;
-}

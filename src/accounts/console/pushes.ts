@@ -19,17 +19,6 @@ export type ConsolePush = {
   head: string;
 };
 
-/** An app's pushes, newest first, before a number, at most so many; and its builds that are not done. @throws {Problem} unknown_app */
-export async function listConsolePushes(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, before, maxRows }: { slug: string; before: number | undefined; maxRows: number },
-): Promise<Shown<{ pushes: ConsolePush[] }>> {
-  const values = { app_slug: slug, before_seq: before, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_pushes", values);
-  return shown as Shown<{ pushes: ConsolePush[] }>;
-}
-
 /** A push with what it declared, as JSON, and what the one before it did. */
 export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
   sql: string;

@@ -6,12 +6,9 @@
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { ConsoleActor } from "../actions/action.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { callConsole } from "../actions/action.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
-import type { ConsoleVisitor } from "./apps.ts";
-
-type Shown<Content> = Content & { me: ConsoleVisitor };
 
 /** About how large a table is; null where PostgreSQL has measured nothing yet. */
 export type TableSize = {
@@ -67,28 +64,6 @@ export type TableUse = { columns: string[]; count: number; apps: string[] };
 
 export type ShownTable = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
 
-/** Tables by name: those with a text in their name or their owner's, after a name, at most so many. */
-export async function listConsoleTables(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { search, after, maxRows }: { search: string; after: string; maxRows: number },
-): Promise<Shown<{ tables: ConsoleTable[] }>> {
-  const values = { search, after_name: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_tables", values);
-  return shown as Shown<{ tables: ConsoleTable[] }>;
-}
-
-/** @throws {Problem} unknown_table */
-export async function showConsoleTable(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  table: string,
-): Promise<Shown<{ table: ShownTable }>> {
-  const values = { wanted: table };
-  const shown = await callConsole(deps, cookies, "console_show_table", values);
-  return shown as Shown<{ table: ShownTable }>;
-}
-
 /** A table as one app uses it. */
 export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "size" | "builds"> & {
   /** Those that the app declares. */
@@ -97,17 +72,6 @@ export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "s
   all: number;
 };
 export type PageApp = { slug: string; disabledAt: string | null };
-
-/** The tables that an app uses, after a name, at most so many. @throws {Problem} unknown_app */
-export async function listConsoleAppTables(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, after, maxRows }: { slug: string; after: string; maxRows: number },
-): Promise<Shown<{ app: PageApp; tables: ConsoleAppTable[] }>> {
-  const values = { app_slug: slug, after_name: after, max_rows: maxRows };
-  const shown = await callConsole(deps, cookies, "console_list_app_tables", values);
-  return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
-}
 
 /** How far the end of a use is; it is refused if rows of another table refer to those. */
 export type EndState = "waiting" | "done" | "refused";

@@ -1,0 +1,37 @@
+/** What each page of the Console reads, with one call on the Console's login. Never a secret. @module */
+import { type ConsoleActor, callConsole, type ShownArguments } from "../actions/action.ts";
+import type { ListedInvitation } from "../people/invitations.ts";
+import type { AppEnd } from "./app_end.ts";
+import type { ConsoleApp, Shown } from "./apps.ts";
+import type { ShownChanges } from "./changes.ts";
+import type { ConsoleFindings } from "./find.ts";
+import type { ConsoleHome } from "./home.ts";
+import type { AppPerson, PeopleList } from "./people.ts";
+import type { ConsolePush } from "./pushes.ts";
+import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, ShownTable } from "./tables.ts";
+
+/** The JSON of each SQL function, without the prefix of its name. Lists go on after a name or a number. */
+export type ConsoleReads = {
+  describe_app: AppEnd;
+  find: ConsoleFindings;
+  home: ConsoleHome;
+  list_app_people: { isDisabled: boolean; administrators: number; people: AppPerson[] };
+  list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
+  list_apps: { apps: ConsoleApp[] };
+  list_invitations: { invitations: ListedInvitation[]; invited: number };
+  list_people: PeopleList;
+  list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
+  list_tables: { tables: ConsoleTable[] };
+  show_changes: ShownChanges;
+  show_table: { table: ShownTable };
+};
+
+/** What a page shows, and to whom. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
+export async function readConsole<Name extends keyof ConsoleReads>(
+  actor: ConsoleActor,
+  name: Name,
+  values: ShownArguments<`console_${Name}`>,
+): Promise<Shown<ConsoleReads[Name]>> {
+  const shown = await callConsole(actor, actor.cookies, `console_${name}`, values);
+  return shown as Shown<ConsoleReads[Name]>;
+}
