@@ -1,0 +1,8 @@
+/** Random pushes to three environments, joined again, with kills in the middle. The full count runs in the slow tier. */
+import { expect, test } from "bun:test";
+import { checkHistories } from "./resolve_model.ts";
+
+test("histories that diverge are joined without a change to what was recorded", async () => {
+  const { diverged, joined } = await checkHistories(2);
+  expect(diverged + joined).toBeGreaterThan(0);
+}, 120_000);

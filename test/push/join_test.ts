@@ -1,0 +1,210 @@
+/** `POST /v1/data/schema/joins`: checked like any hostile body, exact about what it joins, and the same for every number of attempts. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { SIGNALS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { StoredMigration } from "../../src/push/mod.ts";
+import { toProjectHistory } from "../../src/push/project_history.ts";
+import { makeHistory } from "../support/history.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+let name: string;
+let history: string[];
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+const title = t.string();
+const MINE = () => defineSchema({ [name]: { title, mine: t.string() } });
+const BOTH = () => defineSchema({ [name]: { title, mine: t.string(), theirs: t.number() } });
+/** The project has two migrations that the service lacks; the service has one of its own. */
+beforeEach(async () => {
+  name = freshName();
+  app = await service.makeApp(defineSchema({ [name]: { title, theirs: t.number() } }));
+  history = makeHistory([defineSchema({ [name]: { title } }), MINE()]);
+});
+
+const post = (json: object, as: TestApp | undefined = app) =>
+  service.call(as, "/v1/data/schema/joins", { method: "POST", json });
+const body = (more: object = {}) => ({
+  migrations: history,
+  definition: definitionOf(BOTH()),
+  declared: definitionOf(BOTH()),
+  ...more,
+});
+const dump = () => dumpDatabase(service.service.admin);
+const readRecord = () => readMigrations(service, app) as Promise<StoredMigration[]>;
+
+test("a dry run says what would be done, and the join does it once", async () => {
+  const before = await dump();
+  const planned = await post(body({ dryRun: true }));
+  expect(planned).toMatchObject({
+    status: 200,
+    json: {
+      status: "planned",
+      migration: { seq: 2, name: "join_0002_step_2" },
+      steps: [`add column ${name}.mine`],
+    },
+  });
+  expect(await dump()).toBe(before);
+
+  expect((await post(body())).json).toMatchObject({ status: "applied" });
+  const joined = await dump();
+  expect((await post(body())).json).toMatchObject({ status: "unchanged", migration: null });
+  expect(await dump()).toBe(joined);
+
+  const record = await readRecord();
+  expect(record.map(({ seq, joins }) => [seq, joins?.map((one) => one.text) ?? null])).toEqual([
+    [1, null],
+    [2, history],
+  ]);
+  expect(toProjectHistory(record).map(({ seq, name: step, at }) => [seq, step, at])).toEqual([
+    [1, "step_1", 2],
+    [2, "step_2", 2],
+  ]);
+});
+
+test("a join without steps is recorded as well, and a later push follows the project's last migration", async () => {
+  await postSchema(service, app, BOTH());
+  expect((await post(body())).json).toMatchObject({ status: "applied", steps: [] });
+  const [, , third = ""] = makeHistory([defineSchema({ [name]: { title } }), MINE(), BOTH()]);
+  const next = { migrations: [third], definition: definitionOf(BOTH()) };
+  const replayed = await service.call(app, "/v1/data/schema/migrations", {
+    method: "POST",
+    json: next,
+  });
+  expect(replayed.json).toMatchObject({ status: "applied", migration: { seq: 3 } });
+  const record = await readRecord();
+  expect(record.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  expect(record.at(-1)).toMatchObject({ text: third, parent: record.at(-2)?.checksum });
+});
+
+test("two histories can be joined in turn, each as often as they diverge", async () => {
+  const theirs = (await readRecord()).map(({ text }) => text);
+  expect((await post(body())).json).toMatchObject({ status: "applied" });
+  expect((await post(body({ migrations: theirs }))).json).toMatchObject({ status: "applied" });
+  expect((await post(body())).json).toMatchObject({ status: "applied" });
+  expect((await readRecord()).length).toBe(4);
+  expect(toProjectHistory(await readRecord()).map(({ name: step }) => step)).toEqual([
+    "step_1",
+    "step_2",
+  ]);
+});
+
+test("two joins at the same time are one", async () => {
+  const answers = await Promise.all([post(body()), post(body())]);
+  const codes = answers.map(({ status }) => status).sort();
+  expect([
+    [200, 200],
+    [200, 409],
+  ]).toContainEqual(codes);
+  expect((await readRecord()).length).toBe(2);
+});
+
+test.each([
+  {
+    name: "a migration that was edited",
+    change: () => ({ migrations: [history[0], history[1]?.replace("made", "Made")] }),
+    status: 409,
+    error: "edited_migration",
+  },
+  {
+    name: "a migration left out",
+    change: () => ({ migrations: [history[1]] }),
+    status: 409,
+    error: "diverged_history",
+  },
+  {
+    name: "migrations in another order",
+    change: () => ({ migrations: history.toReversed() }),
+    status: 409,
+    error: "diverged_history",
+  },
+  {
+    name: "a declaration that lacks what the service has",
+    change: () => ({ declared: definitionOf(MINE()) }),
+    status: 409,
+    error: "incompatible_schema",
+  },
+  {
+    name: "no migrations",
+    change: () => ({ migrations: [] }),
+    status: 422,
+    error: "invalid_schema",
+  },
+  {
+    name: "a text that is no migration",
+    change: () => ({ migrations: ["drop table x;"] }),
+    status: 422,
+    error: "invalid_schema",
+  },
+  {
+    name: "a declaration of a reserved table",
+    change: () => ({
+      declared: { version: 1, tables: [{ name: "users", columns: [], indexes: [], uniques: [] }] },
+    }),
+    status: 422,
+    error: "invalid_schema",
+  },
+  {
+    name: "no declaration",
+    change: () => ({ declared: undefined }),
+    status: 422,
+    error: "invalid_schema",
+  },
+  { name: "another key", change: () => ({ sql: "drop" }), status: 422, error: "invalid_schema" },
+])("a body with $name is rejected, and nothing is written", async ({ change, status, error }) => {
+  const before = await dump();
+  const answer = await post(body(change()));
+  expect(answer).toMatchObject({ status, json: { error } });
+  expect(await dump()).toBe(before);
+});
+
+test("a service that only lacks migrations is not joined", async () => {
+  const behind = await service.makeApp();
+  const answer = await post(body(), behind);
+  expect(answer).toMatchObject({ status: 409, json: { error: "diverged_history" } });
+});
+
+test("a table that another app owns is used as the schema declares it, or not at all", async () => {
+  const shared = freshName();
+  const owner = await service.makeApp(defineSchema({ [shared]: { word: title, more: t.json() } }));
+  const both = defineSchema({ [name]: { title, theirs: t.number() }, [shared]: { word: title } });
+  const request = body({
+    migrations: makeHistory([both]),
+    definition: definitionOf(both),
+    declared: definitionOf(both),
+  });
+  const refused = await post({ ...request, share: [] });
+  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(refused.text).not.toContain(owner.slug);
+  const joined = await post(request);
+  expect(joined.json).toMatchObject({ status: "applied", shared: [shared] });
+});
+
+test("the database records no join that its text does not name", async () => {
+  const record = (await readRecord()).at(-1);
+  const migration = { ...record, seq: 2, parent: record?.checksum, joins: [{ checksum: "x" }] };
+  const text = "-- rowhouse migration 0002_x\n";
+  const digest = new Bun.CryptoHasher("sha256").update(`${record?.checksum}${text}`).digest("hex");
+  const forged = {
+    ...migration,
+    name: "x",
+    checksum: `sha256:${digest}`,
+    text: `${text}-- checksum sha256:${digest}\n`,
+  };
+  const recorded = service.pushing.query(
+    "select rowhouse.record_push($1, $2::text::jsonb, '[]', '[]', '[]')",
+    [app.id, JSON.stringify(forged)],
+    { retry: "unsafe", queue: app.id },
+  );
+  expect(recorded).rejects.toMatchObject({ signal: SIGNALS.notItsPush });
+});
