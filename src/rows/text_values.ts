@@ -22,7 +22,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 const MAX_JSON_DEPTH = 62;
 export const NOT_JSON = Symbol("text that is not JSON");
 
-/** The value that a text stands for; the text itself where it stands for none, so that the column rejects it. */
+/** The value of a text; the text itself if it is not a value of the kind, so that the column rejects it. */
 export const TO_VALUE: Readonly<Record<Kind, (text: string) => unknown>> = {
   string: (text) => text,
   number: (text) => (NUMBER.test(text.trim()) ? parse(text.trim()) : text),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { runCommand } from "../support/command.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
@@ -369,6 +370,27 @@ test.each([
   expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(err)]);
   expect(failed.err).not.toContain("bug in rowhouse");
   expect((await there.run("list-apps")).out).toMatch(new RegExp(`${app.slug} .*disabled`));
+});
+
+test("rows are read and stored by the login of ROWS_DATABASE_URL, and by no other", async () => {
+  const names = makeNames();
+  const app = await makeApp(names);
+  const [file, slug] = [makeFile(), `copy-${crypto.randomUUID().slice(-8)}`];
+  const { adminUrl, rowsUrl } = here.service.database;
+  const wrong = new URL(rowsUrl);
+  wrong.username = "no_such_login";
+  const run = async (words: string[], rows: string) =>
+    await runCommand(["admin", ...words], {
+      folder: tmpdir(),
+      env: { ADMIN_DATABASE_URL: adminUrl, ROWS_DATABASE_URL: rows, COOKIE_DOMAIN: "example.org" },
+    });
+  const exportApp = ["export-app", app.slug, file];
+  const importApp = ["import-app", file, "--as", slug];
+  expect((await run(exportApp, wrong.href)).err).toContain("ROWS_DATABASE_URL");
+  expect((await run(exportApp, rowsUrl)).code).toBe(0);
+  expect((await run(importApp, wrong.href)).err).toContain("ROWS_DATABASE_URL");
+  await here.run("delete-app", slug, "--yes");
+  expect((await run(importApp, rowsUrl)).code).toBe(0);
 });
 
 test("an archive is never written over another file, and an unknown app has none", async () => {

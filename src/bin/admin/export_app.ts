@@ -116,7 +116,7 @@ export const adminExportAppCommands = [
       name: "admin export-app",
       example: "rowhouse admin export-app wiki wiki.archive",
       about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects and roles, and no keys. Only its
-owner can read the file. An app that others write to meanwhile is rejected: disable it first. Reads rows with the login
+owner can read the file. An app that changes during the export is rejected: disable it first. Reads rows with the login
 of ROWS_DATABASE_URL, or a temporary one. Prints { app, file, rows, tables } with --json.`,
       positionals: ["slug", "file"],
     },
