@@ -107,7 +107,7 @@ const SAMPLED = 1;
 
 /**
  * The caller's trace, continued by a span of ours; a new trace if the header is malformed. Without the header there is no
- * trace, so that no request costs randomness that nobody asked for.
+ * trace, so that no request costs randomness that no one asked for.
  *
  * @see https://www.w3.org/TR/trace-context/#mutating-the-traceparent-field
  */

@@ -48,7 +48,7 @@ async function readPage(
   return (await listConsoleAudit(deps, cookies, { ...filter, ...page })).entries;
 }
 
-/** Each page is read when the one before has been taken. A failure cuts the answer off, so that nobody takes it for whole. */
+/** Each page is read when the one before has been taken. A failure cuts the answer off, so that no one takes it for whole. */
 function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let entries = first;

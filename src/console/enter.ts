@@ -1,6 +1,6 @@
 /**
  * How every page of the Console is entered: with both cookies, by an administrator. Who is not signed in is sent to sign in
- * and back; who signed in too long ago for a sensitive act, too; anybody else is told that this is not for them, and
+ * and back; who signed in too long ago for a sensitive act, too; anyone else is told that this is not for them, and
  * nothing else. The database decides, in the call that reads or acts.
  *
  * @module

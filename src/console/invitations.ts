@@ -73,7 +73,7 @@ function renderListedState({ disabledAt, state }: ListedInvitation): Html {
   return renderPill(state, state === "pending" ? "plain" : "warn");
 }
 
-/** Who invited: an id is all that is left of somebody who was deleted. */
+/** Who invited: an id is all that is left of someone who was deleted. */
 export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
   if (invitedByEmail !== null) return html`by ${renderText(invitedByEmail)}`;
   return invitedBy === "operator" ? html`by command` : html`by <code>${invitedBy}</code>, deleted`;

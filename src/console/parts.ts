@@ -14,7 +14,7 @@ export { renderTime } from "../pages/mod.ts";
 /** The longest text that is shown of a name. */
 const NAME_CHARS = 120;
 
-/** A text that somebody typed: it can neither turn the direction of what is around it nor fill the page. */
+/** A text that someone typed: it can neither turn the direction of what is around it nor fill the page. */
 export function renderText(text: string): Html {
   return html`<bdi>${cut(text)}</bdi>`;
 }

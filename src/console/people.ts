@@ -55,7 +55,7 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
   );
 }
 
-/** Whether somebody can sign in, and if not, why. */
+/** Whether someone can sign in, and if not, why. */
 export function renderState(person: AnyPerson): Part {
   const { disabledAt, hasPassword, hasProvider, invitationState } = person;
   if (disabledAt !== null) return renderPill("disabled", "warn");

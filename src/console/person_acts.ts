@@ -204,7 +204,7 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
   },
 });
 
-/** Where the log says who did so to somebody. */
+/** Where the log says who did so to someone. */
 function toActsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
 }

@@ -27,7 +27,7 @@ export function findTypingFaults(values: readonly TypedValue[]): Detail[] {
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
 }
 
-/** Numbers and JSON go as they were typed, so that no digit is lost before somebody looks. */
+/** Numbers and JSON go as they were typed, so that no digit is lost before someone looks. */
 function toJson({ kind }: NamedColumn, state: State): string {
   if (typeof state === "string") return "null";
   return JSON_TEXTS[kind](state.text);

@@ -29,7 +29,7 @@ export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
     });
   } catch (error) {
     const problem = toRejection(error);
-    // Somebody else was first: it is gone as wanted.
+    // Someone else was first: it is gone as wanted.
     if (problem.code !== "not_found") return await answerQuestion(visit, table, problem);
   }
   return answerSeeOther(withPlace(table.path, readPlace(visit), { deleted: "yes" }));

@@ -1,6 +1,6 @@
 /**
  * A row: its values in a form, and to copy. Only what was changed is sent, with the tag of the state that the form was opened
- * with: if somebody else has changed the row since, nothing is stored, and the form shows both.
+ * with: if someone else has changed the row since, nothing is stored, and the form shows both.
  *
  * @module
  */
@@ -104,7 +104,7 @@ function readOpened(fields: ReadonlyMap<string, string>): Map<string, string> {
 type Shown = {
   found: FoundRow;
   typed: readonly TypedValue[];
-  /** Whether somebody else was first. */
+  /** Whether someone else was first. */
   isLate?: boolean;
   problem?: Problem;
 };
@@ -161,7 +161,7 @@ function renderReferrers(table: RowsTable, id: string) {
   )}</div>`;
 }
 
-/** Columns that somebody else has changed since the form was opened, as they are now. */
+/** Columns that someone else has changed since the form was opened, as they are now. */
 function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map<string, State> {
   const opened = readOpened(fields);
   return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));

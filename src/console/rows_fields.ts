@@ -14,7 +14,7 @@ export type RowField = {
   column: NamedColumn;
   state: State;
   faults: readonly string[];
-  /** What somebody else has stored since the form was opened. */
+  /** What someone else has stored since the form was opened. */
   now?: string | undefined;
   /** Rows that a reference may point to. */
   targets?: readonly Choice[] | undefined;

@@ -85,7 +85,7 @@ export function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | unde
   return { body: found.subarray(1), isShort: letter === SHORT };
 }
 
-/** The room is counted anew about so often. */
+/** The room is counted again about so often. */
 const FULL_RETRY_S = 600;
 
 /** The headers of an answer that is given again. */

@@ -49,11 +49,11 @@ export const SIGNALS = {
   previewOff: "RH023",
   /** No live session is proven by both cookies. */
   notSignedIn: "RH400",
-  /** Nobody who may act from the Console presents these cookies. */
+  /** No one who may act from the Console presents these cookies. */
   consoleRefused: "RH402",
-  /** Somebody may, but signed in too long ago for such an act. */
+  /** Someone may, but signed in too long ago for such an act. */
   signInTooOld: "RH403",
-  /** Somebody may, but has put off a second factor for too long. */
+  /** Someone may, but has put off a second factor for too long. */
   secondFactorNeeded: "RH405",
   /** A row is larger than an answer may be; the detail is its id. */
   rowTooLarge: "RH413",

@@ -68,7 +68,7 @@ export function readDefault(value: unknown, column: Column): { value: Json } | {
   if (utf8Length(text) > QUOTAS.defaultBytes) {
     return { fault: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
   }
-  // A copy: nobody can change it later, and -0 becomes 0, as it will on the wire.
+  // A copy: no one can change it later, and -0 becomes 0, as it will on the wire.
   return { value: JSON.parse(text) };
 }
 

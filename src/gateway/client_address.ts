@@ -1,5 +1,5 @@
 /**
- * The client's address: the socket's, or what trusted proxies report. `X-Forwarded-For` from anybody else is ignored, and
+ * The client's address: the socket's, or what trusted proxies report. `X-Forwarded-For` from anyone else is ignored, and
  * other headers of that kind are never read.
  *
  * @module

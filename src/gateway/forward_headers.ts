@@ -6,7 +6,7 @@
  */
 import type { Audience } from "./signature.ts";
 
-/** Headers that belong to one connection, or are set anew for the next. */
+/** Headers that belong to one connection, or are set again for the next. */
 const OF_CONNECTION = [
   "connection",
   "keep-alive",
@@ -37,7 +37,7 @@ const CREDENTIALS: Readonly<Record<Audience, readonly string[]>> = {
   identity: ["authorization"],
 };
 
-/** The caller's headers that a service gets: never one of the signed headers, however it is spelt. */
+/** The caller's headers that a service gets: never one of the signed headers, however it is spelled. */
 export function toServiceHeaders(headers: Headers, audience: Audience): Headers {
   const passed = new Headers();
   const named = readConnection(headers.get("connection"));

@@ -1,5 +1,5 @@
 /**
- * How a process receives a request: the gateway from anybody, a service behind it only from the gateway, signed. Says who
+ * How a process receives a request: the gateway from anyone, a service behind it only from the gateway, signed. Says who
  * asks and from where; nothing else in the service reads headers for that.
  *
  * @module
@@ -49,7 +49,7 @@ export type OpenDeps = {
   readVirtualHost: ReadVirtualHost;
 };
 
-/** Accepts requests from anybody. */
+/** Accepts requests from anyone. */
 export function makeOpenReceive(deps: OpenDeps): Receive {
   return async (request, peer) => ({
     request,

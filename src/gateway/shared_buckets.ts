@@ -52,7 +52,7 @@ export type SharedBucketsDeps = {
 const MAX_BUCKETS = 20_000;
 /** How much of the limit a process takes before it reports. */
 const UNREPORTED_SHARE = 0.01;
-/** How many requests a statement reports at least, unless somebody waits for it or a second has passed. */
+/** How many requests a statement reports at least, unless someone waits for it or a second has passed. */
 const LEAST_REPORTED = 10;
 /** How long a process that was given less than it wanted waits before it asks again. */
 const SHORT_MS = 250;

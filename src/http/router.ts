@@ -54,7 +54,7 @@ export type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session" | "optional-session";
   readonly handle: (deps: Deps, context: RequestContext) => Answer;
 };
-/** An endpoint for everybody, which tells the holder of a key more: a key that is sent must be good. */
+/** An endpoint for everyone, which tells the holder of a key more: a key that is sent must be good. */
 export type OptionalKeyRoute<Deps> = Endpoint & {
   readonly access: "optional-key";
   readonly handle: (deps: Deps, context: OptionalKeyContext) => Answer;

@@ -34,7 +34,7 @@ const TABS = [
 ] as const;
 export type TabName = (typeof TABS)[number]["name"];
 
-/** A request for one of these pages by somebody who is signed in. */
+/** A request for one of these pages by someone who is signed in. */
 export type OwnVisit = {
   deps: PageDeps & { sessionIdleS: number };
   shown: ShownCookies;

@@ -77,7 +77,7 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
     isKnownDevice: attempt.isKnownDevice,
     deviceName: toDeviceName(context.request.headers.get("user-agent")),
   });
-  // Somebody else has just changed it: this session has ended too.
+  // Someone else has just changed it: this session has ended too.
   if (!isDone) throw new NotSignedIn();
   return answerSeeOther(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
 }

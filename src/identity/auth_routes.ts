@@ -47,7 +47,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
   const presented = readSessionCookie(request, deps.identitySecrets);
-  // Nobody, whatever the database would say: a request without a session costs no query.
+  // No one, whatever the database would say: a request without a session costs no query.
   if (presented === "") throw new Problem("unauthenticated");
   const { sessionIdleS, requireSecondFactor } = deps.identity;
   const demandsFactor = requireSecondFactor === "all";

@@ -1,4 +1,4 @@
-/** The app on whose behalf somebody signs in, and where the person returns to: read from a query, checked against targets. @module */
+/** The app on whose behalf someone signs in, and where the person returns to: read from a query, checked against targets. @module */
 import { APP_SLUG, type AppTargets } from "../accounts/apps/mod.ts";
 import { Problem } from "../problem.ts";
 import { readRedirectUri } from "./redirect_uri.ts";

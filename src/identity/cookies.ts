@@ -125,7 +125,7 @@ export function clearPages({ cookieDomain }: IdentitySettings): string[] {
 const COOKIE_PATH = /^[\w/.~%-]{1,200}$/;
 
 /**
- * The same for a visitor whom a page takes for nobody while the browser sends more than one shared cookie: the sign-in page
+ * The same for a visitor whom a page takes for no one while the browser sends more than one shared cookie: the sign-in page
  * sees none that was planted on this page's own path, and would send the visitor back to it for ever.
  */
 export function clearPlanted({ headers, url }: Request, settings: IdentitySettings): string[] {
@@ -145,12 +145,12 @@ export function readDeviceCookie(request: Request, secrets: IdentitySecrets): De
   return more.length === 0 ? readDevice(secrets, text) : undefined;
 }
 
-/** The `Set-Cookie` header of a device on which somebody has just signed in. */
+/** The `Set-Cookie` header of a device on which someone has just signed in. */
 export function toDeviceCookie(text: string): string {
   return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
 }
 
-/** The same for a browser in which somebody has just shown, or added, a second factor. */
+/** The same for a browser in which someone has just shown, or added, a second factor. */
 export function markFactorDevice(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   request: Request,

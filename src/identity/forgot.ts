@@ -38,7 +38,7 @@ export async function answerForgotForm(deps: PageDeps, context: RequestContext):
   if (typed.trim() === "")
     return answerForm(deps, context, { status: 422, back, faults: ["Enter your email address."] });
   const canonical = toCanonicalEmail(typed);
-  // What PostgreSQL cannot store is nobody's address, but counts like any other.
+  // What PostgreSQL cannot store is no one's address, but counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
   const waitS = await askForPassword(deps, {
     email,

@@ -58,7 +58,7 @@ export function makeBound(maxRunning: number, maxWaiting: number): Bound {
     const waiting = turn?.isFirst === true ? first : others;
     if (running >= maxRunning && waiting.length >= maxWaiting)
       throw new Problem("overloaded", { retryAfterS: 5 });
-    // A finished task hands its place to the next, so that nobody can jump the queue.
+    // A finished task hands its place to the next, so that no one can jump the queue.
     if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {

@@ -26,7 +26,7 @@ const Kept = v.object({ challenge: v.string(), startedAtS: v.number(), purpose: 
 
 export type ChallengePurpose = v.InferOutput<typeof Purpose>;
 type Kept = v.InferOutput<typeof Kept>;
-/** It is nobody's: who uses it is not known yet, or is in its purpose. */
+/** It is no one's: who uses it is not known yet, or is in its purpose. */
 const SEALING = { purpose: "passkey challenge", owner: "" } as const;
 
 type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };

@@ -65,7 +65,7 @@ export function toRequestOptions(
   };
 }
 
-/** What an authenticator keeps of the person: the id, which says nothing about anybody. */
+/** What an authenticator keeps of the person: the id, which says nothing about anyone. */
 export function toUserHandle(userId: string): string {
   return Buffer.from(userId.replaceAll("-", ""), "hex").toString("base64url");
 }

@@ -1,6 +1,6 @@
 /**
  * Signing in with a passkey alone, which has proven both that it is there and who holds it. Whose it is, the passkey says
- * itself: the page that asks knows nothing of anybody.
+ * itself: the page that asks knows nothing of anyone.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Which passwords may be chosen: long ones that nobody would guess first. A refusal says why, so that the next choice is
+ * Which passwords may be chosen: long ones that no one would guess first. A refusal says why, so that the next choice is
  * better. @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
  *
  * @module
@@ -10,7 +10,7 @@ import { isKnownPassword, MIN_CODE_POINTS } from "./known_passwords.ts";
 
 export const MAX_BYTES = 1024;
 export const PASSWORD_HINT = `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`;
-/** How many characters must be left of a password without names that everybody knows. */
+/** How many characters must be left of a password without names that everyone knows. */
 const MIN_WITHOUT_CONTEXT = 8;
 /** Characters that do not follow from the one before. */
 const MIN_SURPRISES = 6;

@@ -27,7 +27,7 @@ export async function makePasswordRecord(
   return toPasswordRecord(current, userId, hash);
 }
 
-/** A right password: what proves that to the database, and whether it must be hashed anew. */
+/** A right password: what proves that to the database, and whether it must be hashed again. */
 export type RightPassword = { proof: string; isCurrent: boolean };
 
 /** Always one hash: an unknown person, or one without a password, costs as much as a wrong password. */

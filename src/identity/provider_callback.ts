@@ -100,7 +100,7 @@ async function signInAs(
   const found = await findPerson(deps, provider.settings, signed);
   if ("refusal" in found) return await refuse(deps, arrival, found);
   const claimed = await readClaimedRoles(provider.settings, signed).catch(() => undefined);
-  // Nobody is signed in on half of what the provider says: roles could be left that it no longer gives.
+  // No one is signed in on half of what the provider says: roles could be left that it no longer gives.
   if (claimed === undefined)
     return await refuse(deps, arrival, { refusal: "away", reason: "userinfo" });
   const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
@@ -170,7 +170,7 @@ async function admit(
 
 type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole[] };
 
-/** What is stored of the roles; an app that cannot be used is for operators to know, and nobody else's fault. */
+/** What is stored of the roles; an app that cannot be used is for operators to know, and no one else's fault. */
 async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed) {
   const found = await makeClaimedRecords(deps, { userId, provider, claimed });
   const faults = [

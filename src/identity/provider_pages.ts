@@ -38,7 +38,7 @@ export const PROVIDER_WORDS = {
     title: `${label} did not ask you to sign in`,
     text: `This needs a fresh sign-in, and ${label} did not say that you have just signed in there. Sign out there and try again, or sign in another way.`,
   }),
-  // The same for everybody: it does not tell whose addresses are known here.
+  // The same for everyone: it does not tell whose addresses are known here.
   unlinked: (label: string) => ({
     status: 403,
     title: "You have no account here with this sign-in",

@@ -1,6 +1,6 @@
 /**
  * Who signs in with a provider: the person who is linked to this very account there. Without a link an address counts only
- * where the provider says that it is verified, is trusted for its domain, and nobody could sign in with it before.
+ * where the provider says that it is verified, is trusted for its domain, and no one could sign in with it before.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Where a sign-in with a provider starts: the browser is sent there with what it must bring back. A plain link leads here,
  * because a browser applies a form's rules to every redirect after it, and a provider may have several hosts. That another
- * site can lead here as well does no harm: whoever comes back is signed in as nobody else.
+ * site can lead here as well does no harm: whoever comes back is signed in as no one else.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * What a browser carries from the start of a sign-in with a provider to its end, in a cookie that no other host can read or
- * plant, and that nobody can read or make without the service's secret. What it says is checked again at the end.
+ * plant, and that no one can read or make without the service's secret. What it says is checked again at the end.
  *
  * @module
  */
@@ -35,7 +35,7 @@ const ProviderState = v.object({
 export type ReturnTo = v.InferOutput<typeof ReturnTo>;
 export type ProviderState = v.InferOutput<typeof ProviderState>;
 
-/** It is nobody's: who comes back is not known yet. */
+/** It is no one's: who comes back is not known yet. */
 const SEALING = { purpose: "provider state", owner: "" } as const;
 
 type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };

@@ -1,6 +1,6 @@
 /**
  * The OpenID Connect providers with which people sign in. What a provider publishes about itself is fetched when it is
- * first needed and kept; one that is away or slow costs its own visitors a few seconds, and nobody else anything.
+ * first needed and kept; one that is away or slow costs its own visitors a few seconds, and no one else anything.
  * @see https://openid.net/specs/openid-connect-discovery-1_0.html
  *
  * @module

@@ -56,7 +56,7 @@ export function toAddFactor(returnTo: ReturnTo): string {
   return `${ADD_FACTOR_PATH}${toReturnQuery(returnTo)}`;
 }
 
-/** Whether the person must prove it anew: the Console and some own pages ask who is there now, not who once was. */
+/** Whether the person must prove it again: the Console and some own pages ask who is there now, not who once was. */
 export function needsFresh({ kind }: ReturnTo): boolean {
   return kind === "console" || kind === "own";
 }

@@ -35,7 +35,7 @@ export type SignIn =
   | { kind: "wrong" }
   | { kind: "throttled"; waitS: number };
 
-/** A session; a session of somebody who should add a second factor; or no session yet, until that factor is shown. */
+/** A session; a session of someone who should add a second factor; or no session yet, until that factor is shown. */
 export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };
 
 /** Signs in with what was typed, or says why not. */
@@ -47,7 +47,7 @@ export async function signIn(
   const faults = findGaps(typed);
   if (faults !== undefined) return { kind: "incomplete", faults };
   const canonical = toCanonicalEmail(typed.email);
-  // What PostgreSQL cannot store is nobody's address, but counts like any other.
+  // What PostgreSQL cannot store is no one's address, but counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
   const device = readDeviceCookie(request, deps.identitySecrets);
   const from = { email, address, device };

@@ -24,7 +24,7 @@ export type MailNote = {
 export type MailSenderDeps = MailLinkDeps & {
   mail: MailSettings;
   note: (note: MailNote) => void;
-  /** How long nobody else tries the same mail. */
+  /** How long no one else tries the same mail. */
   leaseS: number;
   /** The first wait before another try. */
   retryS: number;

@@ -71,7 +71,7 @@ async function openTransport(url: string): Promise<Transporter> {
   });
 }
 
-/** So that nobody's answering machine answers. @see https://www.rfc-editor.org/rfc/rfc3834#section-5 */
+/** So that no one's answering machine answers. @see https://www.rfc-editor.org/rfc/rfc3834#section-5 */
 const HEADERS = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" };
 
 function toSender({ name, address }: MailFrom): string | { name: string; address: string } {

@@ -1,6 +1,6 @@
 /**
  * What a newer description takes away from clients of a published one: endpoints, columns and values that are gone, and
- * whatever is narrower than it was. What is new breaks nobody. Pure.
+ * whatever is narrower than it was. What is new breaks no one. Pure.
  *
  * @module
  */

@@ -18,7 +18,7 @@ const APP_ID: JsonSchema = {
   description: "The id of the app that the row belongs to: always that of the key.",
 };
 
-/** Where one of a table's schemas stands. Table names have no hyphen: this is nobody else's. */
+/** Where one of a table's schemas stands. Table names have no hyphen: this is no one else's. */
 export function toSchemaName(table: string | undefined, shape: TableShape): string {
   return `${table ?? "any"}-${shape}`;
 }

@@ -1,6 +1,6 @@
 /**
  * HTML that is escaped by construction: a template is markup, what is inserted into it is text. Nothing else makes an
- * {@linkcode Html}, so a page can never contain as markup what somebody typed.
+ * {@linkcode Html}, so a page can never contain as markup what someone typed.
  *
  * @module
  */

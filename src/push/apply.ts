@@ -45,7 +45,7 @@ export type PushResult = PlanSummary & {
   deferred: Promise<void>;
 };
 
-/** How often a push is planned again because another one came first; each time somebody made progress. */
+/** How often a push is planned again because another one came first; each time someone made progress. */
 const MAX_PLANS = 5;
 /** How often locking tables in use is retried before the push is busy. */
 const MAX_TRIES = 3;

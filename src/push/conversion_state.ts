@@ -76,7 +76,7 @@ async function readState(admin: Database): Promise<ConversionState> {
 /** What others did to tables would be done by a superuser's copy of their rows: nothing unknown may be there. */
 function findFaults({ recorded, facts, unbuilt }: ConversionState): string[] {
   const drift = findDrift(recorded, readFacts(facts)).filter(
-    // Functions are made anew, whatever they were.
+    // Functions are made again, whatever they were.
     ({ thing }) => !thing.startsWith("function "),
   );
   return [

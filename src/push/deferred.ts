@@ -33,7 +33,7 @@ const runs = new WeakMap<Database, () => Promise<void>>();
 
 type DeferredDeps = { admin: Database; log: Log };
 
-/** Works on every step that nobody else works on. Never rejects: failures are noted in the step's row, or in the log. */
+/** Works on every step that no one else works on. Never rejects: failures are noted in the step's row, or in the log. */
 export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void> {
   const run = runs.get(admin) ?? coalesce(() => runDeferredSteps({ admin, log }));
   runs.set(admin, run);

@@ -132,7 +132,7 @@ export function readMigrationDefinition({
   return read;
 }
 
-/** `sha256:` of the parent's checksum and the text, normalised so that editors and checkouts do not change it. */
+/** `sha256:` of the parent's checksum and the text, normalized so that editors and checkouts do not change it. */
 export function checksumOf(parent: string, body: string): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(parent).update(normalise(body)).digest("hex")}`;
 }

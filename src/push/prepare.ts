@@ -102,7 +102,7 @@ export function checkRoom(
       message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
     });
   const size = Buffer.byteLength(text);
-  // Nobody could apply it at another service.
+  // No one could apply it at another service.
   if (journalBytes !== Infinity && size > MAX_MIGRATION_BYTES)
     throw new Problem("journal_full", {
       message: `Cannot push: this migration would have ${size} bytes, and may have ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,

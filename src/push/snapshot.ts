@@ -8,7 +8,7 @@ import type { Facts } from "./facts.ts";
 import { LOCK_BUDGET_MS } from "./message_settings.ts";
 
 /**
- * The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if somebody added something.
+ * The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if someone added something.
  *
  * @throws {Problem} push_busy — a table is locked: PostgreSQL prints expressions only through their table
  */

@@ -63,7 +63,7 @@ function startFeed(connection: Connection, table: string): TableFeed {
   return feed;
 }
 
-/** Reads the stream, and opens it again after it has ended, until there is none or nobody watches. */
+/** Reads the stream, and opens it again after it has ended, until there is none or no one watches. */
 async function follow(connection: Connection, table: string, feed: TableFeed): Promise<void> {
   const { signal } = feed.abort;
   let since: string | undefined;

@@ -175,7 +175,7 @@ export function unreadable({ name }: Pick<Call, "name">, status = 200): DataErro
   return new DataError(message, { status, code: "unreadable_answer" });
 }
 
-/** An answer of somebody in between has no code: only its status speaks. */
+/** An answer of someone in between has no code: only its status speaks. */
 function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
   const code = readText(body["error"]) ?? "request_failed";
   const isSafe = isRepeatable(call) || NOTHING_DONE.includes(code);

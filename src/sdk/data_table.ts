@@ -50,7 +50,7 @@ type Selectable<Row> = Exclude<keyof Row & string, "app_id">;
 export type ChangeOptions = CallOptions & {
   /**
    * The state that the row must still be in: a row that `get`, `create` or `update` of this client returned, or a tag. If
-   * somebody has changed the row since, the call is a `DataError` with code `precondition_failed`, and changes nothing.
+   * someone has changed the row since, the call is a `DataError` with code `precondition_failed`, and changes nothing.
    */
   readonly ifMatch?: RowState | undefined;
 };
@@ -275,7 +275,7 @@ async function readAgain(
   return rows;
 }
 
-/** A key that nobody else has. `crypto.randomUUID` is not there on pages without TLS. */
+/** A key that no one else has. `crypto.randomUUID` is not there on pages without TLS. */
 function makeKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -296,7 +296,7 @@ async function sendList(connection: Connection, call: Call): Promise<object> {
   if (page !== undefined) kept.set(key, page);
   const [oldest] = kept.keys();
   if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-  // Read anew, because the caller may have changed what it was given before.
+  // Read again, because the caller may have changed what it was given before.
   return isSame && found !== undefined ? (readObject(found.text) ?? {}) : body;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The identity client: whether somebody is signed in and may use this app, and how to sign in and out. For browsers: the
+ * The identity client: whether someone is signed in and may use this app, and how to sign in and out. For browsers: the
  * client neither sees nor keeps the cookie, and asks the service each time.
  *
  * @example
@@ -57,7 +57,7 @@ export type RequireUserOptions = {
 /** What the app can ask. All methods can be destructured. */
 export type IdentityClient = {
   /**
-   * The person, or null if nobody is signed in. Does not ask about an app: `role` is null.
+   * The person, or null if no one is signed in. Does not ask about an app: `role` is null.
    *
    * @throws {IdentityError} the service answered something other than 200, 401 or 403
    */
@@ -68,12 +68,12 @@ export type IdentityClient = {
    * @throws {IdentityError} as `getUser`; 404 `unknown_app` if no app has this slug
    */
   readonly getSession: () => Promise<SessionState>;
-  /** Whether anybody is signed in, allowed here or not. @throws {IdentityError} as `getUser` */
+  /** Whether anyone is signed in, allowed here or not. @throws {IdentityError} as `getUser` */
   readonly isAuthenticated: () => Promise<boolean>;
   /** Whether the person may use this app; with `role`, whether exactly in that role. @throws {IdentityError} as `getSession` */
   readonly hasAccess: (role?: string) => Promise<boolean>;
   /**
-   * The person who may use this app. Everybody else is sent to sign-in or to `onForbidden`, and the promise never settles,
+   * The person who may use this app. Everyone else is sent to sign-in or to `onForbidden`, and the promise never settles,
    * so that nothing after it runs.
    *
    * @throws {IdentityError} as `getSession`; 403 `forbidden` without `onForbidden`

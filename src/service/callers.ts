@@ -1,9 +1,9 @@
-/** Settings about who calls, judged by what is known beyond them: proxies that are everybody, people without a domain. @module */
+/** Settings about who calls, judged by what is known beyond them: proxies that are everyone, people without a domain. @module */
 import { call, type Database, readRows } from "../db/mod.ts";
 import { trustsEverybody } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** Whether anybody may say which address they have. */
+/** Whether anyone may say which address they have. */
 export function judgeProxies(trusted: readonly string[]): Finding[] {
   if (!trustsEverybody(trusted)) return [];
   return [

@@ -76,8 +76,8 @@ const RETRY_INTERVAL_MS = 1000;
 type Verdict = { foundAt: number; error: unknown };
 
 /**
- * A check that anybody may ask for: it answers with the last verdict, so that it costs the database at most one look in
- * ten seconds. It waits for a look only if there is no verdict yet, or nobody has asked for one in a minute.
+ * A check that anyone may ask for: it answers with the last verdict, so that it costs the database at most one look in
+ * ten seconds. It waits for a look only if there is no verdict yet, or no one has asked for one in a minute.
  */
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
   const { now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;

@@ -1,6 +1,6 @@
 /**
  * What was made with which identity secret: sessions, links and passwords are counted by the id stored with them, so that
- * no secret is removed from the settings while somebody depends on it.
+ * no secret is removed from the settings while someone depends on it.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** What waits in the queue of mails, and whether anybody sends it. @module */
+/** What waits in the queue of mails, and whether anyone sends it. @module */
 import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 /** Longer than a busy minute, and shorter than people wait for a link. */
 const LATE_S = 600;
 
-/** Nothing, where nobody sends and nothing waits. */
+/** Nothing, where no one sends and nothing waits. */
 export async function examineMails(db: Database): Promise<Finding[]> {
   return judgeMails(await readMailState({ db }));
 }

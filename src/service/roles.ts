@@ -3,7 +3,7 @@
  *
  * In several processes only the gateway knows keys, limits and origins: it authenticates callers, and signs the result for
  * the service behind it. A key's secret therefore never passes the gateway, a key is looked up once, the data service's
- * login needs no access to keys, and the services accept nothing from anybody else.
+ * login needs no access to keys, and the services accept nothing from anyone else.
  *
  * @module
  */

@@ -16,7 +16,7 @@ export type Session = {
   version: number;
   login: string;
   database: string;
-  /** Whether everybody may create temporary tables in this database. */
+  /** Whether everyone may create temporary tables in this database. */
   publicTemp: boolean;
   /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
   logsParameters: boolean;

@@ -41,7 +41,7 @@ export function makeForwards(
 
 /**
  * Sends a request to the gateway as any program would: the Console of an identity service reaches rows only that way.
- * `undefined` where nobody said where the gateway is.
+ * `undefined` where no one said where the gateway is.
  *
  * @throws {Problem} unavailable; bad_gateway — the gateway did not answer
  */

@@ -37,7 +37,7 @@ export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promi
 
 /**
  * What became of a new one: `first`, it is the person's only second factor, and their other sessions have ended; `taken`, it is
- * somebody's already; `full`, there are ten; `nobody`, another session asks.
+ * someone's already; `full`, there are ten; `nobody`, another session asks.
  */
 export type AddOutcome = "first" | "done" | "nobody" | "replayed" | "full" | "taken";
 export type AddedPasskey = PasskeyKey & {

@@ -34,7 +34,7 @@ export async function readOwnSecondFactor(
 
 /**
  * What became of it: `first`, it is the person's only one, and their other sessions have ended; `repeated`, what it should replace
- * is replaced already; `nobody`, somebody else asks.
+ * is replaced already; `nobody`, someone else asks.
  */
 export type PutOutcome = "first" | "done" | "repeated" | "nobody";
 

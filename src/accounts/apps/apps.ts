@@ -96,7 +96,7 @@ export type SetupState = {
   /** The app that was asked about; without one, the newest that has no key yet. */
   app: Setup | undefined;
   hasApps: boolean;
-  /** Whether anybody may administer apps in a browser. */
+  /** Whether anyone may administer apps in a browser. */
   hasAdministrator: boolean;
 };
 
@@ -106,7 +106,7 @@ export async function readSetup(deps: { admin: Database }, slug?: string): Promi
   return { app: app ?? undefined, ...rest };
 }
 
-/** Whether anybody may use the Console; the serving login may ask. */
+/** Whether anyone may use the Console; the serving login may ask. */
 export async function hasAdministrator(deps: { db: Database }): Promise<boolean> {
   return await call(deps.db, "has_administrator", {});
 }

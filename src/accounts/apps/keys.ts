@@ -100,7 +100,7 @@ export async function revokeKey(actor: Actor, keyId: string, slug?: string): Pro
   return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }
 
-/** A slug as the database can be asked for it: what it cannot read is nobody's. */
+/** A slug as the database can be asked for it: what it cannot read is no one's. */
 export function toAskedSlug(slug: string): string {
   return isStorableText(slug) ? slug : "";
 }

@@ -1,6 +1,6 @@
 /**
  * What an operator does with apps' tables beside pushes: hand one to another app, end an app's use of one, drop one that
- * nobody uses. Each is noted in the audit log by the statement that does it.
+ * no one uses. Each is noted in the audit log by the statement that does it.
  *
  * @module
  */

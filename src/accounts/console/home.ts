@@ -16,7 +16,7 @@ export type ConsoleHome = {
     /** When the isolation of apps was last examined, by the process that did longest ago. */
     isolationAt: string | null;
     faults: string[];
-    /** Those that no longer add numbers, though nobody stopped or replaced them. */
+    /** Those that no longer add numbers, though no one stopped or replaced them. */
     silent: { role: string; seenAt: string }[];
   };
   /** Null in a database of `rowhouse dev`. */

@@ -38,7 +38,7 @@ export type ShownPerson = Shown<{
     recoveryCodes: number;
     /** Attempts at the password since it was last right. */
     failedSignIns: FailedSignIns | null;
-    /** Whether nobody else is a super_admin who can sign in. */
+    /** Whether no one else is a super_admin who can sign in. */
     isLast: boolean;
     /** Whether links are mailed to the address: this service set it. */
     isConfirmed: boolean;

@@ -28,7 +28,7 @@ export type ClaimedMail = {
   /** Whether it is about a link, which may have ended meanwhile. */
   hasLink: boolean;
   link: { id: string; secretId: string; expiresAtS: number } | null;
-  /** What a link is made by for somebody who forgot it. */
+  /** What a link is made by for someone who forgot it. */
   password: Pick<PasswordRecord, "hash" | "secretId"> | null;
 };
 
@@ -40,7 +40,7 @@ export type PasswordRequest = {
 };
 
 /**
- * Has a link mailed to whoever has this address and a password, and does the same for nobody; returns how many seconds to
+ * Has a link mailed to whoever has this address and a password, and does the same for no one; returns how many seconds to
  * wait instead.
  */
 export async function askForPassword(
@@ -59,7 +59,7 @@ export async function askForPassword(
   });
 }
 
-/** Nobody else gets these while the lease lasts; those that are not settled come again, later each time. */
+/** No one else gets these while the lease lasts; those that are not settled come again, later each time. */
 export async function claimMails(
   deps: { db: Database },
   { maxRows, leaseS, retryS }: { maxRows: number; leaseS: number; retryS: number },

@@ -13,7 +13,7 @@ type Texts = { email: string; newEmail: string; id?: string };
 /**
  * Gives a person another address; returns both. Links that set the password end, an invitation's too.
  *
- * @throws {Problem} invalid_request — what is malformed, all at once; nobody has the address, or somebody the new one;
+ * @throws {Problem} invalid_request — what is malformed, all at once; no one has the address, or someone the new one;
  *   something else than this service wrote the address: the account can be another person's
  */
 export async function changeEmail(
@@ -38,7 +38,7 @@ function readBoth({ email, newEmail }: Texts) {
 /**
  * Whose address it is, with what shows the database that this service has set it.
  *
- * @throws {Problem} invalid_request — nobody has it, or somebody the new one: all at once
+ * @throws {Problem} invalid_request — no one has it, or someone the new one: all at once
  */
 async function findChanging(
   actor: Actor & { identitySecrets: IdentitySecrets },

@@ -1,7 +1,7 @@
 /**
  * What confirms that a person's address was set by this service: a digest, stored with it, of a proof that follows from the
  * service's secret and covers whose address it is. Whoever can write the table can change an address, but no link is mailed
- * to it and nobody is linked by it: else they would get in as that person.
+ * to it and no one is linked by it: else they would get in as that person.
  *
  * @module
  */

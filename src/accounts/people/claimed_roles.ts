@@ -1,7 +1,7 @@
 /**
  * Roles on apps that a provider's claims give. Stored with each is a digest of a proof that follows from the service's
  * secret and covers whose role it is, which one, on which app, and by which provider: the login that writes them could
- * otherwise give any role to anybody. A role that a person gave needs none, because that login cannot write one.
+ * otherwise give any role to anyone. A role that a person gave needs none, because that login cannot write one.
  *
  * @module
  */

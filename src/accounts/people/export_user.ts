@@ -32,7 +32,7 @@ export type UserExport = {
   audit: Record<string, unknown>[];
 };
 
-/** @throws {Problem} invalid_request — nobody has this address */
+/** @throws {Problem} invalid_request — no one has this address */
 export async function exportUser(deps: { admin: Database }, text: string): Promise<UserExport> {
   return (await callAsOperator(deps, "export_user", { mail: readEmail(text) })) as UserExport;
 }

@@ -15,7 +15,7 @@ export type GrantOptions = { email: string; slug: string; role: string };
 /**
  * Gives a role on an app, replacing the one before.
  *
- * @throws {Problem} invalid_request — what is malformed, and nobody has this address, all at once; unknown_app
+ * @throws {Problem} invalid_request — what is malformed, and no one has this address, all at once; unknown_app
  */
 export async function grantRole(
   actor: Actor,
@@ -75,7 +75,7 @@ export function checkRole(role: string): void {
 /**
  * Takes away the role on an app; returns whether there was one.
  *
- * @throws {Problem} invalid_request — nobody has this address; unknown_app
+ * @throws {Problem} invalid_request — no one has this address; unknown_app
  */
 export async function revokeRole(
   actor: Actor,

@@ -26,7 +26,7 @@ export type Invitation = {
   state: InvitationState;
   /** As in the audit log: a user's id, or `operator`. */
   invitedBy: string;
-  /** Of somebody who is there still. */
+  /** Of someone who is there still. */
   invitedByEmail: string | null;
   invitedAt: string;
   /** Of the latest link; null if it was ended. */
@@ -49,7 +49,7 @@ export type ListedInvitation = Invitation & {
 };
 
 /**
- * What became of it: a new invitation is `mailed`, or `made` where its link is passed on; somebody who was there got the role alone,
+ * What became of it: a new invitation is `mailed`, or `made` where its link is passed on; someone who was there got the role alone,
  * `added` to an invitation or `granted`.
  */
 export type InvitationOutcome = "mailed" | "made" | "added" | "granted";

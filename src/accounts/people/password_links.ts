@@ -36,7 +36,7 @@ export type NewLink = {
   text: string;
 };
 
-/** A new link for anybody: the database adds the person to what it stores. */
+/** A new link for anyone: the database adds the person to what it stores. */
 export function makeLink(
   { randomBytes, identitySecrets, now }: LinkDeps,
   lifeS: number = LINK_LIFE_S,
@@ -77,7 +77,7 @@ export type PasswordLink = {
   email: string;
   displayName: string | undefined;
   appSlugs: string[];
-  /** Whether it is an invitation's: nobody has signed in with the account. */
+  /** Whether it is an invitation's: no one has signed in with the account. */
   isInvitation: boolean;
   /** Where the person continues; not checked against the app's targets. */
   returnTo: { app: AppTargets; redirectUri: string } | undefined;

@@ -38,7 +38,7 @@ export type SessionRecord = {
 /**
  * The sessions of a person that have not expired.
  *
- * @throws {Problem} invalid_request — nobody has this address
+ * @throws {Problem} invalid_request — no one has this address
  */
 export async function listSessions(
   deps: { admin: Database },
@@ -62,7 +62,7 @@ export type ShownUser = ListedUser & {
 /**
  * A person with the roles on apps, by app, the sessions that have not expired, oldest first, and failed sign-ins.
  *
- * @throws {Problem} invalid_request — nobody has this address
+ * @throws {Problem} invalid_request — no one has this address
  */
 export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
   const email = readEmail(text);

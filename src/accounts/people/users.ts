@@ -53,7 +53,7 @@ export async function createUser(
   return { id, email, linkText: link.text };
 }
 
-/** What is wrong with the address and the name of somebody who is not there yet, all at once. */
+/** What is wrong with the address and the name of someone who is not there yet, all at once. */
 export async function findNewUserFaults(
   deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
@@ -74,7 +74,7 @@ export async function findTakenFaults(actor: Actor, text: string): Promise<Detai
 /** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
 export type PersonRef = string | { id: string; email: string };
 
-/** @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin; forbidden — it is for a super_admin */
+/** @throws {Problem} invalid_request — no one has this address, or it is the last super_admin; forbidden — it is for a super_admin */
 export async function changePerson<Name extends ActionName>(
   actor: Actor,
   name: Name,

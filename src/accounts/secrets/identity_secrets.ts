@@ -36,7 +36,7 @@ export type Purpose =
 export type IdentitySecret = {
   /** Stored with each value that was made with the secret; reveals nothing about it. */
   readonly id: string;
-  /** 32 bytes that nobody can make without the secret. */
+  /** 32 bytes that no one can make without the secret. */
   readonly prove: (purpose: Purpose, ...parts: readonly string[]) => Uint8Array;
 };
 

@@ -1,9 +1,9 @@
 /**
  * Passwords as they are stored. What is hashed is not the password but its MAC with a secret that is in no database: a
- * stolen hash does not help in guessing, and one that is inserted or copied is right for nobody.
+ * stolen hash does not help in guessing, and one that is inserted or copied is right for no one.
  *
  * With the hash, the digest of a proof is stored that is derived from it. Whoever presents that proof knows the hash and the
- * secret: this is how the database tells the service from somebody who merely has its login.
+ * secret: this is how the database tells the service from someone who merely has its login.
  *
  * @module
  */

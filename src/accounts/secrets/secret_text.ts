@@ -33,7 +33,7 @@ export function makeSecret(randomBytes: RandomBytes): string {
   return randomText(BASE62, SECRET_LENGTH, randomBytes);
 }
 
-/** Such a secret from bytes that nobody can guess, of which there are at least 24. */
+/** Such a secret from bytes that no one can guess, of which there are at least 24. */
 export function toSecret(bytes: Uint8Array): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";

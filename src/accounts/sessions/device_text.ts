@@ -38,7 +38,7 @@ export function readDevice({ all }: IdentitySecrets, text: string): Device | und
   return { id, userIds: marked.map(toId), factorUserIds };
 }
 
-/** The text for a device on which somebody has just signed in, by a second factor or without one. */
+/** The text for a device on which someone has just signed in, by a second factor or without one. */
 export function toDeviceText(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   device: Device | undefined,

@@ -18,7 +18,7 @@ import {
 export type Subject = { issuer: string; subject: string };
 type LinkDeps = { db: Database; identitySecrets: IdentitySecrets };
 
-/** A person who is linked, and what proves it to the database; or somebody who may become so. */
+/** A person who is linked, and what proves it to the database; or someone who may become so. */
 export type Linked = { userId: string; proof: string; isDisabled: boolean };
 export type ProviderPerson =
   | ({ kind: "linked" } & Linked)
@@ -111,7 +111,7 @@ export async function linkInvited(
   return isDone ? { userId, proof, isDisabled: false } : undefined;
 }
 
-/** A new person without any role; `undefined` if somebody has got the address meanwhile. */
+/** A new person without any role; `undefined` if someone has got the address meanwhile. */
 export async function createLinked(
   deps: LinkDeps & { makeId: () => string },
   { email, provider, displayName, ...linked }: NewLinkOptions & { displayName: string | undefined },

@@ -40,7 +40,7 @@ export type ProviderFinish = SessionStart &
     claimed: readonly ClaimedRecord[];
   };
 
-/** Makes the session, or what waits, and the link's digest anew; `wrong` if the person was disabled or unlinked meanwhile. */
+/** Makes the session, or what waits, and the link's digest again; `wrong` if the person was disabled or unlinked meanwhile. */
 export async function finishProviderSignIn(
   deps: { db: Database; identitySecrets: IdentitySecrets },
   finish: ProviderFinish,
@@ -72,7 +72,7 @@ export async function finishProviderSignIn(
   return outcome as Admission;
 }
 
-/** Notes that a provider's answer let nobody in, and why: a word for operators, never what was sent. */
+/** Notes that a provider's answer let no one in, and why: a word for operators, never what was sent. */
 export async function noteRefusedSignIn(
   deps: { db: Database },
   refused: { provider: string; reason: string; userId?: string | undefined; from: string },

@@ -107,7 +107,7 @@ function toFactorKeys({ address, device }: FactorFrom): { client: string; device
   return { client: `client ${toDigest(network)}`, device: `device ${device?.id ?? ""}` };
 }
 
-/** Notes that a second factor was wrong: somebody knows the password. */
+/** Notes that a second factor was wrong: someone knows the password. */
 export async function noteWrongFactor(
   { db }: { db: Database },
   { userId, kind, from }: { userId: string; kind: FactorKind; from: string },

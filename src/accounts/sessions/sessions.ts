@@ -59,7 +59,7 @@ export type PageSession = Presence & {
 /** The app with a slug, apps to list, or neither. */
 export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
-/** What says which role somebody has on an app. */
+/** What says which role someone has on an app. */
 type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
 /**
@@ -86,7 +86,7 @@ function isPresented(presented: string, session: string | null): boolean | undef
 
 /**
  * Who presents these sessions, and the role on the app with this slug, if one is asked about. Where a second factor is
- * demanded of everybody, whoever has put it off for too long is nobody.
+ * demanded of everyone, whoever has put it off for too long is no one.
  */
 export async function readMe(
   deps: SessionDeps,

@@ -34,7 +34,7 @@ export type AttemptFrom = {
   email: string;
   /** The IP address that it came from. */
   address: string;
-  /** The device, if somebody has signed in on it before. */
+  /** The device, if someone has signed in on it before. */
   device: Device | undefined;
 };
 export type Attempt =
@@ -74,10 +74,10 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
   return { waitS: 0, known, isDisabled, isKnownDevice };
 }
 
-/** Of whom a second factor is asked who has none; `default`: of whoever has a Console role, once anybody has one. */
+/** Of whom a second factor is asked who has none; `default`: of whoever has a Console role, once anyone has one. */
 export type FactorRule = "none" | "console" | "all" | "default";
 
-/** What a sign-in has come to: a session; a session of somebody who should add a second factor; or it waits for that factor. */
+/** What a sign-in has come to: a session; a session of someone who should add a second factor; or it waits for that factor. */
 export type Admission = "done" | "asked" | "pending" | "wrong";
 
 export type SignInFinish = SessionStart & {

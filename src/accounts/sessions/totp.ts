@@ -91,7 +91,7 @@ export function sealNewTotp(deps: TotpDeps, userId: string, { key, endsAtMs }: N
 
 export type NewTotp = { key: string; endsAtMs: number };
 
-/** `undefined` for one that was made for somebody else, or too long ago. */
+/** `undefined` for one that was made for someone else, or too long ago. */
 export function openNewTotp(
   { identitySecrets, now }: { identitySecrets: IdentitySecrets; now: () => number },
   userId: string,

@@ -1,4 +1,4 @@
-/** `rowhouse admin revoke --provider`: takes the roles that a provider's claims gave, of everybody and on every app. @module */
+/** `rowhouse admin revoke --provider`: takes the roles that a provider's claims gave, of everyone and on every app. @module */
 import {
   type ClaimedGrant,
   listClaimedGrants,

@@ -7,7 +7,7 @@ export const YES: Flags = { yes: { about: "do it without asking" } };
 /** What will happen, how to agree to it, and whether an answer does. */
 export type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
 
-/** @throws {RefusedError} the answer is not the expected one, or nobody can be asked */
+/** @throws {RefusedError} the answer is not the expected one, or no one can be asked */
 export async function confirm(
   { ask }: AdminDeps,
   args: Arguments,

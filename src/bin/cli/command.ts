@@ -50,7 +50,7 @@ export type Terminal = {
   readonly warn: (line: string) => void;
   /** Shows progress on a terminal until the returned function is called; elsewhere nothing. */
   readonly spin: (label: string | (() => string)) => () => void;
-  /** The line that the person at the terminal types, empty at the end of input; `undefined` if nobody can be asked. */
+  /** The line that the person at the terminal types, empty at the end of input; `undefined` if no one can be asked. */
   readonly ask: (question: string) => Promise<string | undefined>;
   /** Whether there is a person who can be asked. */
   readonly canAsk: boolean;

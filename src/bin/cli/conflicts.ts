@@ -72,7 +72,7 @@ function isItself(upstream: string | undefined, { PORT, PUBLIC_URL }: SoundSetti
   return OWN_HOST.test(hostname) && Number(port || (protocol === "https:" ? 443 : 80)) === PORT;
 }
 
-/** What the gateway knows, too, keeps nobody from making a session. */
+/** What the gateway knows, too, keeps no one from making a session. */
 function findSecretConflicts(config: SoundSettings): string[] {
   const { IDENTITY_SECRET = [], INTERNAL_HMAC_SECRET = [] } = config;
   if (!IDENTITY_SECRET.some((secret) => INTERNAL_HMAC_SECRET.includes(secret))) return [];

@@ -46,7 +46,7 @@ function findIdentityFaults({ COOKIE_DOMAIN, IDENTITY_URL }: HostSettings): stri
   return faults;
 }
 
-/** Without a cookies' domain nobody signs in at an app, and the API may be where it likes. */
+/** Without a cookies' domain no one signs in at an app, and the API may be where it likes. */
 function findPublicFaults({ COOKIE_DOMAIN, PUBLIC_URL }: HostSettings): string[] {
   if (PUBLIC_URL === undefined || COOKIE_DOMAIN === undefined) return [];
   const faults: string[] = [];

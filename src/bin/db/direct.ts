@@ -67,7 +67,7 @@ export async function withDirectService<Result>(
   });
 }
 
-/** Waits for deferred steps: nobody else would continue them after this process ends. */
+/** Waits for deferred steps: no one else would continue them after this process ends. */
 async function pushStraight(
   deps: PushDeps,
   app: { id: string; slug: string },

@@ -41,7 +41,7 @@ export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "faults"> & 
 
 /**
  * Where the files are: beside the schema; for `rowhouse dev` in the hidden folder, because each machine's database has a
- * history of its own, which concerns nobody else.
+ * history of its own, which concerns no one else.
  */
 export function findJournalFolder(options: JournalOptions, destination: Destination): string {
   if (options.journal !== undefined) return resolve(options.folder, options.journal);

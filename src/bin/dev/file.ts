@@ -42,7 +42,7 @@ export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable:
   return { url: databaseUrl, variable: DEV_FILE };
 }
 
-/** Says that a command takes dev's database, which nobody named: its person may have thought of another. */
+/** Says that a command takes dev's database, which no one named: its person may have thought of another. */
 export function tellDevDatabase({ warn }: Pick<Terminal, "warn">): void {
   warn(
     `Note: neither ADMIN_DATABASE_URL nor DATABASE_URL is set: this is the database of rowhouse dev (${DEV_FILE})`,

@@ -31,7 +31,7 @@ function toPath(folder: string): string {
 /**
  * The stored ones, or new ones if nothing is stored.
  *
- * @throws {RefusedError} they cannot be read: nobody can make them again, so that they are never replaced
+ * @throws {RefusedError} they cannot be read: no one can make them again, so that they are never replaced
  */
 export function openSecrets(folder: string): Secrets {
   const text = readIfThere(toPath(folder));

@@ -59,7 +59,7 @@ export function renderConversion(conversion: Conversion): string {
     "set local citus.enable_ddl_propagation = 'on'",
     ...calls.map(toBlock),
     ...functions,
-    // Where a node makes a function, everybody may execute it.
+    // Where a node makes a function, everyone may execute it.
     ...[...CALLED, ...signatures].map((signature) =>
       toBlock(`revoke all on function ${signature} from public;`),
     ),

@@ -19,7 +19,7 @@ export async function spreadLogins(admin: Database): Promise<void> {
 
 type Login = { name: string; password: string | null; groups: string; settings: string };
 
-/** The roles of the service, which are no logins of anybody's. */
+/** The roles of the service, which are no logins of anyone's. */
 const OWN_ROLES = `(array[${ROLE_NAMES.map(quoteLiteral).join(", ")}])`;
 
 /** Those that each node has to have. */
@@ -41,7 +41,7 @@ where groups is not null and rolcanlogin and not rolsuper and rolname <> all ${O
 function renderLogin({ name, password, groups, settings }: Login): string {
   const login = quoteName(name);
   const secret = password === null ? "" : ` password ${quoteLiteral(password)}`;
-  // One that was changed at the coordinator must not let anybody in elsewhere; without one there, a node keeps its own.
+  // One that was changed at the coordinator must not let anyone in elsewhere; without one there, a node keeps its own.
   const renew =
     password === null
       ? ""

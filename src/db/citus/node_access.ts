@@ -1,6 +1,6 @@
 /**
  * Whether the coordinator of a Citus cluster is let in to the other nodes, as each role that it sends statements as. Where
- * they ask for passwords, the service's own roles are given some that nobody has to know.
+ * they ask for passwords, the service's own roles are given some that no one has to know.
  *
  * @module
  */

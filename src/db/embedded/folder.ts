@@ -1,5 +1,5 @@
 /**
- * Where an embedded PostgreSQL is: its binaries and its data, in places that the account which runs it can enter and nobody
+ * Where an embedded PostgreSQL is: its binaries and its data, in places that the account which runs it can enter and no one
  * else could have prepared.
  *
  * @module
@@ -52,7 +52,7 @@ export async function findBinaries(account: Account): Promise<Binaries> {
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
 }
 
-/** Copied under an unpredictable name, then renamed: nobody else can write to it, or run half of it. */
+/** Copied under an unpredictable name, then renamed: no one else can write to it, or run half of it. */
 function copyWhole(from: string, to: string): void {
   const beside = mkdtempSync(`${to}-`);
   cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
@@ -65,7 +65,7 @@ function copyWhole(from: string, to: string): void {
   rmSync(beside, { recursive: true, force: true });
 }
 
-/** In a folder that everybody may write to, somebody else may have taken the name that we expect. */
+/** In a folder that everyone may write to, someone else may have taken the name that we expect. */
 function checkOwner(path: string, uid: number): void {
   const found = lstatSync(path);
   const isOurs =

@@ -1,4 +1,4 @@
-/** What a process prints, as far as anybody needs it. @module */
+/** What a process prints, as far as anyone needs it. @module */
 import type { ChildProcess } from "node:child_process";
 
 /** The first part of a process's output; the rest is read too, so that the process never blocks. */

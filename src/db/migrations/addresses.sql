@@ -1,4 +1,4 @@
--- What confirms people's addresses: made anew when it is used and by an administrator.
+-- What confirms people's addresses: made again when it is used and by an administrator.
 
 -- Ends every way to sign in to accounts whose address something else than the service wrote. A
 -- thief of a serving login can insert an account, with a session, a link to a provider, a password

@@ -1,7 +1,7 @@
 -- What administrators see of people from a browser, and which accounts they may change there. Never
 -- shows a password, or what proves a session or a link.
 --
--- Whoever could set the password of somebody with a Console role, or end that account, would have
+-- Whoever could set the password of someone with a Console role, or end that account, would have
 -- that role or could take it away. So only a super_admin does that; administrators change those
 -- without one. Their own account is no exception: its own pages ask for the current password.
 
@@ -14,7 +14,7 @@ begin
 end
 $$;
 
--- The Console role that "who" may give; null, which is none, for everybody.
+-- The Console role that "who" may give; null, which is none, for everyone.
 create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -34,7 +34,7 @@ begin
 end
 $$;
 
--- The address of somebody whose account "who" may change. The Console role cannot change until the
+-- The address of someone whose account "who" may change. The Console role cannot change until the
 -- act is done.
 create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$

@@ -39,7 +39,7 @@ begin
     null, window_s);
   if wait is null and kind = 'totp' then
     wait := rowhouse.count_attempt(array[lasting], array[max_lasting], null, lasting_s);
-    -- Once, by the attempt that uses it up: somebody knows the password, and not the rest.
+    -- Once, by the attempt that uses it up: someone knows the password, and not the rest.
     if exists (select from rowhouse.throttle where key = lasting and attempts = max_lasting)
       and wait is null then
       insert into rowhouse.audit (actor, action, user_id)
@@ -66,7 +66,7 @@ grant execute on function rowhouse.begin_second_factor(
 
 -- Uses a factor, if one of the proofs is its own. For a code of an app "factor_count" is its time
 -- step, which only rises; for a passkey, whose id is "factor_key", what it counts itself. "fresh_…"
--- is what it is stored as anew, where the secret has changed.
+-- is what it is stored as again, where the secret has changed.
 create function rowhouse.use_factor(
   who uuid, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text
@@ -130,7 +130,7 @@ begin
     return 'wrong';
   end if;
   delete from rowhouse.pending_sign_ins where id = pending.id;
-  -- Whoever has just ended all the person's sessions waits for nobody here.
+  -- Whoever has just ended all the person's sessions waits for no one here.
   if not found then
     return 'gone';
   end if;

@@ -1,6 +1,6 @@
 -- Invitations: made, sent again, withdrawn, listed. Whoever is invited is a person with roles who
 -- cannot sign in. The invitation is accepted where a credential is made, by its link or by a
--- provider, and is none from then on: nothing here touches an account that somebody can sign in to.
+-- provider, and is none from then on: nothing here touches an account that someone can sign in to.
 
 -- "pending" while the link lives, then "expired"; null for whoever is not invited.
 create function rowhouse.invitation_state(person uuid) returns text language sql stable
@@ -47,8 +47,8 @@ set search_path = pg_catalog, pg_temp as $$
       order by email limit max_rows) as found
 $$;
 
--- Invites somebody, perhaps to an app. Who is there already gets the role alone: "added" to the
--- invitation of somebody who has not accepted it, "granted" to anybody else. A new invitation is
+-- Invites someone, perhaps to an app. Who is there already gets the role alone: "added" to the
+-- invitation of someone who has not accepted it, "granted" to anyone else. A new invitation is
 -- "mailed", or "made" where its link is passed on.
 -- action: admin, recent sign-in
 --   new_console_role = rowhouse.check_new_role(who, new_console_role text)
@@ -61,7 +61,7 @@ declare
   known uuid := (select id from rowhouse.users where email = mail);
   is_mailed boolean;
 begin
-  -- What was sent twice is refused as such, and a Console role is no part of what somebody gets by
+  -- What was sent twice is refused as such, and a Console role is no part of what someone gets by
   -- the way.
   if known <> new_id and app_slug is not null and new_console_role is null then
     perform rowhouse.grant_role(mail, app_slug, new_role, actor);
@@ -108,7 +108,7 @@ $$;
 comment on function rowhouse.resend_invitation is 'null result';
 
 -- Removes whoever was invited, with link and roles: nothing else is there of a person who has never
--- signed in. False where nobody waits for it.
+-- signed in. False where no one waits for it.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean

@@ -106,7 +106,7 @@ end
 $$;
 grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
 
--- What the tags of pages are mixed with: nobody who is shown one can tell what it was made of. The
+-- What the tags of pages are mixed with: no one who is shown one can tell what it was made of. The
 -- one row is found by its key: a scan of the table, where scans are off, looks so dear to
 -- PostgreSQL before 18 that it compiles the query to machine code in each call.
 create table rowhouse.tag_seed (is_only boolean primary key default true check (is_only),

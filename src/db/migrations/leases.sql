@@ -20,7 +20,7 @@ create unlogged table rowhouse.leases (
 ) with (fillfactor = 50);
 
 -- Takes from each bucket what a process has taken by itself since its last report, and leases it as
--- much as it wants; of what nobody else holds at most such a share as it wants of what all want.
+-- much as it wants; of what no one else holds at most such a share as it wants of what all want.
 -- Replaces its lease of before. Time is the database's. What is reported is limited, so that no
 -- bucket is ever more than a minute in debt. A lease ends later than its process stops using it:
 -- `LEASE_MS` of `gateway/leases.ts`.

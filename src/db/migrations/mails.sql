@@ -2,12 +2,12 @@
 -- address but one that the person had before, nor anything that a link could be made of. So no dump
 -- holds a link that can be used: it is derived when it is sent, under a secret that no table holds.
 --
--- Whoever sends notes that they are there. Where nobody is, nothing is queued.
+-- Whoever sends notes that they are there. Where no one is, nothing is queued.
 
 create table rowhouse.mails (
   id bigint generated always as identity primary key,
   template text not null,
-  -- Null: nobody's. A form that answers everybody alike takes as long for nobody.
+  -- Null: no one's. A form that answers everyone alike takes as long for no one.
   user_id uuid references rowhouse.users (id) on delete cascade,
   link_id text,
   details jsonb not null default '{}',
@@ -61,7 +61,7 @@ end
 $$;
 
 -- Counts an attempt to have a link mailed, and queues the mail; says how long to wait instead. The
--- same happens for everybody and for nobody: who has no password, or is disabled, is nobody here.
+-- same happens for everyone and for no one: who has no password, or is disabled, is no one here.
 create function rowhouse.ask_for_password(
   typed text, client_networks text[], bounds integer[], window_s integer, shown_from text,
   return_app text, return_to text
@@ -92,7 +92,7 @@ grant execute on function rowhouse.ask_for_password(text, text[], integer[], int
   text, text)
   to rowhouse_service, rowhouse_identity;
 
--- Mails whose turn it is, for whoever claims them: nobody else gets them while the lease lasts.
+-- Mails whose turn it is, for whoever claims them: no one else gets them while the lease lasts.
 -- Each try waits four times as long as the one before; after the sixth a mail is given up.
 create function rowhouse.claim_mails(max_rows integer, lease_s integer, retry_s float8)
 returns jsonb
@@ -164,7 +164,7 @@ $$;
 comment on function rowhouse.settle_mail is 'idempotent';
 grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
 
--- The link of a mail to somebody who forgot the password, for whoever can show what follows from
+-- The link of a mail to someone who forgot the password, for whoever can show what follows from
 -- the present one and the service's secret: a serving login by itself makes no link. False where
 -- there is nothing to make it for, or the person has another address by now than the mail goes to.
 create function rowhouse.put_forgotten_link(
@@ -205,7 +205,7 @@ grant execute on function rowhouse.put_forgotten_link(bigint, text, bytea, text,
   text, timestamptz)
   to rowhouse_service, rowhouse_identity;
 
--- For operators: whether anybody sends, and what has become of mails.
+-- For operators: whether anyone sends, and what has become of mails.
 create function rowhouse.mail_state() returns jsonb language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('hasSender', rowhouse.has_mail_sender(),

@@ -26,7 +26,7 @@ begin
 end
 $$;
 
--- Whose session it is; raises where it is nobody's. Acts of one person on their account wait for
+-- Whose session it is; raises where it is no one's. Acts of one person on their account wait for
 -- each other here.
 create function rowhouse.hold_visitor(own text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -103,7 +103,7 @@ $$;
 
 -- Ends all sessions of whoever proves one by both cookies, and the sign-ins that wait for a second
 -- factor. Other than the acts here it asks for no more: what another host has planted beside them
--- keeps nobody signed in.
+-- keeps no one signed in.
 create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text,
   shown_from text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$

@@ -47,7 +47,7 @@ comment on function rowhouse.read_own_second_factor is 'idempotent';
 
 -- After a code was right: the authenticator app, in place of one there was, with recovery codes.
 -- "expected" is as whom the digests were made. Says "first" or "done"; "nobody", where that is
--- somebody else; "repeated", where there is another app than the form was shown beside.
+-- someone else; "repeated", where there is another app than the form was shown beside.
 -- proves: owner
 create function rowhouse.put_own_totp(expected uuid, new_sealed bytea, new_digest bytea,
   new_secret_id text, step bigint, code_digests text, replaced text) returns text as $$

@@ -3,7 +3,7 @@
 -- What is stored of one is a digest of its proof and of the person's id, as of sessions and
 -- passwords: the proof covers the credential's id, its public key and the person, and follows from
 -- a secret that is in no database. A row that is written by hand, or copied to another person,
--- signs nobody in. What an authenticator answers is verified before these are called.
+-- signs no one in. What an authenticator answers is verified before these are called.
 
 -- Before anything is verified: how long to wait, and what is stored of the passkey, if there is
 -- one.

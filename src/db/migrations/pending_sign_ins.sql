@@ -16,9 +16,9 @@ create table rowhouse.pending_sign_ins (
 create index pending_sign_ins__user_id__idx on rowhouse.pending_sign_ins (user_id, expires_at);
 create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (expires_at);
 
--- Whether somebody without a second factor is asked to add one; the first time is noted, and
+-- Whether someone without a second factor is asked to add one; the first time is noted, and
 -- forgotten where the rule no longer says so. The rule is "none", "console" (for whoever has a
--- Console role), "all", or "default": "console" once anybody has a second factor.
+-- Console role), "all", or "default": "console" once anyone has a second factor.
 create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
   language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -35,7 +35,7 @@ begin
 end
 $$;
 
--- Lets somebody in who has just proven a password, or a provider's answer. Says "done"; "asked",
+-- Lets someone in who has just proven a password, or a provider's answer. Says "done"; "asked",
 -- where a second factor should be added; or "pending": it waits for the second factor, and there is
 -- no session.
 create function rowhouse.admit(

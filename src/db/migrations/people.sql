@@ -12,7 +12,7 @@
 create table rowhouse.users (
   id uuid primary key,
   email text not null unique check (email = lower(email) and length(email) between 3 and 254),
-  -- Of the address and the person, as of a session: without it no link is mailed there, and nobody
+  -- Of the address and the person, as of a session: without it no link is mailed there, and no one
   -- is linked by it.
   email_digest bytea check (length(email_digest) = 32),
   email_secret_id text,
@@ -54,7 +54,7 @@ grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
 -- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one
 -- that only the pages get. Both are sha256(proof || uuid_send(user_id)): a row with another
--- person's id in it is nobody's session. Device and address are those of the sign-in, for the
+-- person's id in it is no one's session. Device and address are those of the sign-in, for the
 -- person to recognise it by.
 create table rowhouse.sessions (
   id text primary key check (id ~ '^[a-z0-9]{16}$'),

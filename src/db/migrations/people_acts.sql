@@ -36,7 +36,7 @@ create function rowhouse.put_password_link(
     secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
 $$;
 
--- Somebody who is invited: a person without a password, and the link that sets one. Whether it is
+-- Someone who is invited: a person without a password, and the link that sets one. Whether it is
 -- mailed.
 create function rowhouse.create_user(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
@@ -211,7 +211,7 @@ begin
 end
 $$;
 
--- Whether nobody else is a super_admin. Whoever has not accepted an invitation is one to others
+-- Whether no one else is a super_admin. Whoever has not accepted an invitation is one to others
 -- like that alone.
 create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -250,7 +250,7 @@ begin
   if new_role is distinct from 'super_admin' then
     perform rowhouse.keep_super_admin(person);
   end if;
-  -- Whoever holds a link that was made before, for somebody with fewer rights, would have these.
+  -- Whoever holds a link that was made before, for someone with fewer rights, would have these.
   if new_role is not null and new_role is distinct from person.console_role then
     delete from rowhouse.password_links where user_id = person.id;
   end if;
@@ -285,8 +285,8 @@ begin
 end
 $$;
 
--- Takes away every second factor of somebody who has lost it. Whoever is signed in, or about to be,
--- has to begin again, and whoever must have one has the whole grace anew.
+-- Takes away every second factor of someone who has lost it. Whoever is signed in, or about to be,
+-- has to begin again, and whoever must have one has the whole grace again.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.reset_second_factor(mail text, actor text) returns void

@@ -3,7 +3,7 @@
 --
 -- What is stored of a link is a digest of its proof and of the person's id, as of sessions and
 -- passwords: the proof follows from a secret that is in no database, so a row that is written by
--- hand, or copied to another person, signs nobody in. The functions here keep the rules across
+-- hand, or copied to another person, signs no one in. The functions here keep the rules across
 -- rows; whether a provider may be believed is decided before they are called.
 
 create table rowhouse.provider_links (
@@ -19,7 +19,7 @@ create table rowhouse.provider_links (
 grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
 
 -- Which clients an answer of a provider was counted for: for them alone it can be given back, once.
--- Anyone with the login can link a person of their own, and so finish sign-ins that nobody began.
+-- Anyone with the login can link a person of their own, and so finish sign-ins that no one began.
 create function rowhouse.counted_key(state text, client_networks text[]) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select rowhouse.throttle_key('counted state', state || ' '
@@ -55,7 +55,7 @@ grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[
 
 -- The roles that a person has by the claims of a provider, in place of those that the same provider
 -- gave before. What a person or another provider gave is neither changed nor taken. Each is [app,
--- role, digest in hexadecimal]; nobody calls it but the functions here.
+-- role, digest in hexadecimal]; no one calls it but the functions here.
 create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb,
   claimed_secret_id text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -175,7 +175,7 @@ grant execute on function rowhouse.link_invited_person(
     uuid, text, bytea, text, text, bytea, text, text)
   to rowhouse_service, rowhouse_identity;
 
--- A person without any role, who can sign in by the link alone. False where somebody has the
+-- A person without any role, who can sign in by the link alone. False where someone has the
 -- address, or the link.
 create function rowhouse.create_linked_person(
   new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,

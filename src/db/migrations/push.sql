@@ -72,7 +72,7 @@ create table rowhouse.deferred_steps (
   columns jsonb not null,
   state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
   fault text,
-  -- How far a build of an index is, noted by who builds it: PostgreSQL shows that to nobody else.
+  -- How far a build of an index is, noted by who builds it: PostgreSQL shows that to no one else.
   progress jsonb,
   attempts integer not null default 0,
   lease_until timestamptz not null default '-infinity',

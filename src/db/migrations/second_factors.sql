@@ -70,7 +70,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.is_fresh(text) to rowhouse_service, rowhouse_identity;
 
--- By when somebody must have a second factor who is asked for one and has none; null: never.
+-- By when someone must have a second factor who is asked for one and has none; null: never.
 create function rowhouse.factor_due_at(who uuid) returns timestamptz
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -92,7 +92,7 @@ declare
 begin
   if wait is null then
     begin
-      -- One order of classes for everybody, so that two attempts never wait for each other.
+      -- One order of classes for everyone, so that two attempts never wait for each other.
       insert into rowhouse.throttle as counter (key, attempts, ends_at)
       select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute'
         else clock_timestamp() + make_interval(secs => least(window_s, 2592000)) end
@@ -129,7 +129,7 @@ end
 $$;
 
 -- Attempts at a person's password since it was last right, for administrators: one row for each
--- person, so that nobody fills the disk with it. An attempt counts until it is found right.
+-- person, so that no one fills the disk with it. An attempt counts until it is found right.
 create table rowhouse.failed_sign_ins (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
   attempts integer not null,

@@ -25,7 +25,7 @@ export type CallOptions = {
    * have happened.
    */
   retry: "safe" | "unsafe";
-  /** Who waits for the result, such as the request: once its signal is aborted, the statement is cancelled in the database. */
+  /** Who waits for the result, such as the request: once its signal is aborted, the statement is canceled in the database. */
   caller?: Caller;
   /** Whose queue the call waits in: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;

@@ -1,6 +1,6 @@
 /**
  * Sends statements on shared connections and waits for their answers, but not for long: whoever waits longer goes on
- * without, and nothing is cancelled. A statement that holds up those behind it, such as one that waits for a lock, keeps its
+ * without, and nothing is canceled. A statement that holds up those behind it, such as one that waits for a lock, keeps its
  * queue off shared connections for a while.
  *
  * @module
@@ -11,7 +11,7 @@ import type { Ticker, Ticking } from "./ticker.ts";
 export type PatientSender = {
   /** The rows; `undefined` if there was an error, or nothing in time. */
   readonly send: (statement: Statement, by: Sending) => Promise<unknown[] | undefined>;
-  /** Whether somebody has waited in vain on a connection: it must be discarded. */
+  /** Whether someone has waited in vain on a connection: it must be discarded. */
   readonly isStuck: (connection: Connection) => boolean;
   /** Whether a queue has held up others a moment ago. */
   readonly isAvoided: (queue: string) => boolean;

@@ -4,7 +4,7 @@
  *
  * No answer is trusted. It is delivered only if it repeats the request's echo and its content is the caller's; anything else
  * (nothing found, an error, silence) is asked again by the caller on a connection of its own. Nothing is ever
- * cancelled here, because a cancellation could meet another caller's statement.
+ * canceled here, because a cancellation could meet another caller's statement.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * One statement on one connection, with a time limit: cancelled in the database at its limit or when its caller is gone, and
+ * One statement on one connection, with a time limit: canceled in the database at its limit or when its caller is gone, and
  * given up if neither it nor the cancellation is answered. Never leaves a promise unsettled.
  *
  * @module
@@ -19,7 +19,7 @@ export type StatementEnd = {
   isSuspect: boolean;
 } & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
 
-/** How long a cancelled statement may go on before its caller is answered without it. */
+/** How long a canceled statement may go on before its caller is answered without it. */
 const CANCEL_GRACE_MS = 1000;
 
 /** How the statement ended; never rejects. */

@@ -1,6 +1,6 @@
 /**
  * The reference for people, `GET /docs`: the description of the API as pages; with a key, of exactly the tables that its app has
- * declared, each on a page of its own. Nothing is sent to anybody else, and nothing runs but this service's own script.
+ * declared, each on a page of its own. Nothing is sent to anyone else, and nothing runs but this service's own script.
  *
  * @module
  */
@@ -61,7 +61,7 @@ type Shared = { readonly groups: Groups; readonly endpoints: Html };
 
 const made = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
 
-/** What is the same for everybody, and made once: with a key, each table has its endpoints on a page of its own. */
+/** What is the same for everyone, and made once: with a key, each table has its endpoints on a page of its own. */
 function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
   const found = made.get(documents) ?? makeShared(documents);
   made.set(documents, found);

@@ -95,7 +95,7 @@ function isEdited(cell: HTMLTableCellElement): boolean {
   return cell.querySelector("form") !== null;
 }
 
-/** NULL in place of what the cell shows: not of what somebody else has stored there meanwhile. */
+/** NULL in place of what the cell shows: not of what someone else has stored there meanwhile. */
 async function storeNullUnseen(
   editor: Editor,
   form: HTMLFormElement,

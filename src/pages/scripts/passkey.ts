@@ -59,7 +59,7 @@ async function offer(form: HTMLFormElement): Promise<void> {
   try {
     send(form, await askForPasskey(options, offered.signal));
   } catch {
-    // Nobody chose one.
+    // No one chose one.
   }
 }
 

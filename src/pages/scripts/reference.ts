@@ -1,5 +1,5 @@
 /**
- * The script of the API reference: takes a key, shows the pages of its app in place of those for everybody, and sends the
+ * The script of the API reference: takes a key, shows the pages of its app in place of those for everyone, and sends the
  * requests that are tried.
  *
  * @module

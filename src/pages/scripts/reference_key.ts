@@ -23,7 +23,7 @@ export function keyHeaders(): Record<string, string> {
 /** Whether the page for the key is there; `status` says why not, 0 without an answer. */
 export type Opened = { isOpen: boolean; status: number };
 
-/** `open` shows the page anew, with the key as it is by then. */
+/** `open` shows the page again, with the key as it is by then. */
 export function startKeyField(open: () => Promise<Opened>): void {
   const section = find("[data-key]");
   const form = find<HTMLFormElement>("[data-key-form]");

@@ -7,7 +7,7 @@ export function startSendingOnce(): void {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
     if (!(form instanceof HTMLFormElement)) return;
-    // A form that is read may be sent as often as anybody likes. Not form.method: a field of that name would be meant.
+    // A form that is read may be sent as often as anyone likes. Not form.method: a field of that name would be meant.
     if (form.getAttribute("method") !== "post") return;
     if (form.ariaBusy === "true") event.preventDefault();
     if (event.defaultPrevented) return;

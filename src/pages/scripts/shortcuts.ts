@@ -1,6 +1,6 @@
 /**
  * Keyboard shortcuts. What a key does is on the page: an element with `data-keys="g h"` is followed, pressed or given the
- * focus by these keys, one after the other; `?` lists them all. Never while somebody types, never with another key held.
+ * focus by these keys, one after the other; `?` lists them all. Never while someone types, never with another key held.
  *
  * @module
  */
