@@ -3,31 +3,18 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { type MailService, openMailService } from "../support/mail_service.ts";
 import { type Jar, makePerson, readToken, visit } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
 
 const ROUNDS = 200;
 
-let mails: MailServer;
 let service: TestService;
+let close: MailService["close"];
 beforeAll(async () => {
-  mails = await openMailServer();
-  service = await openTestService({
-    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
-    service: {
-      mail: {
-        url: mails.url,
-        from: { name: "", address: "no-reply@example.org" },
-        pace: { intervalS: 0.05 },
-      },
-    },
-  });
+  ({ service, close } = await openMailService());
 });
-afterAll(async () => {
-  await service.close();
-  await mails.close();
-});
+afterAll(() => close());
 
 test("POST /forgot takes as long for a known address as for any other", async () => {
   const person = await makePerson(service);
