@@ -97,7 +97,8 @@ export function checkRoom(
   { seq, text, sql }: Migration,
   { journalBytes = Infinity, joins, state }: Room,
 ): void {
-  if (seq > MAX_MIGRATIONS)
+  // Numbered by the project, and by the service, which joins no numbers of diverged histories.
+  if (Math.max(seq, (state.head?.seq ?? 0) + 1) > MAX_MIGRATIONS)
     throw new Problem("journal_full", {
       message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
     });
