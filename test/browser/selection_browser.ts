@@ -279,3 +279,30 @@ test.each(LOOKS)(
     );
   },
 );
+
+test.each([384, 640, 768, 820, 900, 1024, 1100])(
+  "at %d px, such as at 200 % zoom, every action is in sight",
+  async (width) => {
+    await addRows(3);
+    await openTodos(
+      async (page) => {
+        await page.getByRole("button", { name: "Add a filter" }).click();
+        await page.locator("[data-select-all]").check();
+        const outside = await page.evaluate(() =>
+          [
+            ...document.querySelectorAll<HTMLElement>(
+              ".head-actions *, .search *, .selection *, .pager *",
+            ),
+          ]
+            .filter((part) => part.checkVisibility() && part.closest(".columns > form") === null)
+            .filter((part) => part.getBoundingClientRect().right > innerWidth + 1)
+            .map((part) => part.outerHTML),
+        );
+        expect(outside).toEqual([]);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(Math.max(wide, 0)).toBe(0);
+      },
+      { viewport: { width, height: 600 } },
+    );
+  },
+);

@@ -2,7 +2,7 @@
 import { element } from "./element.ts";
 import { addReferencePicker } from "./reference_picker.ts";
 
-/** Adds it to a form that is shown: later, what is pressed would move away. */
+/** Adds it when a form is shown: later, a button would move under the pointer. */
 export function addFieldHelp(form: HTMLFormElement): void {
   for (const field of form.querySelectorAll<HTMLInputElement>("input[data-pick]:not([role])"))
     addReferencePicker(field, form);
@@ -12,7 +12,7 @@ export function addFieldHelp(form: HTMLFormElement): void {
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)? ?(?:UTC|Z)$/;
 
-/** A calendar beside a moment; what is chosen becomes its text, which can still be typed with an offset. */
+/** A calendar for a moment: the choice becomes its text, which can still be typed with an offset. */
 function addCalendar(field: HTMLInputElement): void {
   const name = field.name.replace(/^value\./, "");
   const calendar = element("input", {

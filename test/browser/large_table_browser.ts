@@ -1,0 +1,94 @@
+/** A table of more rows than a search reads, in a real browser: how long, how much memory, and what it says of the rest. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const ROWS = 52_000;
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+let app: TestApp;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite({}, { service: { previews: [] } }), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+  app = await site.service.makeApp(
+    defineSchema({ todos: { title: t.string().required(), note: t.string(), hours: t.decimal() } }),
+  );
+  for (let start = 0; start < ROWS; start += 1000) {
+    const json = Array.from({ length: 1000 }, (_, place) => ({
+      title: `Row ${start + place}.`,
+      note: "The key is under the mat",
+      hours: `${(start + place) % 997}.5`,
+    }));
+    const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    expect(answer.status).toBe(201);
+  }
+}, 180_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** The most memory that the processes of pages have used so far, in megabytes. */
+async function readPeak(): Promise<number> {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const peaks = await Promise.all(
+    processInfo
+      .filter(({ type }) => type === "renderer")
+      .map(async ({ id }) => {
+        const status = await Bun.file(`/proc/${id}/status`).text();
+        return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+      }),
+  );
+  return Math.round(Math.max(...peaks));
+}
+
+test("50,000 rows are searched and sorted in bounded memory, and the rest is named", async () => {
+  await withPage(browser, async (page) => {
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
+    await signInToConsole(page, person.email);
+    await page.locator("[data-range]", { hasText: "of more than 50000" }).waitFor();
+    const before = await readPeak();
+    const start = performance.now();
+    await page.getByRole("searchbox", { name: "Search all columns" }).fill("row 49000.");
+    await page.keyboard.press("Enter");
+    await page.locator("#search-progress", { hasText: "searched" }).waitFor();
+    await page.locator("[data-range]", { hasText: "of 1 found in the first 50," }).waitFor();
+    const searched = performance.now() - start;
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.locator("[data-range]", { hasText: "of more than 50000" }).waitFor();
+    await page.getByRole("button", { name: "hours" }).click();
+    await page.locator("[data-range]", { hasText: "the table has more" }).waitFor();
+    const after = await readPeak();
+    console.log(
+      `50,000 rows searched after ${Math.round(searched)} ms; ${before} MB before, at most ${after} MB after searching and sorting`,
+    );
+    expect(after - before).toBeLessThan(200);
+  });
+}, 180_000);
+
+test("a search that is canceled leaves the rows that were shown", async () => {
+  await withPage(browser, async (page) => {
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
+    await signInToConsole(page, person.email);
+    await page.route("**/list*", () => {});
+    await page.getByRole("searchbox", { name: "Search all columns" }).fill("nowhere");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.locator("#search-progress").waitFor({ state: "detached" });
+    expect(await page.locator("tbody tr").count()).toBe(50);
+  });
+}, 60_000);
