@@ -53,6 +53,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   },
   "POST /v1/data/schema": { want: keyOnly(415) },
   "POST /v1/data/schema/changes": { want: keyOnly(415) },
+  "POST /v1/data/schema/joins": { want: keyOnly(415) },
   "POST /v1/data/schema/migrations": { want: keyOnly(415) },
   "GET /v1/openapi.json": { want: all(200) },
   // The app has no table; without a key there is nothing to tell.
