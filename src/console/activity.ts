@@ -83,38 +83,34 @@ function renderEntries(
   entries: readonly ConsoleAuditEntry[],
   { now, hasApp }: { now: number; hasApp: boolean },
 ): Html {
-  const names = ["When", "Who", "Action", "Target", "Details"];
+  const names = ["When", "Event", "Action", "From"];
   return renderTable(
     "Activity",
     names.map((name) => ({ name })),
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
-      renderActor(entry),
-      html`<span class="did">${ACTION_WORDS[entry.action] ?? ""} <code class="act-name">${entry.action}</code></span>`,
-      renderTarget(entry, hasApp),
-      renderDetails(entry.details),
+      html`<div class="event">${renderEvent(entry, hasApp)}${renderDetails(entry.details)}</div>`,
+      html`<code class="act-name">${entry.action}</code>`,
+      entry.client !== null && renderText(entry.client),
     ]),
   );
 }
 
-/** The app, and the person if it is not the one who acted. */
-function renderTarget({ app, userId, actor, email }: ConsoleAuditEntry, hasApp: boolean): Part {
-  const slug = hasApp ? app : null;
+/** One sentence: who did what, to whom, on which app. */
+function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
+  const { actor, actorEmail, action, userId, email } = entry;
+  const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
+  const app = hasApp ? entry.app : null;
   const person = userId === actor ? null : userId;
-  if (slug === null && person === null) return "";
-  return html`<span class="target">${slug !== null && html`<a href="${toAppPath(slug)}">${slug}</a>`}${renderPerson(person, email)}</span>`;
-}
-
-/** Who, and under it from which address. */
-function renderActor({ actor, actorEmail, client }: ConsoleAuditEntry): Part {
-  const name = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
-  return html`<span class="person">${name}${client !== null && html`<span class="row-note">from ${renderText(client)}</span>`}</span>`;
+  return html`<p>${who} ${ACTION_WORDS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && html`<a href="${toAppPath(app)}">${app}</a>`}</p>`;
 }
 
 /** Of one who was deleted, only the id is left. */
 function renderPerson(id: string | null, email: string | null): Part {
   if (id === null) return "";
-  return html`<span class="person">${email === null ? renderText(id) : html`<a href="${toPersonPath(id)}">${renderAddress(email)}</a>`}</span>`;
+  return email === null
+    ? renderText(id)
+    : html`<a href="${toPersonPath(id)}">${renderAddress(email)}</a>`;
 }
 
 const SHORT_CHARS = 160;

@@ -1,18 +1,30 @@
 /** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
+import { refuseFor } from "../accounts/actions/mod.ts";
 import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
-import { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, invite } from "../accounts/people/mod.ts";
+import {
+  APP_ROLE,
+  CONSOLE_ROLE,
+  DISPLAY_NAME,
+  EMAIL,
+  type InvitedPerson,
+  invite,
+  inviteSeveral,
+} from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { html, type Part } from "../pages/mod.ts";
+import { html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { answerDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderTextField } from "./parts.ts";
-import { renderPasswordLink } from "./password_link.ts";
-import { PEOPLE, toAppPath } from "./paths.ts";
+import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
+import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
+import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
 import { readConsoleRole } from "./person_acts.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
-import { readPersonId } from "./read.ts";
+import { readLines, readPersonId } from "./read.ts";
+
+/** One statement makes all of them. */
+const MAX_PEOPLE = 50;
 
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
 
@@ -20,7 +32,7 @@ export const newPersonPage = makeFormPage({
   action: "invite",
   read: ({ deps }) =>
     readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: MAX_CHOICES }),
-  title: () => "Invite a person",
+  title: () => "Invite people",
   form: ({ me, apps }, visit) => {
     const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);
     return {
@@ -38,6 +50,11 @@ export const newPersonPage = makeFormPage({
   run: async (visit, content) => {
     const { app, role, name, ...typed } = readTyped(visit);
     const id = readPersonId(visit.fields.get("person_id"));
+    const emails = [...new Set(readLines(typed.email).map((email) => email.toLowerCase()))];
+    if (emails.length > 1) {
+      const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });
+      return answerNewPerson(content, { title: "Invitations", body });
+    }
     const { email, outcome, linkText } = await invite(visit.deps, {
       id,
       email: typed.email,
@@ -60,6 +77,49 @@ export const newPersonPage = makeFormPage({
   answer: answerNewPerson,
   failed: "The person was not invited.",
 });
+
+type InviteAll = { id: string; emails: readonly string[]; typed: Typed };
+
+/** One line for each: what became of the invitation, and the link where no mail is sent. */
+async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promise<Part> {
+  const { name, consoleRole, app, role } = typed;
+  const faults = [
+    emails.length > MAX_PEOPLE && `Invite at most ${MAX_PEOPLE} people at a time`,
+    name !== "" && "A name is for one address only",
+    consoleRole !== "none" && "A Console role is given to one person at a time",
+  ].filter((fault) => fault !== false);
+  if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
+  const invited = await inviteSeveral(visit.deps, {
+    people: emails.map((email, place) => ({ id: toNextId(id, place), email })),
+    ...(app === "" && role === "" ? {} : { slug: app, role }),
+  });
+  const columns = [{ name: "Address" }, { name: "Result" }, { name: "Link" }];
+  const rows = invited.map((person, place): Part[] => [
+    renderText(person.email),
+    RESULTS[person.outcome],
+    person.linkText !== undefined &&
+      html`<code id="link-${place}">${toPasswordLink(visit, person.linkText)}</code> ${renderCopyButton(`link-${place}`, `the link of ${person.email}`)}`,
+  ]);
+  return [
+    renderTable("Invitations", columns, rows),
+    html`<p class="quiet">Each link is shown this once.</p>`,
+    html`<div class="act-buttons">${renderLink("Done", INVITATIONS, "primary")}</div>`,
+  ];
+}
+
+const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
+  mailed: "Invited by mail",
+  made: "Invited: pass the link on",
+  added: "Role added to the pending invitation",
+  granted: "Has an account: role given",
+  taken: "Not invited: has an account",
+};
+
+/** An id for each line, the same when the form is sent twice. */
+function toNextId(id: string, place: number): string {
+  const last = (Number.parseInt(id.slice(-4), 16) + place) % 0x1_0000;
+  return id.slice(0, -4) + last.toString(16).padStart(4, "0");
+}
 
 function readQuery({ context }: Visit): (name: string) => string {
   const query = new Map(readParameters(context.query));
@@ -89,12 +149,15 @@ function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
   const { email, name, consoleRole } = typed;
   return [
     renderInput("email", EMAIL, email, {
+      label: "Addresses, one a line",
       hint: deps.hasMail
-        ? "People sign in with it. A mail goes there with a link that sets the password."
-        : "People sign in with it. You get a link to pass on, which sets the password.",
+        ? `At most ${MAX_PEOPLE}. People sign in with them. A mail goes to each with a link that sets the password.`
+        : `At most ${MAX_PEOPLE}. People sign in with them. You get a link for each to pass on, which sets the password.`,
+      rows: 3,
+      maxLength: MAX_PEOPLE * EMAIL.maxChars,
       isFirst: true,
     }),
-    renderInput("name", DISPLAY_NAME, name),
+    renderInput("name", DISPLAY_NAME, name, { hint: "As apps show it. For one address only." }),
     me.role === "super_admin" && renderInput("console_role", CONSOLE_ROLE, consoleRole),
   ];
 }

@@ -20,7 +20,7 @@ export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink
 export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
   return html`<section class="sheet" aria-label="The new link">
 <p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown this once and stored nowhere. A click selects all of it.</p>
-<p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${link.linkText}</code>${renderCopyButton("link", "the link")}</p>
+<p class="secret"><code id="link">${toPasswordLink(visit, link.linkText)}</code>${renderCopyButton("link", "the link")}</p>
 <div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;
 }
@@ -34,6 +34,11 @@ function renderWay({ deps }: Visit, { link, person }: ShownLink): Html {
 }
 
 const UNCONFIRMED = html`No mail is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
+
+/** The address that sets the password. */
+export function toPasswordLink(visit: Visit, linkText: string): string {
+  return `${toPagesUrl(visit)}/set-password?token=${linkText}`;
+}
 
 /** Where people find the identity pages, of which the Console is one. */
 function toPagesUrl({ deps, context }: Visit): string {

@@ -63,7 +63,7 @@ export function answerPeopleList<Row extends { email: string }>(
     entry: "People",
     title: "People",
     ...(list.path === INVITATIONS ? { part: "Invitations" } : {}),
-    actions: renderLink("Invite a person", NEW_PERSON, "primary", { keys: "n" }),
+    actions: renderLink("Invite people", NEW_PERSON, "primary", { keys: "n" }),
     tabs: renderTabs(list.path, invited),
     body: renderPeopleList(visit, list),
   });

@@ -592,6 +592,23 @@ export const FUNCTIONS = {
     isSet: false,
     needs: "recent sign-in",
   },
+  console_invite_people: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      people: "jsonb",
+      link_secret_id: "text",
+      ends_at: "timestamptz",
+      app_slug: "text",
+      new_role: "text",
+    },
+    returns: "text[]",
+    isSet: false,
+    needs: "recent sign-in",
+  },
   console_issue_key: {
     retry: "unsafe",
     takes: {
@@ -1512,6 +1529,19 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "text",
+    isSet: false,
+  },
+  invite_people: {
+    retry: "unsafe",
+    takes: {
+      people: "jsonb",
+      link_secret_id: "text",
+      ends_at: "timestamptz",
+      app_slug: "text",
+      new_role: "text",
+      actor: "text",
+    },
+    returns: "text[]",
     isSet: false,
   },
   is_change: { retry: "safe", takes: { action: "text" }, returns: "bool", isSet: false },

@@ -61,7 +61,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await signIn(page, "/console/people");
-  await follow(page, "Invite a person");
+  await follow(page, "Invite people");
   await page.fill("#email", MAIL);
   await page.fill("#name", "Tim");
   await page.fill("#app", "wiki");

@@ -72,10 +72,11 @@ test("what is no day is refused, every fault at once, and what was typed stays",
 
 test("entries have words beside their codes, links to people, and the address they came from", async () => {
   const page = await show(`/console/activity?actor=${admin.id}`);
-  expect(page.text).toContain('signed in <code class="act-name">sign_in</code>');
+  expect(page.text).toMatch(/<p><a href="[^"]+"><bdi>[^<]+<wbr>@[^<]+<\/bdi><\/a> signed in<\/p>/);
+  expect(page.text).toContain('<code class="act-name">sign_in</code>');
   expect(page.text).toContain(`href="/console/people/${admin.id}"`);
-  expect(page.text).toContain("from <bdi>192.0.2.7</bdi>");
-  expect(page.text).toContain("from <bdi>127.0.0.1</bdi>");
+  expect(page.text).toContain("<bdi>192.0.2.7</bdi>");
+  expect(page.text).toContain("<bdi>127.0.0.1</bdi>");
 });
 
 test("an app's own page has its entries alone, pages on, and is not found for no app", async () => {

@@ -152,3 +152,84 @@ test("the page of an invitation names the apps", async () => {
   const page = await visit(service, new Map(), `/set-password?token=${person.linkText}`);
   expect(page.text).toContain(`You are invited to <b>${app.slug}</b>`);
 });
+
+describe("several people are invited by one form", () => {
+  const newEmail = () => `several-${crypto.randomUUID().slice(-12)}@example.org`;
+  const people = async (like: string) => {
+    const { text } = await visit(service, adminJar, `/console/people?q=${like}`);
+    return text.split("<tr>").filter((row) => row.includes(like) && row.includes("<td")).length;
+  };
+
+  test("with a result for each, and a link for each that has no account", async () => {
+    const known = await makePerson(service);
+    const [first, second] = [newEmail(), newEmail()];
+    const email = `${first}\r\n${known.email}\r\n\r\n ${second.toUpperCase()}\r\n${first}`;
+    const typed = { email, app: app.slug, role: "reader" };
+    const { status, text } = await submit(adminJar, "/console/new-person", typed);
+    expect(status).toBe(200);
+    const rows = text.split("<tr>").slice(2);
+    const results = rows.map((row) =>
+      ["Invited: pass the link on", "Has an account: role given"].find((one) => row.includes(one)),
+    );
+    expect(results).toEqual([
+      "Invited: pass the link on",
+      "Has an account: role given",
+      "Invited: pass the link on",
+    ]);
+    const links = [...text.matchAll(/<code id="link-\d+">([^<]+)</g)].map(([, link = ""]) => link);
+    for (const link of links) service.secrets.add(link.split("token=")[1] ?? "none");
+    expect(links).toHaveLength(2);
+    for (const link of links)
+      expect(await isOpen(new URL(link).pathname + new URL(link).search)).toBe(true);
+    for (const one of [first, second]) expect(await rowOf(one)).toContain(`${app.slug}: reader`);
+  });
+
+  test("without a role, an address of an account is reported, and the others are invited", async () => {
+    const known = await makePerson(service);
+    const other = newEmail();
+    const { text } = await submit(adminJar, "/console/new-person", {
+      email: `${known.email}\n${other}`,
+      app: "",
+      role: "",
+    });
+    for (const [, link = ""] of text.matchAll(/<code id="link-\d+">([^<]+)</g))
+      service.secrets.add(link.split("token=")[1] ?? "none");
+    expect(text).toContain("Not invited: has an account");
+    expect(await people(other)).toBe(1);
+  });
+
+  test.each([
+    { name: "an address that is none", email: "not an address", messages: ["not an address"] },
+    { name: "two that are none", email: "one\ntwo", messages: ["one", "two"] },
+    { name: "a name", typed: { name: "Bo" }, messages: ["A name is for one address only"] },
+    { name: "an unknown app", typed: { app: "nope", role: "x" }, messages: ["nope"] },
+    { name: "a role without an app", typed: { role: "reader" }, messages: ["name both"] },
+    {
+      name: "51 addresses",
+      email: Array.from({ length: 51 }, (_, index) => `n${index}@example.org`).join("\n"),
+      messages: ["at most 50"],
+    },
+  ])("$name is reported, and nobody is invited", async ({ email = "", typed = {}, messages }) => {
+    const good = newEmail();
+    const { status, text } = await submit(adminJar, "/console/new-person", {
+      email: `${good}\n${email === "" ? newEmail() : email}`,
+      app: "",
+      role: "",
+      ...typed,
+    });
+    expect(status).toBe(422);
+    for (const message of messages) expect(text).toContain(message);
+    expect(await people(good)).toBe(0);
+  });
+
+  test("a form that is sent twice invites nobody twice", async () => {
+    const page = await visit(service, adminJar, "/console/new-person");
+    const email = `${newEmail()}\n${newEmail()}`;
+    const fields = { ...readHidden(page.text), email, name: "", app: "", role: "" };
+    const first = await visit(service, adminJar, "/console/new-person", { fields });
+    for (const [, link = ""] of first.text.matchAll(/<code id="link-\d+">([^<]+)</g))
+      service.secrets.add(link.split("token=")[1] ?? "none");
+    const again = await visit(service, adminJar, "/console/new-person", { fields });
+    expect(again.text.match(/Not invited: has an account/g)).toHaveLength(2);
+  });
+});

@@ -105,6 +105,65 @@ export async function invite(
   return { email, outcome, linkText: isNew ? link.text : undefined };
 }
 
+export type InviteSeveralOptions = {
+  /** Their ids are chosen before, so that a form that is sent twice invites nobody twice. */
+  people: readonly { id: string; email: string }[];
+  slug?: string;
+  role?: string;
+};
+export type InvitedPerson = {
+  id: string;
+  email: string;
+  /** `taken`: there is an account, and no role was to be given. */
+  outcome: InvitationOutcome | "taken";
+  linkText: string | undefined;
+};
+
+/**
+ * Invites several people, perhaps to an app in a role; what became of each.
+ *
+ * @throws {Problem} invalid_request — with every issue of every address, and nobody is invited; unknown_app
+ */
+export async function inviteSeveral(
+  deps: LinkDeps & Actor,
+  { people, slug, role }: InviteSeveralOptions,
+): Promise<InvitedPerson[]> {
+  const faults = [
+    ...people.map(
+      ({ email }) =>
+        () =>
+          readEmail(email),
+    ),
+    () => checkWhole(slug, role),
+    () => role !== undefined && role !== "" && checkRole(role),
+  ].flatMap((check) => findFaults(check, ""));
+  if (faults.length > 0) throw refuseFor(faults);
+  const invited = people.map(({ id, email }) => {
+    const link = makeLink(deps);
+    return { id, email: readEmail(email), link };
+  });
+  const [first] = invited;
+  if (first === undefined) return [];
+  const outcomes = (await runAction(deps, "invite_people", {
+    people: invited.map(({ id, email, link }) => ({
+      id,
+      email,
+      digest: toAddressValues(deps.identitySecrets, id, email).mail_digest,
+      linkId: link.id,
+      proof: link.proof,
+    })),
+    link_secret_id: first.link.secretId,
+    ends_at: toLinkValues(first.link).ends_at,
+    app_slug: slug && toAskedSlug(slug),
+    new_role: role,
+  })) as InvitedPerson["outcome"][];
+  return invited.map(({ id, email, link }, place) => {
+    const outcome = outcomes[place] ?? "taken";
+    const isNew = outcome === "mailed" || outcome === "made";
+    return { id, email, outcome, linkText: isNew ? link.text : undefined };
+  });
+}
+
 /** @throws {Problem} invalid_request — with every issue; if only the app or the address is one, the invitation reports it */
 async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
   const { email, displayName = "", consoleRole, slug, role } = options;

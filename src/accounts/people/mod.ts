@@ -23,7 +23,9 @@ export { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, NEW_EMAIL } from "./inputs
 export {
   type Invitation,
   type InvitationOutcome,
+  type InvitedPerson,
   invite,
+  inviteSeveral,
   type ListedInvitation,
   listInvitations,
   resendInvitation,

@@ -81,6 +81,29 @@ begin
 end
 $$;
 
+-- Invites several people, each as above: what became of each, in their order, or "taken" for the
+-- address of an account where no role is to be given.
+-- action: admin, recent sign-in
+create function rowhouse.invite_people(
+  people jsonb, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
+) returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person jsonb;
+  outcomes text[] := '{}';
+begin
+  for person in select jsonb_array_elements(people) loop
+    begin
+      outcomes := outcomes || rowhouse.invite((person ->> 'id')::uuid, person ->> 'email',
+        decode(person ->> 'digest', 'hex'), null, null, person ->> 'linkId',
+        decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, app_slug, new_role, actor);
+    exception when unique_violation then
+      outcomes := outcomes || 'taken'::text;
+    end;
+  end loop;
+  return outcomes;
+end
+$$;
+
 -- A new link; the earlier link ends. "mailed" or "made"; null if no invitation is pending: it was
 -- accepted, or the account is disabled.
 -- action: admin, recent sign-in
