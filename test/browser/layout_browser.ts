@@ -184,7 +184,7 @@ test("on a phone slugs and ids of requests are whole", async () => {
       ["/console", ".row-name"],
       ["/console/requests", ".request-id"],
       ["/console/requests", "td[data-label=App] a"],
-      ["/console/activity", ".target a"],
+      ["/console/activity", ".event a"],
     ] as const) {
       await go(path);
       const cut = await page

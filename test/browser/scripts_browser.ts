@@ -138,7 +138,7 @@ test("times are the reader's own, with UTC on hover, and stay true", async () =>
     expiresAt: new Date(Date.now() + 200 * 86_400_000),
   });
   await openConsole(
-    path(),
+    path("/keys"),
     async (page) => {
       const time = page.getByRole("row", { name: "ends" }).getByRole("time").last();
       const at = (await time.getAttribute("datetime")) ?? "";
