@@ -94,7 +94,7 @@ test("the keyboard alone: past the navigation, to the app, to a key's end", asyn
   );
   expect(outline).toBe("solid");
   await page.keyboard.press("Enter");
-  await page.getByText("revoked").waitFor();
+  await page.getByText("Key revoked").waitFor();
   await context.close();
 });
 
