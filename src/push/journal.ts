@@ -100,9 +100,10 @@ function sortFiles(files: readonly JournalFile[]) {
   for (const file of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const seq = Number(JOURNAL_FILE.exec(file.file)?.[1] ?? Number.NaN);
     const earlier = found.get(seq);
+    const parts = splitMigrationText(file.text);
     if (Number.isNaN(seq)) faults.push(stray(file.file));
-    else if (earlier === undefined)
-      found.set(seq, { ...file, seq, parts: splitMigrationText(file.text) });
+    else if (earlier === undefined) found.set(seq, { ...file, seq, parts });
+    else if (isOther(parts, earlier.parts)) faults.push(merged(file.file, earlier.file));
     else faults.push(twice(file.file, earlier.file));
   }
   return { found, faults };
@@ -183,6 +184,17 @@ function stray(file: string): JournalFault {
 
 function twice(file: string, other: string): JournalFault {
   const message = `Cannot use ${file}: ${other} has the same number; remove the file that push did not write`;
+  return { code: "twice", file, message };
+}
+
+/** Whether both were written by push, for different migrations. */
+function isOther(parts: MigrationParts | undefined, other: MigrationParts | undefined): boolean {
+  return parts !== undefined && other !== undefined && parts.checksum !== other.checksum;
+}
+
+/** What a merge of two branches leaves. */
+function merged(file: string, other: string): JournalFault {
+  const message = `Cannot use ${file}: ${other} has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve for each environment that has the deleted ones`;
   return { code: "twice", file, message };
 }
 

@@ -231,6 +231,20 @@ describe("what cannot be made equal is listed table by table, and nothing is wri
   }, 60_000);
 });
 
+test("a merge that leaves the files of both branches says which way to go", async () => {
+  const [, theirs] = await readRecord(staging);
+  const file = `0002_${theirs?.name}.sql`;
+  project.write(`schema/migrations/${file}`, theirs?.text ?? "");
+  writeSchema(BOTH);
+  const refused = await db("push", "--to", "staging");
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain(
+    `Cannot use ${file}: 0002_add_column_${name}_mine.sql has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve`,
+  );
+  rmSync(join(project.folder, "schema/migrations", file));
+  expect(await resolve()).toMatchObject({ code: 0 });
+}, 60_000);
+
 test("what the project does not want is removed at the service first, with its history in a folder of its own", async () => {
   const old = ["--to", "staging", "--journal", "old"];
   expect((await db("pull", ...old)).code).toBe(0);
