@@ -156,7 +156,7 @@ describe("the search in the docs", () => {
     const text = await (await fetch(`${service.url}/docs/push`)).text();
     expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
     expect(text).toContain('rel="prev" href="/docs/sdk"');
-    expect(text).toContain('rel="next" href="/docs/ci"');
+    expect(text).toContain('rel="next" href="/docs/mistakes"');
     expect(text).toContain('<span class="code-word">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");
     // Colors change no character of what is copied.
