@@ -99,6 +99,20 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   expect(second.text).not.toContain("no table yet");
 });
 
+test("a key for CI reads the schema and cannot push it", async () => {
+  const issued = await submit(`${appPath()}/new-key`, {
+    name: "ci",
+    "scope schema:read": "on",
+    life: "30",
+  });
+  const key = readKey(issued);
+  expect((await service.call({ ...app, key }, "/v1/data/schema")).status).toBe(200);
+  const json = { definition: { version: 1, tables: [] } };
+  const pushed = await service.call({ ...app, key }, "/v1/data/schema", { method: "POST", json });
+  expect(pushed).toMatchObject({ status: 403, json: { error: "forbidden" } });
+  expect((await visit(service, jar, `${appPath()}/keys`)).text).toContain("read schema");
+});
+
 test("the account page of an administrator leads to the Console, that of others does not", async () => {
   expect((await visit(service, jar, "/login")).text).toContain('href="/console"');
   const member = await signInAs(service, await makePerson(service, { app }));
