@@ -7,6 +7,7 @@
 import type { Axis, Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { HOUR_S } from "../std/duration.ts";
+import { LANE, LAST_BOUND_MS, type Lane, round, toLanes } from "./axis_lanes.ts";
 import { renderChange } from "./change.ts";
 import { toCount, toMs } from "./numbers.ts";
 import { CHANGES, toChangesPath } from "./paths.ts";
@@ -33,87 +34,6 @@ ${renderChanges(axis, { slug, now })}
 export const PERIODS: Readonly<Record<Span, string>> = { hour: "hour", day: "day", week: "week" };
 
 const WIDTH = 600;
-const LANE = 60;
-const TOP = 6;
-
-type Lane = { name: string; top: string; shapes: (width: number) => Html };
-
-function toLanes(steps: readonly Step[]): Lane[] {
-  const past = steps.map(({ before }) => before?.requests ?? 0);
-  const counts = (read: (step: Step) => number) => steps.map(read);
-  const requests = counts((step) => step.requests);
-  // Processes add the last step when it is over.
-  const known = requests.map((count, place) =>
-    count > 0 || place + 1 < steps.length ? count : undefined,
-  );
-  const [errors, rejections] = [counts((step) => step.errors), counts((step) => step.rejections)];
-  const p99 = steps.map((step) => step.p99);
-  const maxRequests = Math.max(...requests, ...past, 1);
-  const slowest = Math.max(...p99.map((ms) => toFinite(ms) ?? 0));
-  return [
-    {
-      name: "Requests",
-      top: toCount(maxRequests),
-      shapes: (width) =>
-        html`<path class="axis-before" d="${toLine(past, maxRequests, width)}"/><path class="axis-line" d="${toLine(known, maxRequests, width)}"/>`,
-    },
-    toBarLane("Errors", errors, "axis-errors"),
-    toBarLane("Rejections", rejections, "axis-rejections"),
-    {
-      name: "p99",
-      top: slowest === 0 ? "–" : toMs(slowest),
-      shapes: (width) =>
-        html`<path class="axis-line" d="${toLine(p99.map(toFinite), slowest || 1, width)}"/>`,
-    },
-  ];
-}
-
-/** Durations beyond the last bucket are drawn at its bound. */
-const LAST_BOUND_MS = 2500;
-
-function toFinite(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.min(ms, LAST_BOUND_MS);
-}
-
-function toBarLane(name: string, counts: readonly number[], look: string): Lane {
-  const max = Math.max(...counts, 1);
-  return {
-    name,
-    top: toCount(max),
-    shapes: (width) => html`<path class="${look}" d="${toBars(counts, max, width)}"/>`,
-  };
-}
-
-/** A line through the middle of each step, which ends where there is no value. */
-function toLine(values: readonly (number | undefined)[], max: number, width: number): string {
-  return values
-    .map((value, place) => {
-      if (value === undefined) return "";
-      const begins = values[place - 1] === undefined;
-      const [x, y] = [round((place + 0.5) * width), toY(value, max)];
-      // A value between two gaps is a point.
-      return `${begins ? "M" : "L"}${x} ${y}${begins && values[place + 1] === undefined ? "h0.1" : ""}`;
-    })
-    .join("");
-}
-
-function toBars(counts: readonly number[], max: number, width: number): string {
-  return counts
-    .map((count, place) =>
-      count === 0
-        ? ""
-        : `M${round(place * width + width * 0.1)} ${LANE}V${Math.min(toY(count, max), LANE - 1.5)}h${round(width * 0.8)}V${LANE}Z`,
-    )
-    .join("");
-}
-
-function toY(value: number, max: number): number {
-  return round(LANE - (value / max) * (LANE - TOP));
-}
-
-function round(number: number): number {
-  return Math.round(number * 10) / 10;
-}
 
 /** The changes of each step, as text. */
 function toMarks({ since, stepS, steps, changes }: Axis): Map<number, string[]> {

@@ -1,4 +1,4 @@
-/** Small charts, drawn by the server: lines and bars without an axis, beside a number that says the same in words. @module */
+/** Small charts, drawn by the server: lines without an axis, beside a number that says the same in words. @module */
 import { type Html, html } from "../pages/mod.ts";
 
 const WIDTH = 100;

@@ -108,12 +108,12 @@ function renderNothing(): Html {
 }
 
 function toSeries({ counted }: Numbers, span: Span, points: number) {
-  const spread = (place: 1 | 2 | 3) => {
+  const spread = (place: 1 | 2) => {
     const counts = Array<number>(STEPS[span].steps).fill(0);
     for (const step of counted) if (step[0] < counts.length) counts[step[0]] = step[place];
     return toFewer(counts, points);
   };
-  return { requests: spread(1), errors: spread(2), refusals: spread(3) };
+  return { requests: spread(1), errors: spread(2) };
 }
 
 export function toCount(count: number): string {
