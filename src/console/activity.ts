@@ -83,15 +83,14 @@ function renderEntries(
   entries: readonly ConsoleAuditEntry[],
   { now, hasApp }: { now: number; hasApp: boolean },
 ): Html {
-  const names = ["When", "Event", "Action", "From"];
+  const names = ["When", "Event", "Action"];
   return renderTable(
     "Activity",
     names.map((name) => ({ name })),
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
-      html`<div class="event">${renderEvent(entry, hasApp)}${renderDetails(entry.details)}</div>`,
+      html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-note">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
       html`<code class="act-name">${entry.action}</code>`,
-      entry.client !== null && renderText(entry.client),
     ]),
   );
 }

@@ -94,7 +94,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
 <a class="side-brand" href="${CONSOLE_PATH}">${renderBrand(24)}</a>
 <form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Find anything, over the page" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> finds anything, over the page</span></button></form>
 <ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}" data-keys-for="${name}"`}${name === entry && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
-<section class="recent" aria-labelledby="recent" hidden><h2 id="recent">Recent apps</h2><ul class="side-list"></ul></section>
+<section class="recent" aria-labelledby="recent" hidden><h2 class="recent-name" id="recent">Recent apps</h2><ul class="side-list"></ul></section>
 <div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
 <span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${LOGIN_PATH}" data-sign-out>Sign out</a></span>
 <label class="theme" hidden>Theme <select data-theme-choice><option value="system">system</option><option value="light">light</option><option value="dark">dark</option></select></label>

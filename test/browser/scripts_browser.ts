@@ -205,7 +205,7 @@ test("? lists the keys, which lead to pages and fields, and never act while some
     await page.getByRole("link", { name: "Activity" }).focus();
     await page.keyboard.press("?");
     const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-    expect(await dialog.textContent()).toContain("Find an app");
+    expect(await dialog.textContent()).toContain("Find anything");
     await page.keyboard.press("g");
     await page.keyboard.press("a");
     await page.keyboard.press("Escape");
