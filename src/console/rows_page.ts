@@ -163,7 +163,7 @@ function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
       ...{ name, kind, required },
       ...(values === undefined ? {} : { values }),
     }));
-  return html`<form class="search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters`} role="search" aria-label="Rows" hidden></form>
+  return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters`} role="search" aria-label="Rows" hidden></form>
 <noscript><p class="quiet">Search, filters and sorting need JavaScript: your browser reads the rows and compares them.</p></noscript>`;
 }
 

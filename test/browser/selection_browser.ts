@@ -291,7 +291,7 @@ test.each([384, 640, 768, 820, 900, 1024, 1100])(
         const outside = await page.evaluate(() =>
           [
             ...document.querySelectorAll<HTMLElement>(
-              ".head-actions *, .search *, .selection *, .pager *",
+              ".head-actions *, .row-search *, .selection *, .pager *",
             ),
           ]
             .filter((part) => part.checkVisibility() && part.closest(".columns > form") === null)

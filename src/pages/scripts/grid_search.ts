@@ -41,7 +41,7 @@ export function startSearch(): void {
   const form = document.querySelector<HTMLFormElement>("form[data-search]");
   if (form === null) return;
   const described: readonly SearchColumn[] = JSON.parse(form.dataset["columns"] ?? "[]");
-  const columns = [ID, ...described];
+  const columns = [...described, ID];
   const parts = makeSearchForm(form, { columns, onClear: () => void openState(NO_SEARCH) });
   opened = { form, parts, columns };
   form.addEventListener("submit", (event) => {
