@@ -21,8 +21,8 @@ import {
 } from "./retype_messages.ts";
 import type { TableState } from "./state.ts";
 
-/** How long one request copies rows; the command repeats a request that was not done. */
-const COPYING_MS = 20_000;
+/** How long one request copies rows, so that a gateway waits for it; the command repeats a request that was not done. */
+const COPYING_MS = 15_000;
 const MAX_TRIES = 5;
 const TRY_AGAIN_MS = 150;
 
