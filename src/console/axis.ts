@@ -25,13 +25,11 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
 ${renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
 <div class="axis-times" aria-hidden="true">${toTicks(axis).map((tick) => html`<span>${toShortTime(tick, span)}</span>`)}</div>
 </div>
-<p class="quiet axis-note">In UTC. Dashed: requests of the ${PERIODS[span]} before. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
+<p class="quiet axis-note">In UTC. Dashed: requests of the ${span} before. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
 ${renderSelect(axis, slug)}
 ${renderChanges(axis, { slug, now })}
 </section>`;
 }
-
-export const PERIODS: Readonly<Record<Span, string>> = { hour: "hour", day: "day", week: "week" };
 
 const WIDTH = 600;
 
