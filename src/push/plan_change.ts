@@ -52,7 +52,7 @@ const PLANNERS: Planners = {
   drop_value: ({ change: { table, column, value }, state }) => [
     {
       ...{ kind: "drop_enum_value", table, column, value },
-      label: toDroppedValue((state.migrations.at(-1)?.seq ?? 0) + 1),
+      label: toDroppedValue((state.head?.seq ?? 0) + 1),
     },
   ],
 };

@@ -63,7 +63,8 @@ function push(state: PushState, schema: unknown): { message: string; state: Push
   const message = renderMessage(APP, { ...prepared, migration, state });
   const { seq, name, checksum } = migration;
   const next = advanceState(state, APP, prepared.plan);
-  return { message, state: { ...next, migrations: [{ seq, name, checksum }] } };
+  const head = { seq, name, checksum };
+  return { message, state: { ...next, migrations: [head], head } };
 }
 
 const CONVERSION: Conversion = {
