@@ -38,5 +38,5 @@ test(".env.example with every line uncommented is a valid configuration", () => 
 
 test(".rowhouse/types.d.ts are the types that a push of the example writes", () => {
   const tables = definitionOf(schema).tables.map(({ name }) => name);
-  expect(read(".rowhouse/types.d.ts")).toBe(renderTypes("../schema/mod.ts", tables));
+  expect(read(".rowhouse/types.d.ts")).toBe(renderTypes("../schema/mod.ts", tables, "rowhouse"));
 });

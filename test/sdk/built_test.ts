@@ -26,3 +26,11 @@ test("the data client is made only of src/sdk", () => {
 test("the data client uses nothing that only one runtime has", () => {
   expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|window|document|localStorage)\b/);
 });
+
+test("rowhouse-client has the version and the modules of rowhouse, and no dependencies", async () => {
+  const rowhouse = await Bun.file(join(ROOT, "package.json")).json();
+  const client = await Bun.file(join(ROOT, "packages/client/package.json")).json();
+  const { version, license, exports } = rowhouse;
+  expect(client).toMatchObject({ version, license, exports });
+  expect(client).not.toHaveProperty("dependencies");
+});

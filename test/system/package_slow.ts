@@ -7,6 +7,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
+const COMMAND = join(ROOT, "src/bin/rowhouse.ts");
 const INSTALL_MS = 120_000;
 
 /** An app as its author has it: a schema, and code that uses it and the types that a push writes. */
@@ -92,12 +93,19 @@ const RESOLUTIONS = [
   { module: "ESNext", moduleResolution: "bundler" },
   { module: "NodeNext", moduleResolution: "nodenext" },
 ];
-const INSTALLERS = [
-  { installer: "bun add", command: [join(BIN, "bun"), "add"] },
-  {
-    installer: "npm i",
-    command: ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"],
-  },
+const BUN_ADD = [join(BIN, "bun"), "add"];
+const NPM_INSTALL = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];
+const PACKAGES = ["rowhouse", "rowhouse-client"] as const;
+type PackageName = (typeof PACKAGES)[number];
+const FOLDERS: Readonly<Record<PackageName, string>> = {
+  rowhouse: ".",
+  "rowhouse-client": "packages/client",
+};
+const INSTALLERS: readonly { installer: string; name: PackageName; command: string[] }[] = [
+  { installer: "bun add", name: "rowhouse", command: BUN_ADD },
+  { installer: "npm i", name: "rowhouse", command: NPM_INSTALL },
+  { installer: "bun add, client only,", name: "rowhouse-client", command: BUN_ADD },
+  { installer: "npm i, client only,", name: "rowhouse-client", command: NPM_INSTALL },
 ];
 
 /** What an app needs, and no more: where it is, who it is, and the network. */
@@ -115,11 +123,12 @@ const [DENO = "deno"] = HAS_TOOLS
 /** A machine with Bun alone runs what needs no more; what is left out is named. */
 const HAS_NODE = ["node", "npm"].every((name) => Bun.which(name) !== null);
 const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string }): boolean =>
-  (!HAS_NODE && (installer === "npm i" || runtime === "node")) ||
+  (!HAS_NODE && (installer.startsWith("npm i") || runtime === "node")) ||
   (!HAS_TOOLS && runtime === "deno");
 
 let folder: string;
-let tarball: string;
+/** Paths of the packed packages. */
+let tarballs: Readonly<Record<PackageName, string>>;
 let service: TestService;
 /** Folders by installer, and what an app's code gets to know of its service. */
 const projects = new Map<string, { folder: string; settings: Readonly<Record<string, string>> }>();
@@ -127,16 +136,20 @@ const projects = new Map<string, { folder: string; settings: Readonly<Record<str
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
   service = await openTestService();
-  tarball = await pack();
-  for (const { installer, command } of INSTALLERS) {
+  tarballs = await packAll();
+  for (const { installer, name, command } of INSTALLERS) {
     if (isLeftOut({ installer })) continue;
-    const project = join(folder, installer.replace(" ", "-"));
+    const project = join(folder, installer.replaceAll(/\W+/g, "-"));
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
-    for (const [file, text] of Object.entries(APP)) await Bun.write(join(project, file), text);
-    await run([...command, tarball], project);
+    for (const [file, text] of Object.entries(APP))
+      await Bun.write(join(project, file), text.replaceAll('"rowhouse/', `"${name}/`));
+    await run([...command, tarballs[name]], project);
     const { key } = await service.makeApp();
     const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
-    await run([join(BIN, "bun"), "x", "rowhouse", "db", "push"], project, settings);
+    // The client has no command: a developer has it elsewhere, such as in another folder or an image.
+    const rowhouse =
+      name === "rowhouse" ? [join(BIN, "bun"), "x", name] : [process.execPath, COMMAND];
+    await run([...rowhouse, "db", "push"], project, settings);
     projects.set(installer, { folder: project, settings });
   }
 }, INSTALL_MS);
@@ -145,15 +158,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The packed package, built in a copy: the repository's own dist/ stays as it is. */
-async function pack(): Promise<string> {
+/** The packages, packed in a copy: the repository's own dist/ stays as it is. */
+async function packAll(): Promise<Record<PackageName, string>> {
   const copy = join(folder, "rowhouse");
   // What git would give to whoever checks out.
   for (const file of await listOwnFiles()) await cp(join(ROOT, file), join(copy, file));
   await symlink(join(ROOT, "node_modules"), join(copy, "node_modules"));
-  await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], copy);
-  const { version } = await Bun.file(join(ROOT, "package.json")).json();
-  return join(folder, `rowhouse-${version}.tgz`);
+  const { version } = await readManifest("rowhouse");
+  const pack = async (name: PackageName) => {
+    await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], join(copy, FOLDERS[name]));
+    return join(folder, `${name}-${version}.tgz`);
+  };
+  return { rowhouse: await pack("rowhouse"), "rowhouse-client": await pack("rowhouse-client") };
+}
+
+function readManifest(name: PackageName) {
+  return Bun.file(join(ROOT, FOLDERS[name], "package.json")).json();
 }
 
 /** The repository's files, with those that are not committed yet. */
@@ -246,7 +266,7 @@ describe("an app that installs the package", () => {
   ])("is started by init $template, and compiles as it is", async ({ template, line }) => {
     const project = join(folder, template.join(), "started");
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
-    await run([join(BIN, "bun"), "add", tarball], project);
+    await run([...BUN_ADD, tarballs.rowhouse], project);
     const rowhouse = [join(BIN, "bun"), "x", "rowhouse"];
     const said = await run([...rowhouse, "init", ...template], project);
     expect(said).toContain("Next: bunx rowhouse dev");
@@ -310,18 +330,21 @@ export const { title }: { title: string } = await ${line};
     );
   });
 
-  test("bundles for a browser without a runtime of its own", async () => {
-    const entry = join(projects.get("bun add")?.folder ?? "", "app.ts");
-    const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
-    const text = (await built.outputs[0]?.text()) ?? "";
-    expect(text).toContain("/v1/data/db/");
-    expect(text).not.toMatch(/\bBun\.|\bnode:|\brequire\(/);
-  });
+  test.each(INSTALLERS.filter(({ command }) => command === BUN_ADD))(
+    "with $installer bundles for a browser without a runtime of its own",
+    async ({ installer }) => {
+      const entry = join(projects.get(installer)?.folder ?? "", "app.ts");
+      const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
+      const text = (await built.outputs[0]?.text()) ?? "";
+      expect(text).toContain("/v1/data/db/");
+      expect(text).not.toMatch(/\bBun\.|\bnode:|\brequire\(/);
+    },
+  );
 });
 
 describe("the package", () => {
   test("contains its sources, what is built from them, the example, and nothing else", async () => {
-    const files = (await run(["tar", "-tzf", tarball], folder)).trim().split("\n");
+    const files = (await run(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
         file,
@@ -342,11 +365,24 @@ describe("the package", () => {
       expect(files).toContain(`package/dist/sdk/${file}`);
   });
 
-  test("may be published: public, with provenance", async () => {
-    const manifest = await Bun.file(join(ROOT, "package.json")).json();
+  test.each(PACKAGES)("%s may be published: public, with provenance", async (name) => {
+    const manifest = await readManifest(name);
     expect(manifest).not.toHaveProperty("private");
     expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
     expect(await Bun.file(join(ROOT, "CHANGELOG.md")).text()).toContain(`${manifest.version}`);
+  });
+
+  test("rowhouse-client has modules and types only, and at most 100 KB", async () => {
+    const listed = await run(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
+    const files = listed
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/\s+/));
+    const sizes = files.map((parts) => Number(parts[2]));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(100_000);
+    const paths = files.map((parts) => parts[5]?.replace("package/", "") ?? "");
+    const outside = paths.filter((path) => !/^dist\/(dsl|sdk)\/\w+\.(js|d\.ts)$/.test(path));
+    expect(outside.toSorted()).toEqual(["LICENSE", "README.md", "package.json"]);
   });
 
   const LINTERS = [
@@ -356,11 +392,11 @@ describe("the package", () => {
   if (!HAS_TOOLS) test.skip(`is clean for publint and attw: ${NO_TOOLS}`, () => undefined);
 
   // publint reads what package.json names; attw, whether every resolution of ES modules finds types.
-  test.each(HAS_TOOLS ? LINTERS : [])(
-    "is clean for $linter",
-    async ({ linter, args, wanted }) => {
+  test.each(HAS_TOOLS ? PACKAGES.flatMap((name) => LINTERS.map((row) => ({ name, ...row }))) : [])(
+    "$name is clean for $linter",
+    async ({ name, linter, args, wanted }) => {
       const command = [process.execPath, join(TOOLS, "node_modules/.bin", linter)];
-      expect(await run([...command, ...args, tarball], ROOT)).toContain(wanted);
+      expect(await run([...command, ...args, tarballs[name]], ROOT)).toContain(wanted);
     },
     INSTALL_MS,
   );

@@ -22,7 +22,9 @@ const IGNORE =
 export function writeTypes({ folder, file, tables, terminal }: TypesOptions): string | undefined {
   const path = join(folder, TYPES_FILE);
   const specifier = relative(dirname(path), file).replaceAll("\\", "/");
-  const wrote = writeIfChanged(path, renderTypes(specifier, tables));
+  const manifest = readIfThere(join(folder, "package.json")) ?? "";
+  const library = manifest.includes('"rowhouse-client"') ? "rowhouse-client" : "rowhouse";
+  const wrote = writeIfChanged(path, renderTypes(specifier, tables, library));
   writeIgnore(folder);
   if (!wrote) return undefined;
   const remark = findTypesRemark(folder);
@@ -35,8 +37,12 @@ export function writeIgnore(folder: string): void {
   writeIfChanged(join(folder, HIDDEN_FOLDER, ".gitignore"), IGNORE);
 }
 
-/** The text of the types for these tables; `specifier` leads from them to the schema. */
-export function renderTypes(specifier: string, tables: readonly string[]): string {
+/** The text of the types for these tables; `specifier` leads from them to the schema, which imports the library. */
+export function renderTypes(
+  specifier: string,
+  tables: readonly string[],
+  library: "rowhouse" | "rowhouse-client",
+): string {
   const parts = tables.map(
     (name) => `  ${name}: {
     row: Row<typeof schema, "${name}">;
@@ -49,7 +55,7 @@ export function renderTypes(specifier: string, tables: readonly string[]): strin
   const used =
     tables.length === 0
       ? ""
-      : `import type { Insert, Row, Unique, Update } from "rowhouse/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
+      : `import type { Insert, Row, Unique, Update } from "${library}/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
   return `// Written by rowhouse db push; what is changed here is lost at the next push.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
 }
 

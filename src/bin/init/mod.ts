@@ -137,7 +137,7 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "package.json",
     has: /"rowhouse"\s*:/,
-    line: "Add the rowhouse package, which schema/mod.ts imports: bun pm pack in its repository, then bun add <path to the .tgz> here",
+    line: "Add the rowhouse package, which schema/mod.ts imports: bun pm pack in its repository, then bun add <path to the .tgz> here (docs/sdk.md shows how a team shares that file)",
   },
   {
     file: ".gitignore",

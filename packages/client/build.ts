@@ -1,0 +1,49 @@
+/**
+ * Builds `dist/` of the client package from the sources of `rowhouse`: minified modules, the types that can be reached from
+ * them, and the license. The package has no examples in its comments: they import `rowhouse`, and would double its size.
+ *
+ * @module
+ */
+import { copyFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { $, Glob } from "bun";
+
+const HERE = import.meta.dir;
+const ROOT = join(HERE, "../..");
+const DIST = join(HERE, "dist");
+const ENTRIES = ["dsl/mod", "sdk/data", "sdk/identity"];
+
+const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
+const EXAMPLE = /\n \*\n \* @example\n(?: \*(?!\/).*\n)*? \*\//g;
+const INDENTED_EXAMPLE = /\n {5}\*\n {5}\* @example\n(?: {5}\*(?!\/).*\n)*? {5}\*\//g;
+
+rmSync(DIST, { recursive: true, force: true });
+await $`${process.execPath} ${join(ROOT, "node_modules/.bin/tsc")} --project ${HERE}`;
+await trimTypes();
+await Bun.build({
+  entrypoints: ENTRIES.map((entry) => join(ROOT, "src", `${entry}.ts`)),
+  root: join(ROOT, "src"),
+  outdir: DIST,
+  target: "browser",
+  minify: true,
+});
+copyFileSync(join(ROOT, "LICENSE"), join(HERE, "LICENSE"));
+
+/** Removes examples, and every file that no entry point reaches. */
+async function trimTypes(): Promise<void> {
+  const reached = new Set<string>();
+  for (const entry of ENTRIES) await reach(join(DIST, `${entry}.d.ts`), reached);
+  for (const file of new Glob("**/*.d.ts").scanSync({ cwd: DIST, absolute: true }))
+    if (!reached.has(file)) rmSync(file);
+}
+
+async function reach(file: string, reached: Set<string>): Promise<void> {
+  if (reached.has(file)) return;
+  reached.add(file);
+  const text = (await Bun.file(file).text())
+    .replaceAll(EXAMPLE, "\n */")
+    .replaceAll(INDENTED_EXAMPLE, "\n     */");
+  await Bun.write(file, text);
+  for (const [, path = ""] of text.matchAll(RELATIVE_IMPORT))
+    await reach(join(dirname(file), `${path}.d.ts`), reached);
+}

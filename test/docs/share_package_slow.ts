@@ -1,0 +1,123 @@
+/** docs/sdk.md on how a team shares a packed file: each way installs a client that works, and a lockfile that pins it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../support/command.ts";
+import { readBlocks } from "./blocks.ts";
+
+const [PACK = "", VENDOR = "", GIT = "", REGISTRY = ""] = readBlocks(
+  readFileSync(join(ROOT, "docs/sdk.md"), "utf8"),
+).flatMap(({ mark, code }) => (mark?.text.endsWith("share_package_slow.ts") ? [code] : []));
+const USE =
+  'import { defineSchema, t } from "rowhouse-client/schema";' +
+  "console.log(Object.keys(defineSchema({ todos: { title: t.string() } }).tables).join())";
+const WAYS = [
+  { way: "a file", code: VENDOR, pinned: /"resolved": "file:vendor\/.+\n.+"integrity": "sha512-/ },
+  { way: "a git repository", code: GIT, pinned: /"resolved": "git\+file:.+#[0-9a-f]{40}"/ },
+  { way: "a private registry", code: REGISTRY, pinned: /"resolved": ".+\n.+"integrity": "sha512-/ },
+];
+const HAS_NPM = ["node", "npm", "git", "tar"].every((name) => Bun.which(name) !== null);
+
+let folder: string;
+let registry: ReturnType<typeof openRegistry>;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rowhouse-share-"));
+  registry = openRegistry();
+  const remote = join(folder, "remote.git");
+  await run(`git init -q --bare ${remote}`, folder);
+  const checkout = join(folder, "rowhouse");
+  for (const path of ["packages", "src/sdk", "src/dsl", "src/std", "LICENSE", "package.json"])
+    cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  if (HAS_NPM) await run(PACK, checkout);
+});
+afterAll(async () => {
+  await registry.stop(true);
+  rmSync(folder, { recursive: true });
+});
+
+describe("rowhouse-client, shared", () => {
+  if (!HAS_NPM) test.skip("node, npm, git or tar is missing", () => undefined);
+
+  test.each(HAS_NPM ? WAYS : [])("as $way works, and is pinned", async ({ code, pinned }) => {
+    const project = mkdtempSync(join(folder, "way-"));
+    mkdirSync(join(project, "wiki"));
+    cpSync(join(folder, "rowhouse-client-0.1.0.tgz"), join(project, "rowhouse-client-0.1.0.tgz"));
+    const wiki = join(project, "wiki");
+    await Bun.write(join(wiki, "package.json"), '{ "name": "wiki", "type": "module" }');
+    await run("git init -q", wiki);
+    await run(code, wiki);
+    expect(await Bun.file(join(wiki, "package-lock.json")).text()).toMatch(pinned);
+    await run("rm -r node_modules && npm ci", wiki);
+    expect(await run(`node --input-type=module --eval '${USE}'`, wiki)).toBe("todos\n");
+  });
+
+  test.skipIf(!HAS_NPM)("as a file with other contents is not installed", async () => {
+    const wiki = mkdtempSync(join(folder, "wiki-"));
+    await Bun.write(join(wiki, "package.json"), '{ "name": "wiki", "type": "module" }');
+    await run("git init -q", wiki);
+    await run(VENDOR, wiki);
+    const other = "tar -xzf vendor/*.tgz && echo >> package/README.md && tar -czf vendor/*.tgz";
+    await run(`rm -r node_modules && ${other} package`, wiki);
+    // With the recorded contents in its cache, npm would install those.
+    await expect(run("npm ci --cache empty", wiki)).rejects.toThrow("EINTEGRITY");
+  });
+});
+
+/** What the commands of a block print; rejects with everything they print if one fails. */
+async function run(code: string, cwd: string): Promise<string> {
+  const here = code
+    .replaceAll("https://npm.example.org", registry.url.origin)
+    .replace(
+      "git+ssh://git@git.example.org/team/rowhouse-client.git",
+      `git+file://${folder}/remote.git`,
+    )
+    .replace("git@git.example.org:team/rowhouse-client.git", `${folder}/remote.git`);
+  const child = Bun.spawn(["bash", "-ec", here], {
+    cwd,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: folder,
+      GIT_AUTHOR_NAME: "a",
+      GIT_AUTHOR_EMAIL: "a@example.org",
+      GIT_COMMITTER_NAME: "a",
+      GIT_COMMITTER_EMAIL: "a@example.org",
+      // npm publishes with a token only.
+      [`npm_config_//${registry.url.host}/:_authToken`]: "token",
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) === 0) return out;
+  throw new Error(`Cannot run ${here}: ${out}${err}`);
+}
+
+type Published = { _attachments: Record<string, { data: string }> };
+
+/** A registry of npm that stores what is published, and returns it. */
+function openRegistry() {
+  const documents = new Map<string, Published>();
+  return Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const path = decodeURIComponent(new URL(request.url).pathname.slice(1));
+      const [name = "", file] = path.split("/-/");
+      if (request.method === "PUT") {
+        documents.set(name, (await request.json()) as Published);
+        return Response.json({});
+      }
+      const document = documents.get(name);
+      if (document === undefined) return Response.json({}, { status: 404 });
+      if (file === undefined) return Response.json(document);
+      const [attachment] = Object.values(document._attachments);
+      return new Response(Buffer.from(attachment?.data ?? "", "base64"));
+    },
+  });
+}
