@@ -21,7 +21,7 @@ const show = (number: number) => number.toLocaleString("en-US");
 
 const SAYS: Readonly<Record<string, readonly string[]>> = {
   "docs/data.md": [
-    `| rows in an answer | ${MAX_ROWS} |`,
+    `| rows in a response | ${MAX_ROWS} |`,
     `| request body | ${MAX_BODY / 1024} KB |`,
     `| rows created by one request | ${MAX_BATCH}, in a body of ${MAX_BODY / 1024} KB |`,
     `several updates of ${MAX_BODY / 1024} KB can fill | ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
