@@ -1,23 +1,23 @@
 /**
- * Problem: a refusal that a caller may read. One table of codes, statuses and meanings serves the server, the
- * docs/data.md and the tests. Never carries what PostgreSQL said: that quotes other people's rows.
+ * Problem: an error that callers can read. The server, docs/data.md and the tests share one table of codes, statuses and
+ * meanings. Never contains PostgreSQL's messages: they quote other apps' rows.
  *
  * @module
  */
 
-/** What is wrong with one field: `path` is a JSON pointer into the body that was sent. */
+/** A validation error of one field: `path` is a JSON pointer into the request body. */
 export type Detail = { path: string; message: string };
 
-/** Every error code of the service with its HTTP status and when it is raised. */
+/** Every error code with its HTTP status and its meaning. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
     when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object (or, to create rows, a list of 1 to 1,000 objects)",
   },
-  invalid_query: { status: 400, when: "a query parameter cannot be read, or is given twice" },
+  invalid_query: { status: 400, when: "a query parameter is malformed or repeated" },
   unsupported_query: {
     status: 400,
-    when: "a query parameter is not supported: only `limit` and `offset` on a list are",
+    when: "the query parameter is not supported: lists accept only `limit` and `offset`",
   },
   needs_index: {
     status: 400,
@@ -30,7 +30,7 @@ export const PROBLEMS = {
   },
   invalid_request: {
     status: 400,
-    when: "`Host`, a parameter of an identity endpoint or a field of a form is malformed, missing or given twice; or a rule forbids what a Console form or `rowhouse admin` asks for, and the message says which",
+    when: "`Host`, an identity endpoint's parameter or a form field is malformed, missing or repeated; or a rule forbids a change from the Console or `rowhouse admin`, and the message names the rule",
   },
   unauthenticated: {
     status: 401,
@@ -38,13 +38,13 @@ export const PROBLEMS = {
   },
   invalid_signature: {
     status: 401,
-    when: "a service behind a gateway got a request that the gateway did not sign",
+    when: "a service behind a gateway received a request without a valid gateway signature",
   },
   forbidden: {
     status: 403,
     when: "the key lacks the scope, or the person has no role on this app",
   },
-  unknown_table: { status: 404, when: "this app has not pushed a table of that name" },
+  unknown_table: { status: 404, when: "this app has no table with that name" },
   not_found: { status: 404, when: "this app has no row with that id" },
   unknown_route: {
     status: 404,
@@ -53,31 +53,34 @@ export const PROBLEMS = {
   unknown_app: { status: 404, when: "no app has that slug" },
   method_not_allowed: {
     status: 405,
-    when: "the path exists, but not for this method; `Allow` lists the methods that it has",
+    when: "the path does not support this method; `Allow` lists the supported methods",
   },
   not_acceptable: { status: 406, when: "`Accept` does not allow `application/json`" },
   unique_violation: { status: 409, when: "another row of this app already has these values" },
   still_referenced: {
     status: 409,
-    when: "a row that other rows refer to cannot be deleted: delete or change those first",
+    when: "other rows reference this row: change or delete them first",
   },
   incompatible_schema: {
     status: 409,
-    when: "the pushed definition does not fit the recorded tables",
+    when: "the pushed definition conflicts with the recorded tables",
   },
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
   diverged_history: {
     status: 409,
-    when: "the project and this app each have migrations that the other lacks; `details` lists both, and `rowhouse db resolve` joins them",
+    when: "the project and this app each have migrations that the other lacks; `details` lists them, and `rowhouse db resolve` merges them",
   },
-  push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
+  push_busy: {
+    status: 409,
+    when: "another push is in progress; retry after `Retry-After` seconds",
+  },
   precondition_failed: {
     status: 412,
-    when: "the row has changed since the state that `If-Match` names; nothing was written: get it again",
+    when: "the row has changed since the version in `If-Match`; nothing was written: fetch the row again",
   },
   body_too_large: {
     status: 413,
-    when: "the body is larger than the route allows, or the rows of a batch than `MAX_RESPONSE_BYTES` as an answer; nothing was written",
+    when: "the body exceeds the route's limit, or the response to a batch would exceed `MAX_RESPONSE_BYTES`; nothing was written",
   },
   journal_full: {
     status: 413,
@@ -86,7 +89,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, when: "the body is not plain `application/json`" },
   validation_failed: {
     status: 422,
-    when: "values do not fit their columns; `details` names every one",
+    when: "values are invalid for their columns; `details` lists every issue",
   },
   idempotency_mismatch: {
     status: 422,
@@ -94,23 +97,26 @@ export const PROBLEMS = {
   },
   invalid_schema: {
     status: 422,
-    when: "the pushed definition has faults; `details` names every one",
+    when: "the pushed definition is invalid; `details` lists every issue",
   },
   idempotency_full: {
     status: 429,
-    when: "this app has used up its room for idempotency keys of the last 24 hours: send none, or wait; an operator can give it more (`IDEMPOTENCY_BYTES`)",
+    when: "this app's storage for idempotency keys of the last 24 hours is full: wait, or omit the key; an operator can raise the limit (`IDEMPOTENCY_BYTES`)",
   },
   rate_limited: { status: 429, when: "too many requests; retry after `Retry-After` seconds" },
   request_failed: {
     status: 500,
-    when: "an internal error; the log has it under the request id",
+    when: "internal error; the log has the details under the request ID",
   },
   response_too_large: {
     status: 500,
-    when: "the row, or the first row of the page, is larger than `MAX_RESPONSE_BYTES`; the message names its id. Or the app's tables are more than one description can hold",
+    when: "the row, or the first row of the page, exceeds `MAX_RESPONSE_BYTES`, and the message names its id; or the app has too many tables for one description",
   },
-  not_implemented: { status: 501, when: "something that is not served yet, such as event streams" },
-  bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
+  not_implemented: { status: 501, when: "the feature is not supported yet, such as event streams" },
+  bad_gateway: {
+    status: 502,
+    when: "a service behind the gateway closed the connection before the end of its response",
+  },
   unavailable: {
     status: 503,
     when: "the database cannot be reached, or canceled the statement",
@@ -119,7 +125,7 @@ export const PROBLEMS = {
   overloaded: { status: 503, when: "the queue is full; nothing was started" },
   unknown_outcome: {
     status: 503,
-    when: "the connection was lost after a write was sent: it may or may not have happened",
+    when: "the connection was lost after a write was sent: the write may or may not have completed",
   },
   timeout: { status: 504, when: "execution took longer than 30 s; the statement was canceled" },
 } as const;
@@ -127,16 +133,16 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 export type ProblemOptions = {
-  /** One sentence: capital first, no full stop. Default: what the code means. */
+  /** One sentence without a final period. Default: the meaning of the code. */
   message?: string;
   details?: Detail[];
   headers?: Record<string, string>;
-  /** Seconds after which a retry makes sense: the header `Retry-After`. */
+  /** Seconds until a retry can succeed: the `Retry-After` header. */
   retryAfterS?: number | undefined;
   cause?: unknown;
 };
 
-/** A refusal with a stable code; `service/fetch.ts` turns it into an answer. */
+/** An error with a stable code; `service/fetch.ts` turns it into a response. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
@@ -155,12 +161,12 @@ export class Problem extends Error {
   }
 }
 
-/** Whether the database or a service was away, late or full: callers are told, and there is no bug to fix. */
+/** Whether the database or a service was unavailable, too slow or at its limit. The caller gets the error; it is not a bug. */
 export function isOutage(error: unknown): error is Problem {
   return error instanceof Problem && error.status > 500;
 }
 
-/** The message for the caller; for a write it also says what became of it. */
+/** The message for the caller; for a write it also states the outcome. */
 export function toMessage({ code, message }: Problem, method: string): string {
   const row: { status: number; ofWrite?: string } = PROBLEMS[code];
   const isRead = method === "GET" || method === "HEAD";

@@ -1,21 +1,21 @@
-/** Variables of an environment that is handed in, by name. @module */
+/** Reads variables of a given environment by name. @module */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of named places, which each project's rowhouse.json lists. */
+/** Variables with the API keys of the environments that a project's rowhouse.json lists. */
 export const PLACE_KEY = /^ROWHOUSE_API_KEY_[A-Z][A-Z0-9_]*$/;
 
-/** The variable that holds the API key of a named place. */
+/** The variable that holds the API key of a named environment. */
 export function toKeyVariable(place: string): string {
   return `ROWHOUSE_API_KEY_${place.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The API key of a named place. */
+/** The API key of a named environment. */
 export function readPlaceKey(env: Environment, place: string): string | undefined {
   return readVariable(env, toKeyVariable(place));
 }
 
-/** An empty variable counts as unset. */
+/** The variable's value; an empty variable counts as unset. */
 export function readVariable(env: Environment, name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];
 }

@@ -1,4 +1,4 @@
-/** What settings may be: each form reads the text of a variable, or says what is expected of it. Never quotes the text. @module */
+/** Schemas of settings: each parses a variable's text, or reports the expected value. Never quotes the text. @module */
 import { readFileSync, statSync } from "node:fs";
 import * as v from "valibot";
 import { MIN_AUDIT_RETENTION_S } from "../accounts/pure.ts";
@@ -6,7 +6,7 @@ import { readMailFrom } from "../mail/pure.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
 
-/** What a variable may be, and what it is for. `initial` is used if it is absent or empty; without it the setting may stay unset. */
+/** A variable's schema and meaning. `initial` is the default of an absent or empty variable; without it the setting can be unset. */
 export type Setting = {
   form: v.GenericSchema<string | undefined, unknown>;
   initial?: string;
@@ -29,11 +29,11 @@ export const HttpUrl = v.pipe(
   v.string(),
   v.check(
     isHttpOrigin,
-    "must be an origin such as https://api.example.org, without a path or a final slash",
+    "must be an origin such as https://api.example.org, without a path or a trailing slash",
   ),
 );
 
-/** Only the server and the account: nodemailer reads options from a URL's query, which no setting may pass on. */
+/** Server and account only: nodemailer would read options from the URL's query. */
 export const MailUrl = v.pipe(
   v.string(),
   v.check((text) => {
@@ -81,7 +81,7 @@ export const PngFile = v.pipe(
   v.transform(readPng),
   v.check(
     (bytes): bytes is Uint8Array<ArrayBuffer> => bytes !== undefined,
-    `must be the path of a PNG file of at most ${LOGO_MAX_BYTES / 1024} KB that this process can read`,
+    `must be the path of a readable PNG file, max ${LOGO_MAX_BYTES / 1024} KB`,
   ),
 );
 
@@ -91,12 +91,12 @@ function readPng(path: string): Uint8Array<ArrayBuffer> | undefined {
     const bytes = new Uint8Array(readFileSync(path));
     return PNG_START.equals(bytes.subarray(0, PNG_START.length)) ? bytes : undefined;
   } catch {
-    // Whatever the reason, the setting is at fault.
+    // Any failure means that the setting is invalid.
     return undefined;
   }
 }
 
-/** A whole number in decimal digits, both bounds allowed. */
+/** A whole number in decimal digits; the bounds are inclusive. */
 export function whole(min: number, max: number) {
   return v.pipe(
     v.string(),
@@ -118,12 +118,12 @@ export function list(isItem: (text: string) => boolean, message: string) {
   );
 }
 
-/** Secrets with commas between: the first makes new values, all verify. */
+/** Comma-separated secrets: the first creates new values, all verify. */
 export function secrets(leastBytes: number) {
   return v.optional(
     list(
       (text) => Buffer.byteLength(text) >= leastBytes,
-      `must be one secret, or several with commas between, each of at least ${leastBytes} bytes`,
+      `must be one secret, or several, comma-separated, each at least ${leastBytes} bytes long`,
     ),
   );
 }
@@ -136,7 +136,7 @@ export const Duration = v.pipe(
   v.transform((text) => readDuration(text) ?? 0),
   v.check(
     (seconds) => seconds >= 1 && seconds <= YEAR_S,
-    "must be a duration such as 30m, 24h or 7d, at most a year",
+    "must be a duration such as 30m, 24h or 7d, max 365d",
   ),
 );
 

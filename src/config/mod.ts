@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment: settings as a table of name, form, default and meaning, from which the page
- * and `.env.example` are generated. Reports all faults at once, and never a value: it may be a secret.
+ * The only reader of the environment. `.env.example` and docs/operating.md are generated from its table of settings.
+ * Reports all errors together, and never a value: it can be a secret.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Settings of the providers with which people sign in: a table for each, by a name that the operator chooses. @module */
+/** Settings of sign-in providers; the operator chooses a name for each. @module */
 import * as v from "valibot";
 import type { ProviderSettings } from "../identity/mod.ts";
 import { type Environment, readVariable } from "./environment.ts";
@@ -8,41 +8,38 @@ import { RoleRules } from "./role_rules.ts";
 const DOMAIN =
   /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** The settings of each provider with which people sign in: `OIDC_<NAME>_ISSUER` and so on, with a name of its own. */
+/** The settings of one provider: `OIDC_<NAME>_ISSUER` and so on. */
 export const PROVIDER_SETTINGS = {
   ISSUER: {
     form: v.pipe(
-      v.string("must be set, too"),
+      v.string("must also be set"),
       v.check(
         isIssuer,
-        "must be the issuer as the provider writes it, such as https://accounts.example.com; http only on localhost",
+        "must be the issuer exactly as the provider writes it, such as https://accounts.example.com; http is allowed only on localhost",
       ),
     ),
     about:
-      "The issuer of an OpenID Connect provider with which people sign in, exactly as the provider writes it. NAME is a name of yours, such as OIDC_GOOGLE_ISSUER; there may be several. The provider is given the address of the pages with `/oidc/<name>/callback` to send people back to.",
+      "The issuer of an OpenID Connect provider, exactly as the provider writes it. Choose a NAME for each provider, such as OIDC_GOOGLE_ISSUER. Register the redirect URI at the provider: the origin of the identity pages with the path `/oidc/<name>/callback`.",
   },
   CLIENT_ID: {
-    form: v.string("must be set, too"),
-    about: "What the provider calls this service. Required for each provider.",
+    form: v.string("must also be set"),
+    about: "Client ID from the provider. Required for each provider.",
   },
   CLIENT_SECRET: {
-    form: v.string("must be set, too"),
-    about: "The secret that the provider gave for it. Required for each provider.",
+    form: v.string("must also be set"),
+    about: "Client secret from the provider. Required for each provider.",
   },
   LABEL: {
     form: v.optional(
       v.pipe(v.string(), v.regex(/^[^\p{C}]{1,40}$/u, "must be 1 to 40 printable characters")),
     ),
-    about: "What its button says after “Sign in with”. Default: the name.",
+    about: "The label of the button after “Sign in with”. Default: the name.",
   },
   TRUSTED_DOMAINS: {
-    form: list(
-      (text) => DOMAIN.test(text),
-      "must be domains such as example.org, with commas between",
-    ),
+    form: list((text) => DOMAIN.test(text), "must be comma-separated domains such as example.org"),
     initial: "",
     about:
-      "The domains about whose e-mail addresses the provider is believed: an invited person of theirs is linked at the first sign-in.",
+      "Domains for which the service trusts the provider's e-mail addresses. An invited person with such an address is linked at the first sign-in.",
   },
   CREATE: {
     form: v.pipe(
@@ -51,26 +48,26 @@ export const PROVIDER_SETTINGS = {
     ),
     initial: "false",
     about:
-      "Whether people of the trusted domains get an account at their first sign-in without an invitation. They have no role on any app, unless a claim gives it.",
+      "Whether people from trusted domains get an account at their first sign-in without an invitation. The account has no app role unless a claim grants it.",
   },
   SCOPES: {
     form: list(
       (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
-      "must be scopes such as groups, with commas between",
+      "must be comma-separated scopes such as groups",
     ),
     initial: "",
     about:
-      "What is asked of the provider besides openid, email and profile, such as groups, with commas between.",
+      "Comma-separated scopes to request in addition to openid, email and profile, such as groups.",
   },
   ROLES: {
     form: RoleRules,
     initial: "",
     about:
-      "Roles on apps by the provider's claims, given and taken at each sign-in: rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, the first of an app counts.",
+      "Rules that map the provider's claims to app roles, such as groups:wiki-editors=wiki:editor (claim:value=app:role), comma-separated. Applied at each sign-in; the first match per app counts.",
   },
 } as const satisfies Record<string, Setting>;
 
-/** http is for a provider on one's own machine. */
+/** http is allowed only for a provider on this machine. */
 function isIssuer(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || /[?#]/.test(text) || url.username !== "") return false;
@@ -78,12 +75,12 @@ function isIssuer(text: string): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLocal);
 }
 
-/** A provider's setting: its name, and which one. No name ends with the beginning of another setting. */
+/** A provider's variable: the provider's name and the setting. The lazy match keeps the name as short as possible. */
 const PROVIDER_VARIABLE = new RegExp(
   `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
 );
 
-/** Every provider that has a setting, by its name; and all their faults. */
+/** Every provider that has a setting, in order of name; and all errors. */
 export function readProviders(env: Environment): {
   settings: ProviderSettings[];
   faults: string[];
@@ -100,7 +97,7 @@ export function readProviders(env: Environment): {
     const read = readProvider(env, name);
     if ("faults" in read) faults.push(...read.faults);
     else if (settings.some(({ issuer }) => issuer === read.issuer))
-      faults.push(`OIDC_${name}_ISSUER must not be that of another provider`);
+      faults.push(`OIDC_${name}_ISSUER must not be the issuer of another provider`);
     else settings.push(read);
   }
   return { settings, faults };
@@ -132,12 +129,12 @@ function readProvider(env: Environment, name: string): ProviderSettings | { faul
   };
   if (settings.creates && settings.trustedDomains.length === 0)
     faults.push(
-      `OIDC_${name}_TRUSTED_DOMAINS must be set where OIDC_${name}_CREATE is true: else everybody at the provider would get an account`,
+      `OIDC_${name}_TRUSTED_DOMAINS must be set if OIDC_${name}_CREATE is true: otherwise every user of the provider would get an account`,
     );
   return faults.length > 0 ? { faults } : settings;
 }
 
-/** Those that are set. */
+/** The variables of providers that are set. */
 export function findProviderVariables(env: Environment): string[] {
   return Object.keys(env).filter(
     (name) => PROVIDER_VARIABLE.test(name) && readVariable(env, name) !== undefined,

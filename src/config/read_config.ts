@@ -1,4 +1,4 @@
-/** The configuration of an environment, or all its faults at once. Never shows a value: it may be a secret. @module */
+/** Reads the configuration from an environment, or reports all errors. Never shows a value: it can be a secret. @module */
 import * as v from "valibot";
 import type { ProviderSettings } from "../identity/mod.ts";
 import { type Environment, PLACE_KEY, readVariable } from "./environment.ts";
@@ -10,17 +10,17 @@ import { SETTINGS, type SettingName } from "./settings.ts";
 export type Config = {
   readonly [Name in SettingName]: v.InferOutput<(typeof SETTINGS)[Name]["form"]>;
 } & {
-  /** Of the settings `OIDC_<NAME>_…`. */
+  /** From the settings `OIDC_<NAME>_…`. */
   readonly providers: readonly ProviderSettings[];
 };
 
-/** Whether what a process of the environment's ROLE needs must be there: `migrate` only reads which role it is. */
+/** Whether to check the settings that ROLE requires: `migrate` only reads the role. */
 type ReadOptions = { checksRole?: boolean };
 
-/** All faults, and the settings that have none of their own. */
+/** All errors, and the valid settings. */
 type Faulty = { faults: string[]; sound: Partial<Config> };
 
-/** The configuration of an environment, or all its faults: which variable and what is expected, never its value. */
+/** The configuration, or all errors: the variable and the expected value, never the actual value. */
 export function readConfig(
   env: Environment,
   { checksRole = true }: ReadOptions = {},

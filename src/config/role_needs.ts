@@ -1,18 +1,18 @@
-/** Which settings a role requires, and which it must not know. @module */
+/** The settings that a role requires, and the settings that it must not have. @module */
 import { type Environment, readVariable } from "./environment.ts";
 import { findProviderVariables } from "./providers.ts";
 import type { SettingName } from "./settings.ts";
 
-/** What the gateway shares with each service, if that is not one secret for both. */
+/** The gateway's secrets for each service, if it does not share one secret with both. */
 const AUDIENCE_SECRETS = ["INTERNAL_HMAC_SECRET_DATA", "INTERNAL_HMAC_SECRET_IDENTITY"] as const;
 
 type RoleNeeds = {
   needed: readonly SettingName[];
-  /** The only role that may have each of these settings. */
+  /** Settings that belong to another role, with the name of that role. */
   foreign: Readonly<Partial<Record<SettingName, string>>>;
 };
 
-/** What a role requires, and what it must not know: a service that knew another's secret could sign for it. */
+/** A service that had another service's secret could sign for it. */
 const OF_GATEWAY = {
   INTERNAL_HMAC_SECRET_DATA: "the gateway",
   INTERNAL_HMAC_SECRET_IDENTITY: "the gateway",
@@ -21,7 +21,7 @@ const OF_IDENTITY = {
   IDENTITY_SECRET: "the identity service",
   CONSOLE_DATABASE_URL: "the identity service",
 };
-/** What a process that is one part of the service cannot use: it has one login. */
+/** A process that runs one part of the service has only one login. */
 const OF_ALL = { IDENTITY_DATABASE_URL: "a process where ROLE is all" };
 const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
   gateway: {
@@ -32,12 +32,12 @@ const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
   identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_ALL, ...OF_GATEWAY } },
 };
 
-/** What the environment's ROLE lacks, or must not have. */
+/** Errors for settings that the environment's ROLE lacks, or must not have. */
 export function findRoleFaults(env: Environment): string[] {
   const role = readVariable(env, "ROLE") ?? "all";
   const isUnset = (name: string) => readVariable(env, name) === undefined;
   const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: {} };
-  // A gateway has a secret for each service, its own or the one for both.
+  // A gateway needs a secret for each service: separate secrets or one for both.
   const secret =
     role === "gateway" && AUDIENCE_SECRETS.some(isUnset) && isUnset("INTERNAL_HMAC_SECRET")
       ? [

@@ -1,7 +1,7 @@
 /**
- * The text of `OIDC_<NAME>_ROLES`: which value of a claim gives which role on which app, as
- * `groups:wiki-editors=wiki:editor`, with commas between. A claim inside another is `realm_access.roles`. What a claim or a
- * value has of `, : = %`, and a dot in a claim's own name, is percent-encoded: no value can be taken for another rule.
+ * Parses `OIDC_<NAME>_ROLES`: comma-separated rules that map a claim's value to a role on an app, such as
+ * `groups:wiki-editors=wiki:editor`. `realm_access.roles` names a nested claim. The characters `, : = %`, and dots inside a
+ * claim's name, are percent-encoded, so that no value can be mistaken for another rule.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export const RoleRules = v.pipe(
   v.check(
     (rules) => findFaulty(rules).length === 0,
     ({ input }) =>
-      `must be rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, which ${listFaulty(input)} not; in a claim or a value write , : = % as %2C %3A %3D %25; no claim gives super_admin`,
+      `must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): ${listFaulty(input)} invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,
   ),
   v.transform((rules) => rules.map(readRule).filter((rule) => rule !== undefined)),
 );
@@ -43,7 +43,7 @@ function readRule(text: string): RoleRule | undefined {
   return steps.length === path.length ? { claim: steps, value, slug, role } : undefined;
 }
 
-/** Empty is none. */
+/** The decoded text; `undefined` if it is empty or malformed. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text) || undefined;

@@ -1,4 +1,4 @@
-/** The table of settings: name, form, default and meaning. `.env.example` and the page are generated from it. @module */
+/** The settings: name, schema, default and meaning. `.env.example` and docs/operating.md are generated from it. @module */
 import * as v from "valibot";
 import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
 import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "../data/pure.ts";
@@ -26,38 +26,37 @@ import {
 
 const HmacSecrets = secrets(MIN_SECRET_BYTES);
 
-/** Every setting. */
 export const SETTINGS = {
   DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "The serving login's connection string; may go through a transaction pooler. Required by serve.",
+      "The serving login's connection string; can go through a transaction pooler. Required by serve.",
   },
   ADMIN_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "For serve: the pushing login's connection string, a member of rowhouse_tables and of nothing else. For migrate and admin: an administrator's, a member of rowhouse_owner. Straight to PostgreSQL, never through a pooler. Default: DATABASE_URL.",
+      "For serve: the connection string of the pushing login, a member of rowhouse_tables and no other role. For migrate and admin: the connection string of an administrator, a member of rowhouse_owner. Must connect directly to PostgreSQL, not through a pooler. Default: DATABASE_URL.",
   },
   CONSOLE_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console. Of a split service, only the identity service has it.",
+      "The connection string of the Console's login. Use a separate login: rowhouse migrate grants it only the rights of the Console. Unset: no Console. In a split service, set it only for the identity service.",
   },
   IDENTITY_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "Only where ROLE is all: the connection string of a login of its own for identity, so that code planted among apps' tables never runs in a session that reads people. Run rowhouse migrate with it. Unset: identity shares DATABASE_URL, and a thief of the pushing login can do what the serving login can.",
+      "Only where ROLE is all: the connection string of a separate login for identity, so that code injected into apps' tables never runs in a session that can read accounts. Run rowhouse migrate with it. Unset: identity shares DATABASE_URL, and a stolen pushing login can do everything that the serving login can.",
   },
   IDENTITY_DATABASE_POOL: {
     form: whole(1, 500),
     initial: "10",
     about:
-      "Maximum number of connections of IDENTITY_DATABASE_URL, in addition to DATABASE_POOL: together 30 for each worker by default.",
+      "Maximum number of connections of IDENTITY_DATABASE_URL, in addition to DATABASE_POOL: 30 per worker in total by default.",
   },
   ROWS_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "For admin: the connection string of the login that counts and deletes apps' rows; rowhouse migrate grants it that and nothing else. A login of its own, straight to PostgreSQL. serve does not start with it. Unset: the administrator creates a login for each command and drops it.",
+      "For admin: the connection string of the login that counts and deletes apps' rows. Use a separate login that connects directly to PostgreSQL: rowhouse migrate grants it only these rights. serve does not start if it is set. Unset: each command creates a temporary login and drops it.",
   },
   DATABASE_POOL: {
     form: whole(1, 500),
@@ -68,31 +67,31 @@ export const SETTINGS = {
     form: whole(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
-      "Maximum size in bytes of a row as JSON, and of a list give or take a row: the rest comes with the next page. A write that would make a larger row is refused.",
+      "Maximum size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
   },
   LIST_CACHE_BYTES: {
     form: whole(0, 17_179_869_184),
     initial: String(LIST_CACHE_BYTES),
     about:
-      "How much memory each process may use to keep the pages it has answered, so that a list that has not changed is not built again; the database confirms each one before it is sent. 0: none are kept.",
+      "Memory in bytes that each process can use to cache pages of lists. The database confirms each cached page before it is sent. 0 disables the cache.",
   },
   IDEMPOTENCY_BYTES: {
     form: whole(0, 1_099_511_627_776),
     initial: String(IDEMPOTENCY_BYTES),
     about:
-      "How many bytes of answers to writes with an Idempotency-Key are kept for each app, for 24 hours; past it, new keys get 429. Counted every ten minutes, and by each process in between.",
+      "Maximum size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. Usage is counted every 10 minutes, and by each process in between.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),
     about:
-      "How many pushes and dry runs an app may make per hour; each counts once, whatever its outcome, and the allowance is refilled evenly.",
+      "Maximum number of pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly.",
   },
   JOURNAL_BYTES: {
     form: whole(65_536, Number.MAX_SAFE_INTEGER),
     initial: String(PUSH_LIMITS.journalBytes),
     about:
-      "Maximum size in bytes of all migrations of an app together. Pushes by an operator (--app) are bound by neither limit.",
+      "Maximum total size in bytes of an app's migrations. Neither limit applies to pushes by an operator (--app).",
   },
   DATABASE_PREPARE: {
     form: v.pipe(
@@ -101,16 +100,16 @@ export const SETTINGS = {
     ),
     initial: "on",
     about:
-      "Whether to use prepared statements; off behind PgBouncer before 1.21 in transaction mode.",
+      "Whether to use prepared statements. Set it to off behind PgBouncer before 1.21 in transaction mode.",
   },
   PREVIEW: {
     form: v.pipe(
-      list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several with commas between`),
+      list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several, comma-separated`),
       v.transform((names) => names.filter(isPreview)),
     ),
     initial: "",
     about:
-      "Features that are off by default, with commas between: filters (conditions, order and selection on lists), live (event streams of changes for apps that an administrator has made live). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
+      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps that an administrator has made live). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
   },
   HOST: {
     form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
@@ -120,31 +119,30 @@ export const SETTINGS = {
   PORT: {
     form: whole(0, 65_535),
     initial: "8787",
-    about: "The port to listen on; 0 takes any free one.",
+    about: "The port to listen on; 0 selects a free port.",
   },
   ROLE: {
     form: v.picklist([...ROLES], `must be one of ${ROLES.join(", ")}`),
     initial: "all",
-    about:
-      "What this process does: everything, or one part of a service that is split into several processes.",
+    about: "What this process runs: everything, or one part of a split service.",
   },
   UPSTREAM_DATA_URL: {
     form: v.optional(HttpUrl),
-    about: "Where the gateway finds the data service. Required by ROLE=gateway.",
+    about: "The data service's origin, for the gateway. Required by ROLE=gateway.",
   },
   UPSTREAM_IDENTITY_URL: {
     form: v.optional(HttpUrl),
-    about: "Where the gateway finds the identity service. Required by ROLE=gateway.",
+    about: "The identity service's origin, for the gateway. Required by ROLE=gateway.",
   },
   UPSTREAM_GATEWAY_URL: {
     form: v.optional(HttpUrl),
     about:
-      "Where the identity service finds the gateway, for the rows that the Console shows. Default: PUBLIC_URL.",
+      "The gateway's origin, for the identity service, which reads rows for the Console from it. Default: PUBLIC_URL.",
   },
   INTERNAL_HMAC_SECRET: {
     form: HmacSecrets,
     about:
-      "The secret that the gateway shares with this service, or with both; several with commas between: the first signs, all verify. Required by every ROLE except all.",
+      "The secret that the gateway shares with this service, or with both services. Can be a comma-separated list: the first secret signs, all verify. Required by every ROLE except all.",
   },
   INTERNAL_HMAC_SECRET_DATA: {
     form: HmacSecrets,
@@ -159,22 +157,22 @@ export const SETTINGS = {
   IDENTITY_SECRET: {
     form: secrets(MIN_IDENTITY_SECRET_BYTES),
     about:
-      "What sessions, links and passwords depend on, and no database holds: the first makes, all verify. Losing it loses every password. Needed by serve where ROLE is all or identity, and by admin create-user, password-link and set-role.",
+      "The secret that protects sessions, links and passwords; it is never stored in the database. Can be a comma-separated list: the first secret creates new values, all verify. If it is lost, every password is lost. Required by serve where ROLE is all or identity, and by admin create-user, password-link and set-role.",
   },
   MAIL_URL: {
     form: v.optional(MailUrl),
     about:
-      "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it people are mailed links that set a password, and what happens to their account. Unset: links are shown to administrators only. For the processes where ROLE is all or identity.",
+      "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it the service mails password links and notices about accounts. Unset: links are shown to administrators only. For processes where ROLE is all or identity.",
   },
   ORGANIZATION_NAME: {
     form: v.optional(OrganizationName),
     about:
-      "The name of your organization, at most 60 characters, in place of Rowhouse on the sign-in pages, in the Console and in mails. For the processes where ROLE is all or identity.",
+      "The name of your organization, max 60 characters. It replaces Rowhouse on the sign-in pages, in the Console and in mails. For processes where ROLE is all or identity.",
   },
   ORGANIZATION_LOGO: {
     form: v.optional(PngFile),
     about:
-      "The path of a PNG file of at most 32 KB, in place of the icon on the sign-in pages, in the Console and in mails. The file is read at the start. For the processes where ROLE is all or identity.",
+      "The path of a PNG file, max 32 KB. It replaces the icon on the sign-in pages, in the Console and in mails. The file is read at startup. For processes where ROLE is all or identity.",
   },
   MAIL_FROM: {
     form: v.optional(MailSender),
@@ -205,34 +203,34 @@ export const SETTINGS = {
   MAX_SOCKETS: {
     form: v.optional(whole(16, 1_000_000)),
     about:
-      "Maximum number of sockets that callers have open in a process; beyond it new connections are refused until a fifth is free. Default, and at most: four fifths of the files that the process may open. Linux only.",
+      "Maximum number of open client sockets per process. At the limit, new connections are rejected until a fifth of the sockets is free. Default and maximum: four fifths of the process's open file limit. Linux only.",
   },
-  PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
+  PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's public origin." },
   IDENTITY_URL: {
     form: v.optional(HttpUrl),
     about:
-      "The identity pages' origin; requests to its host get the pages, all others the API. Default: PUBLIC_URL, and every host serves both.",
+      "The origin of the identity pages. Requests to its host get the pages, all others the API. Default: PUBLIC_URL, and every host serves both.",
   },
   SESSION_IDLE: {
     form: Duration,
     initial: `${DEFAULT_SETTINGS.sessionIdleS / HOUR_S}h`,
-    about: "How long a session lasts without being used, such as 30m, 24h or 7d.",
+    about: "How long an unused session lasts, such as 30m, 24h or 7d.",
   },
   SESSION_MAX: {
     form: Duration,
     initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
-    about: "How long a session lasts at most.",
+    about: "Maximum duration of a session.",
   },
   REQUIRE_SECOND_FACTOR: {
     form: v.optional(v.picklist(["console", "all", "none"], "must be console, all or none")),
     about:
-      "Of whom a second factor is asked who has none: console of whoever has a Console role, all of everybody. It can be put off for 7 days; after that the Console is closed without it, and with all every page and app is. Default: console once people sign in with a provider or anybody has a second factor, else none.",
+      "Who must set up a second factor: console requires it of users with a Console role, all of every user. Users can postpone the setup for 7 days. After that, users without a second factor cannot use the Console, or with all, any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.",
   },
   AUDIT_RETENTION: {
     form: Retention,
     initial: `${AUDIT_RETENTION_S / DAY_S}d`,
     about:
-      "How long the audit log keeps an entry, at least 30d; 0 keeps them forever. The processes that serve identity delete older ones.",
+      "How long the audit log keeps an entry, min 30d; 0 keeps entries forever. The processes that serve identity delete older entries.",
   },
   COOKIE_DOMAIN: {
     form: v.optional(
@@ -244,7 +242,7 @@ export const SETTINGS = {
         ),
       ),
     ),
-    about: "The parent domain of all apps; origins and redirects are registered under it.",
+    about: "The parent domain of all apps. Registered origins and redirects must be under it.",
   },
   API_KEY_PREFIX: {
     form: v.pipe(
@@ -252,18 +250,18 @@ export const SETTINGS = {
       v.regex(KEY_PREFIX, "must be 1 to 16 letters, digits or -, without _"),
     ),
     initial: "rh",
-    about: "What API keys begin with.",
+    about: "API key prefix.",
   },
   LOG_LEVEL: {
     form: v.picklist([...LOG_LEVELS], `must be one of ${LOG_LEVELS.join(", ")}`),
     initial: "info",
-    about: "The lowest level that is logged.",
+    about: "The minimum level that is logged.",
   },
-  ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "Where `rowhouse db` finds the service." },
+  ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "The service's origin, for `rowhouse db`." },
   ROWHOUSE_API_KEY: {
     form: v.optional(v.string()),
     about:
-      "The API key that `rowhouse db` uses, with the scope schema:push, or schema:read for what changes nothing. Each place of rowhouse.json has its own: ROWHOUSE_API_KEY_STAGING is that of staging.",
+      "The API key that `rowhouse db` uses. It needs the scope schema:push; schema:read suffices for read-only commands. Each environment in rowhouse.json has its own variable, such as ROWHOUSE_API_KEY_STAGING for staging.",
   },
 } as const satisfies Record<string, Setting>;
 

@@ -15,22 +15,22 @@ type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => st
 /** By SQLSTATE: it answered, and did not let the login in. */
 const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
-    says: "answers, but refuses the login's password (28P01)",
+    says: "rejects the login's password (28P01)",
     remedy: (variable) => `correct the password in ${variable}`,
   },
   "28000": {
-    says: "answers, but does not let the login in (28000)",
+    says: "rejects the login (28000)",
     remedy: (variable) => `correct the login in ${variable}, and check pg_hba.conf`,
   },
   "3D000": {
-    says: "answers, but has no database of this name (3D000)",
+    says: "does not exist (3D000)",
     remedy: (variable) => `create the database, or correct ${variable}`,
   },
   // PgBouncer has one SQLSTATE for everything that it refuses.
   "08P01": {
-    says: "answers, but the pooler refuses the login (08P01)",
+    says: "is behind a pooler that rejects the login (08P01)",
     remedy: (variable) =>
-      `check login, password and database in ${variable}, and that the pooler knows them`,
+      `check the login, password and database in ${variable}, and in the pooler's configuration`,
   },
 };
 
@@ -45,7 +45,7 @@ export function toAway(variable: DatabaseVariable): (error: unknown) => Finding 
 
 function toSilence(code: string | undefined): ConnectFailure {
   return {
-    says: `does not answer${code === undefined ? "" : ` (${code})`}`,
+    says: `does not respond${code === undefined ? "" : ` (${code})`}`,
     remedy: (variable) => `start it, or correct ${variable}`,
   };
 }

@@ -10,7 +10,7 @@ export function judgeProxies(trusted: readonly string[]): Finding[] {
     {
       about: "trusted proxies",
       level: "warn",
-      says: "are every address: callers can claim any address in X-Forwarded-For, and so escape what limits failed sign-ins and keys",
+      says: "include every address: callers can claim any address in X-Forwarded-For, and so bypass the limits on failed sign-ins and keys",
       remedy:
         "set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8",
     },
@@ -38,7 +38,7 @@ export async function examineCookieDomain(
     {
       about: "cookies",
       level: "fail",
-      says: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: whoever signs in would be signed in at no app`,
+      says: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: sign-ins would not reach any app`,
       remedy: "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org",
     },
   ];

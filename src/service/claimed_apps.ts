@@ -23,7 +23,7 @@ export async function examineClaimedApps(
       findings.push({
         about: `roles by claims of ${name}`,
         level: "warn",
-        says: `name ${faults.join(", and ")}: nobody can use these roles`,
+        says: `refer to ${faults.join(", and ")}: these roles have no effect`,
         remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
       });
   }
@@ -40,8 +40,8 @@ export async function examineClaimedRoles(
   return left.map(({ provider, roles }) => ({
     about: `roles by claims of ${provider}`,
     level: "warn",
-    says: `do not count, ${roles} in all: no provider of this name is set up`,
-    remedy: `set OIDC_${toVariable(provider)}_… again, or take them with rowhouse admin revoke --provider ${provider}`,
+    says: `are inactive (${roles} in total): no provider with this name is configured`,
+    remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${provider}`,
   }));
 }
 

@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 export function judgeSettings(faults: readonly string[]): Finding[] {
   const about = "settings";
   if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
-  const remedy = "correct it where the process is started: .env.example lists every setting";
+  const remedy = "correct the variable: .env.example lists every setting";
   return faults.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
@@ -18,9 +18,9 @@ export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[
   return {
     about,
     level: "warn",
-    says: "are the same for data and identity: whoever has one of these services can sign requests to the other",
+    says: "are the same for data and identity: each of these services can sign requests to the other",
     remedy:
-      "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY, and each as INTERNAL_HMAC_SECRET of its service",
+      "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY on the gateway, and each as INTERNAL_HMAC_SECRET on its service",
   };
 }
 
@@ -30,7 +30,7 @@ export function judgeDriver(isPatched: boolean): Finding {
   return {
     about,
     level: "warn",
-    says: "is not patched: requests take longer, and a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
+    says: "is not patched: requests are slower, and a write interrupted by a database shutdown is reported as unknown instead of retried",
     remedy:
       'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
   };

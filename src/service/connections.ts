@@ -21,12 +21,12 @@ export async function examineConnections(
   const all = serving + pushing * workers;
   const isLoginFull = loginMax >= 0 && serving > loginMax;
   if (all <= max && !isLoginFull) return [];
-  const limit = isLoginFull ? `the login may have ${loginMax}` : `PostgreSQL has ${max}`;
+  const limit = isLoginFull ? `the login's limit is ${loginMax}` : `PostgreSQL's limit is ${max}`;
   return [
     {
       about: "connections",
       level: "warn",
-      says: `this service may open ${isLoginFull ? serving : all}, and ${limit}: the rest would be refused under load`,
+      says: `this service can open ${isLoginFull ? serving : all}, but ${limit}: PostgreSQL would reject the rest under load`,
       remedy: `lower DATABASE_POOL or WORKERS, or raise ${isLoginFull ? "the login's CONNECTION LIMIT" : "max_connections"}`,
     },
   ];

@@ -29,8 +29,8 @@ function judgeDevLeftovers({ people, keys }: DevLeftovers = NOTHING): Finding[] 
     findings.push({
       about,
       level: "warn",
-      says: `issued keys that still work: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
-      remedy: "if no process needs a key, run rowhouse admin revoke-key with its id",
+      says: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
+      remedy: "if you do not need a key, run rowhouse admin revoke-key with its id",
     });
   return findings;
 }

@@ -70,7 +70,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const session = await readSession(deps.db).catch(toAway("DATABASE_URL"));
   const answeredAt = deps.now();
   if (!("login" in session)) return [...findings, session];
-  findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
+  findings.push({ about: "database", level: "ok", says: `accepts the login ${session.login}` });
   const login = await readLogin(deps.db);
   findings.push(judgeVersion(session), ...judgeServingLogin(login), ...judgeLoginLimits(login));
   if (deps.isWhole === true)
@@ -109,7 +109,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare, previews } = options;
   const answer = await readRows(admin, "select 1").catch(toAway(variable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
-  const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
+  const findings: Finding[] = [{ about: "admin database", level: "ok", says: "responds" }];
   if (variable === "ADMIN_DATABASE_URL") {
     const pooler = await examinePooler({ url, prepare, variable });
     if (pooler.level !== "ok") findings.push(pooler);

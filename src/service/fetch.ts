@@ -140,7 +140,7 @@ function toRouted<Deps>(
 /** With two, a proxy in front might go by one and we by the other. @throws {Problem} invalid_request */
 function checkHost({ headers }: Request): void {
   if (headers.get("host")?.includes(",") !== true) return;
-  throw new Problem("invalid_request", { message: "Send one Host header: the host is ambiguous" });
+  throw new Problem("invalid_request", { message: "Ambiguous host: send exactly one Host header" });
 }
 
 /** The answer to a request; never throws. */

@@ -24,8 +24,8 @@ export function answerFrontPage(visit: Visit): Response | undefined {
   const title = isFront ? "This is a Rowhouse service" : "Page not found";
   const body = html`
 <h1>${title}</h1>
-<p>This address belongs to a Rowhouse service, which keeps the rows of apps and signs people in.</p>
-<p>Programs call it under /v1 with an API key, as the <a href="/docs">API reference</a> shows. People sign in on their account page, which also lists their apps.</p>
+<p>This is the address of a Rowhouse service, which stores apps' rows and handles sign-in.</p>
+<p>Programs use the API under /v1 with an API key: see the <a href="/docs">API reference</a>. Users sign in on their account page, which lists their apps.</p>
 <p><a class="button button-primary" href="${identityUrl}${LOGIN_PATH}">Your account</a></p>`;
   return answerPage({ title, body }, { status: isFront ? 200 : 404, headers: { vary: "accept" } });
 }

@@ -27,20 +27,20 @@ export type HealthDeps = { checkReady: CheckReady };
 const LIVE: Operation = {
   id: "get_live",
   group: "service",
-  summary: "Whether the process answers",
-  answers: [{ status: 200, when: "It does.", bodies: [toStatus("live")] }],
+  summary: "Check that the process is running",
+  answers: [{ status: 200, when: "The process is running.", bodies: [toStatus("live")] }],
   problems: [],
 };
 const READY: Operation = {
   id: "get_ready",
   group: "service",
-  summary: "Whether the service can serve",
-  answers: [{ status: 200, when: "It can.", bodies: [toStatus("ready")] }],
+  summary: "Check that the service is ready",
+  answers: [{ status: 200, when: "The service is ready.", bodies: [toStatus("ready")] }],
   problems: ["unavailable", "overloaded", "timeout", "bad_gateway"],
 };
 
 function toStatus(status: string): JsonSchema {
-  const description = "Always this word: the status of the answer tells more.";
+  const description = "Constant; check the HTTP status instead.";
   const properties = { status: { const: status, description } };
   return { type: "object", properties, required: ["status"] };
 }
@@ -117,7 +117,7 @@ export function makeCheckReady(deps: ReadyDeps): CheckReady {
 async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
   const { missing } = await compareMigrations(db);
   if (missing.length > 0)
-    throw unready("The database lacks migrations: its operator must run rowhouse migrate");
+    throw unready("Migrations are missing: the operator must run rowhouse migrate");
   if (servesRows && (await findUncallableTables(db)).length > 0) throw ofAnotherRelease();
 }
 

@@ -45,9 +45,9 @@ function judgeAddresses(unconfirmed: number): Finding[] {
     {
       about: "addresses",
       level: "warn",
-      says: `${says} not confirmed by a secret in IDENTITY_SECRET: no link is mailed there, and nobody is linked to an account at a provider by it`,
+      says: `${says} not confirmed by a secret in IDENTITY_SECRET: the service mails no links there, and does not link provider accounts by address`,
       remedy:
-        "if the database was restored and its IDENTITY_SECRET is lost, or somebody wrote into it: make sure that they are right, then run rowhouse admin confirm-addresses",
+        "if the database was restored and its IDENTITY_SECRET is lost, or someone wrote to the database: check the addresses, then run rowhouse admin confirm-addresses",
     },
   ];
 }
@@ -66,11 +66,11 @@ export function judgeIdentitySecrets(
   const findings = [...older, ...lost];
   return findings.length > 0
     ? findings
-    : [{ about, level: "ok", says: "made every password, session and link that there is" }];
+    : [{ about, level: "ok", says: "protects all passwords, sessions and links" }];
 }
 
 function toUnused(id: string): Finding {
-  const says = `${id} has made nothing that is still there: it can be taken out of IDENTITY_SECRET`;
+  const says = `${id} is no longer needed: it can be removed from IDENTITY_SECRET`;
   return { about: "identity secret", level: "ok", says };
 }
 
@@ -80,7 +80,7 @@ function toNeeded(values: IdentityValues): Finding {
     level: "warn",
     says: `${values.secretId} is still needed for ${describe(values)}`,
     remedy:
-      "keep it in IDENTITY_SECRET after the first: a password is made anew when its owner signs in, or sets it by a link of rowhouse admin password-link; addresses are by rowhouse admin confirm-addresses",
+      "keep it in IDENTITY_SECRET after the first: a password moves to the first secret when its owner signs in, or sets it with a link from rowhouse admin password-link; addresses move with rowhouse admin confirm-addresses",
   };
 }
 
@@ -90,7 +90,7 @@ function toLost(values: IdentityValues): Finding {
     level: "warn",
     says: `${values.secretId} is not in IDENTITY_SECRET, and ${describe(values)} can be used only with it`,
     remedy:
-      "add it to IDENTITY_SECRET after the first; if it is lost, give those people new links: rowhouse admin password-link",
+      "add it to IDENTITY_SECRET after the first; if it is lost, create new links for these people: rowhouse admin password-link",
   };
 }
 

@@ -65,7 +65,8 @@ export function makeGuard(deps: GuardDeps): Guard {
     if (release === RELEASE) return await checkBodies(bodies);
     if (isNew)
       log("warn", release === null ? "functions of no release" : "functions of another release", {
-        message: release ?? "rowhouse migrate has not finished: run it again if it was stopped",
+        message:
+          release ?? "rowhouse migrate has not finished: if it was interrupted, run it again",
       });
     return [];
   };
@@ -131,7 +132,7 @@ function refuseUnknown(error: unknown): never {
 
 function stopped(cause: unknown): Problem {
   return new Problem("unavailable", {
-    message: "The service has stopped serving: its operator must look at the log",
+    message: "The service has stopped serving: the operator must check the log",
     retryAfterS: 60,
     cause,
   });

@@ -17,7 +17,7 @@ function judgeConnectionLimit({ login, connectionLimit }: Login): Finding | unde
     about: "connection limit",
     level: "warn",
     says: `${login} can use all connections of PostgreSQL`,
-    remedy: `alter role ${quoteName(login)} connection limit 30, or twice what its processes open`,
+    remedy: `alter role ${quoteName(login)} connection limit 30, or twice the connections that its processes open`,
   };
 }
 
@@ -29,12 +29,12 @@ function judgeTemporaryFiles({ login, memberOf, tempFileLimitKb }: Login): Findi
     level: "warn",
     says: `of ${login} can fill the disk`,
     remedy:
-      "as a superuser grant set on parameter temp_file_limit to the administrator, and run rowhouse migrate",
+      "as a superuser, grant set on parameter temp_file_limit to the administrator, then run rowhouse migrate",
   };
 }
 
 const OPEN = {
-  locks: "take advisory locks, which block pushes",
+  locks: "acquire advisory locks, which block pushes",
   files: "create large objects, which fill the disk",
 } as const;
 
@@ -51,6 +51,6 @@ export function judgeOpenFunctions(open: readonly (keyof typeof OPEN)[]): Findin
     about,
     level: "warn",
     says: `can ${open.map((kind) => OPEN[kind]).join(", and ")}`,
-    remedy: "run deploy/superuser.sql as a superuser in this database: docs/operating.md shows it",
+    remedy: "run deploy/superuser.sql as a superuser in this database: see docs/operating.md",
   };
 }

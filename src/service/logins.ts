@@ -57,7 +57,7 @@ export function judgeServingLogin(found: Login): Finding[] {
   const enough: Finding = {
     about: "login",
     level: "ok",
-    says: `${login} has the rights that serving needs, and no more`,
+    says: `${login} has exactly the rights that serving needs`,
   };
   const mayServe = memberOf.some((role) => SERVING.includes(role));
   const finding = findServingExcess(found) ?? (mayServe ? enough : refused);
@@ -74,9 +74,9 @@ export function judgePushingLogin(found: Login, variable: DatabaseVariable): Fin
       level: "fail",
       says: `${variable === "DATABASE_URL" ? "ADMIN_DATABASE_URL is not set, and " : ""}${login} of ${variable} lacks the rights to push`,
       remedy:
-        "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN and nothing else",
+        "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN",
     };
-  const says = `${login} has the rights that pushing needs, and no more`;
+  const says = `${login} has exactly the rights that pushing needs`;
   return findPushingExcess(found) ?? { about, level: "ok", says };
 }
 
@@ -94,13 +94,13 @@ export function judgeConsoleLogin(found: Login): Finding {
   const member = [...OWNERS, ...SERVING].find((role) => memberOf.includes(role));
   const rights = describeExcess(found, member ?? otherRoles[0]);
   if (rights === "")
-    return { about, level: "ok", says: `${login} has the rights of the Console, and no more` };
+    return { about, level: "ok", says: `${login} has exactly the rights of the Console` };
   return {
     about,
     level: "warn",
     says: `${login} ${rights}: more than the Console needs`,
     remedy:
-      "create a role with LOGIN and nothing else, put it into CONSOLE_DATABASE_URL and run rowhouse migrate",
+      "create a role with only LOGIN, use it in CONSOLE_DATABASE_URL and run rowhouse migrate",
   };
 }
 
@@ -122,9 +122,9 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
     return {
       about,
       level: "warn",
-      says: "is not set: a thief of the pushing login can then do everything that the serving login can",
+      says: "is not set: a stolen pushing login can do everything that the serving login can",
       remedy:
-        "create a role with LOGIN and nothing else, put it into IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
+        "create a role with only LOGIN, use it in IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
     };
   if ("about" in identity) return identity;
   if (!identity.memberOf.includes("rowhouse_identity"))
@@ -142,7 +142,7 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
     serving.memberOf.includes(role),
   );
   if (rights === "" && shared === undefined)
-    return { about, level: "ok", says: `${identity.login} serves identity, and nothing else` };
+    return { about, level: "ok", says: `${identity.login} serves only identity` };
   return {
     about,
     level: "warn",
@@ -150,7 +150,8 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
       rights === ""
         ? `${serving.login} of DATABASE_URL is a member of ${shared}, so it can do what ${identity.login} can`
         : `${identity.login} ${rights}: more than identity needs`,
-    remedy: "run rowhouse migrate with both connection strings, each of a login with no other job",
+    remedy:
+      "run rowhouse migrate with both connection strings, each for a login with only this purpose",
   };
 }
 
@@ -164,7 +165,7 @@ export function findServingExcess(found: Login): Finding | undefined {
     level: "warn",
     says: `${found.login} ${rights}: more than serving needs`,
     remedy:
-      "create a role with LOGIN and nothing else, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
+      "create a role with only LOGIN, use it in DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
   };
 }
 
@@ -180,7 +181,7 @@ function findPushingExcess(found: Login): Finding | undefined {
     level: "warn",
     says: `${found.login} ${rights}: more than pushing needs`,
     remedy:
-      "serve with an ADMIN_DATABASE_URL whose login is a member of rowhouse_tables only; only migrate and admin need an administrator",
+      "for serve, set ADMIN_DATABASE_URL to a login that is a member of rowhouse_tables only; only migrate and admin need an administrator",
   };
 }
 
@@ -188,7 +189,7 @@ function describeExcess(found: Login, member: string | undefined): string {
   if (found.isSuperuser) return "is a superuser";
   const rights = [
     found.bypassesRls && "bypasses row security",
-    found.createsRoles && "may create roles",
+    found.createsRoles && "can create roles",
     member !== undefined && `is a member of ${member}`,
   ];
   return rights.filter((right) => right !== false).join(", ");

@@ -14,30 +14,29 @@ export async function examineMails(db: Database): Promise<Finding[]> {
 export function judgeMails({ hasSender, waiting, oldestS, givenUp }: MailState): Finding[] {
   const about = "mail";
   const findings: Finding[] = [];
-  const count = `${waiting} ${waiting === 1 ? "mail waits" : "mails wait"}`;
+  const count = `${waiting} ${waiting === 1 ? "mail is" : "mails are"} in the queue`;
   if (waiting > 0 && !hasSender)
     findings.push({
       about,
       level: "warn",
-      says: `${count}, and no process has sent any for ten minutes`,
+      says: `${count}, and no process has sent mail for 10 minutes`,
       remedy: "start a process with MAIL_URL where ROLE is all or identity",
     });
   else if (oldestS > LATE_S)
     findings.push({
       about,
       level: "warn",
-      says: `${count}, one of them for ${Math.floor(oldestS / 60)} minutes`,
-      remedy:
-        'look for lines with "event":"mail" in the log: they say what the mail server answers',
+      says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
+      remedy: 'search the log for "event":"mail": these lines show the response of the mail server',
     });
-  else if (hasSender) findings.push({ about, level: "ok", says: `a process sends it; ${count}` });
+  else if (hasSender) findings.push({ about, level: "ok", says: `a process sends mail; ${count}` });
   if (givenUp > 0)
     findings.push({
       about,
       level: "warn",
-      says: `${givenUp} ${givenUp === 1 ? "mail was" : "mails were"} given up in the last 30 days`,
+      says: `${givenUp} ${givenUp === 1 ? "mail was" : "mails were"} not delivered in the last 30 days`,
       remedy:
-        'look for "event":"mail" in the log; give those people new links: rowhouse admin password-link',
+        'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
     });
   return findings;
 }

@@ -37,20 +37,20 @@ export function makeMetrics(sources: MetricsSources): Metrics {
   const registers = [registry];
   const duration = new Histogram({
     name: "rowhouse_request_duration_seconds",
-    help: "Time from a request's arrival to its answer",
+    help: "Time from a request's arrival to its response",
     labelNames: ["route", "method", "status"],
     buckets: SECONDS,
     registers,
   });
   const errors = new Counter({
     name: "rowhouse_errors_total",
-    help: "Answers that were refusals, by code",
+    help: "Error responses, by code",
     labelNames: ["code"],
     registers,
   });
   new Gauge({
     name: "rowhouse_requests_in_flight",
-    help: "Requests without an answer yet",
+    help: "Requests in progress",
     registers,
     collect() {
       this.set(sources.inFlight());
@@ -58,7 +58,7 @@ export function makeMetrics(sources: MetricsSources): Metrics {
   });
   const mails = new Counter({
     name: "rowhouse_mails_total",
-    help: "Tries to send a mail, by what became of them",
+    help: "Attempts to send a mail, by outcome",
     labelNames: ["template", "outcome"],
     registers,
   });
@@ -82,7 +82,7 @@ export function makeMetrics(sources: MetricsSources): Metrics {
 function addPoolMetrics(pools: MetricsSources["pools"], registers: Registry[]): void {
   new Gauge({
     name: "rowhouse_pool_connections",
-    help: "Connections to the database, and callers that wait for one",
+    help: "Connections to the database, and callers that wait for a connection",
     labelNames: ["pool", "state"],
     registers,
     collect() {
@@ -95,7 +95,7 @@ function addPoolMetrics(pools: MetricsSources["pools"], registers: Registry[]): 
   });
   new Counter({
     name: "rowhouse_shed_total",
-    help: "Calls turned away before they reached the database, by reason",
+    help: "Calls rejected before they reached the database, by reason",
     labelNames: ["pool", "reason"],
     registers,
     collect() {

@@ -86,7 +86,7 @@ const CONSOLE_CONNECTIONS = 4;
 const SILENCE_LIMIT_MS = 3000;
 
 const MISMATCH =
-  "The database's answer to one request was another's. It was not delivered, and its connection was ended. Look for a fault in the pooler or the network between: no other fault is as grave";
+  "The database returned the result of another request. It was not delivered, and the connection was closed. Check the pooler and the network: this error is critical";
 
 /** The database does not keep apps apart, so the service must not serve. */
 export class IsolationError extends Error {

@@ -25,7 +25,7 @@ export function makeOutage({ log, now }: { log: Log; now: () => number }): Outag
       if (beganAt !== undefined) return;
       beganAt = now();
       refused = 0;
-      const message = "Answering 503 to what needs the database until it is there";
+      const message = "Requests that need the database get 503 until it is available";
       log("warn", "database away", { message, cause: toCause(cause) });
     },
     end: () => {

@@ -15,13 +15,13 @@ async function examineProvider(settings: ProviderSettings): Promise<Finding> {
   const about = `sign-in with ${settings.label}`;
   try {
     await discover(settings, { timeoutS: TIMEOUT_S });
-    return { about, level: "ok", says: `${settings.issuer} answers` };
+    return { about, level: "ok", says: `${settings.issuer} responds` };
   } catch (error) {
     return {
       about,
       level: "warn",
-      says: `${settings.issuer} does not answer as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
-      remedy: `nobody can sign in by it until it does: fetch ${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration from this machine, and compare its "issuer" with OIDC_${settings.name.toUpperCase()}_ISSUER`,
+      says: `${settings.issuer} does not respond as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
+      remedy: `sign-in with this provider fails until then: fetch ${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration from this machine, and compare its "issuer" with OIDC_${settings.name.toUpperCase()}_ISSUER`,
     };
   }
 }
@@ -30,11 +30,11 @@ async function examineProvider(settings: ProviderSettings): Promise<Finding> {
 export async function examineMailServer(url: string): Promise<Finding> {
   const about = "mail server";
   const refusal = await tryServer(url);
-  if (refusal === undefined) return { about, level: "ok", says: "lets us in" };
+  if (refusal === undefined) return { about, level: "ok", says: "accepts the login" };
   return {
     about,
     level: "warn",
-    says: `does not let us in: ${refusal.reason}`,
-    remedy: "mails wait until it does: compare MAIL_URL with what its operator gave you",
+    says: `rejects the login: ${refusal.reason}`,
+    remedy: "mails stay in the queue until then: check MAIL_URL",
   };
 }

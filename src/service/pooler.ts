@@ -13,13 +13,13 @@ export async function examinePooler({ variable, ...options }: PoolerOptions): Pr
 type Judgement = Omit<Finding, "about">;
 
 const JUDGEMENTS: Readonly<Record<Pooling, Judgement>> = {
-  none: { level: "ok", says: "none: connected straight to PostgreSQL" },
-  pooled: { level: "ok", says: "there is one, and DATABASE_PREPARE=off works with it" },
-  sessions: { level: "ok", says: "there is one, and it keeps a session for each connection" },
-  followed: { level: "ok", says: "there is one, and it follows prepared statements" },
+  none: { level: "ok", says: "none: connected directly to PostgreSQL" },
+  pooled: { level: "ok", says: "found; compatible with DATABASE_PREPARE=off" },
+  sessions: { level: "ok", says: "found; uses a session for each connection" },
+  followed: { level: "ok", says: "found; supports prepared statements" },
   mixed: {
     level: "fail",
-    says: "there is one that mixes up prepared statements, as PgBouncer does before 1.21 or without max_prepared_statements: under load calls fail, or get the answers of others",
+    says: "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls",
     remedy: "set DATABASE_PREPARE=off",
   },
 };
@@ -30,8 +30,8 @@ const OF_ADMIN: Partial<Record<Pooling, Judgement>> = Object.fromEntries(
     pooling,
     {
       level: "warn",
-      says: "there is one, and pushes and migrations should not go through it",
-      remedy: "let ADMIN_DATABASE_URL lead straight to PostgreSQL",
+      says: "found; pushes and migrations should not go through a pooler",
+      remedy: "make ADMIN_DATABASE_URL connect directly to PostgreSQL",
     },
   ]),
 );

@@ -24,8 +24,8 @@ export async function examinePushing(
   return {
     about: "pushing login",
     level: "fail",
-    says: `${variable} is another database than that of DATABASE_URL`,
-    remedy: "correct whichever of the two is wrong: what is pushed would be served nowhere",
+    says: `${variable} and DATABASE_URL are different databases`,
+    remedy: "correct one of the variables: otherwise pushed tables are never served",
   };
 }
 
@@ -46,8 +46,8 @@ export async function examineConsole(consoleDb: Database, db: Database): Promise
     {
       about,
       level: "fail",
-      says: `${variable} is another database than the service's`,
-      remedy: "correct it: administrators would act on people and apps that are served nowhere",
+      says: `${variable} and the service use different databases`,
+      remedy: "correct it: otherwise administrators manage accounts and apps that are never served",
     },
   ];
 }

@@ -34,8 +34,8 @@ export async function examinePreviews(
   return {
     about,
     level: "fail",
-    says: `PREVIEW names ${show(previews)}, and rowhouse migrate recorded ${recorded}`,
-    remedy: "run rowhouse migrate with this PREVIEW, or correct it",
+    says: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
+    remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
   };
 }
 
@@ -56,7 +56,7 @@ function judgeFunctions(outdated: number, uncallable: number): Finding {
   return {
     about,
     level: uncallable > 0 ? "fail" : "warn",
-    says: `of ${tables} are from another release${uncallable > 0 ? ": it cannot serve their rows" : ""}`,
+    says: `of ${tables} are from another release${uncallable > 0 ? ": this release cannot serve their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
 }
@@ -70,7 +70,7 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
     about,
     level: "fail",
     says,
-    remedy: "restore what the finding names: until then the service refuses to serve",
+    remedy: "restore the object in the message: until then the service rejects requests",
   }));
 }
 
@@ -93,7 +93,7 @@ export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): 
     (node): Finding => ({
       about: "nodes",
       level: "warn",
-      says: `${node} was added and is not set up: it gets no rows`,
+      says: `${node} was added but is not set up: it gets no rows`,
       remedy: "run rowhouse migrate",
     }),
   );
@@ -101,8 +101,8 @@ export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): 
     (node): Finding => ({
       about: "nodes",
       level: "warn",
-      says: `${node} does not answer: requests of the apps on it fail, and so does every push`,
-      remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: nothing is known of its isolation until then`,
+      says: `${node} does not respond: requests of apps on this node fail, and so does every push`,
+      remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: its isolation is not checked until then`,
     }),
   );
   return [...unprepared, ...silent];

@@ -66,11 +66,11 @@ export function judgeVersion({ version }: Session): Finding {
 /** A careless function would find a hostile type in a temporary schema first. */
 export function judgeTemp({ publicTemp, database }: Session): Finding {
   const about = "temporary tables";
-  if (!publicTemp) return { about, level: "ok", says: "cannot be created by everybody" };
+  if (!publicTemp) return { about, level: "ok", says: "restricted" };
   return {
     about,
     level: "warn",
-    says: "every login can create them in this database, as after a restore without --create",
+    says: "every login can create temporary tables in this database, for example after a restore without --create",
     remedy: `revoke temporary on database ${quoteName(database)} from public`,
   };
 }
@@ -78,11 +78,11 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
 /** A log of slow statements contains their parameters, unless PostgreSQL is told to leave them out. */
 export function judgeParameterLog({ logsParameters }: Session): Finding {
   const about = "parameters";
-  if (!logsParameters) return { about, level: "ok", says: "are not written to the database's log" };
+  if (!logsParameters) return { about, level: "ok", says: "are not logged by the database" };
   return {
     about,
     level: "warn",
-    says: "of statements are written to the database's log: values of rows, and proofs of keys",
+    says: "of statements are logged by the database: values of rows, and proofs of keys",
     remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
   };
 }
@@ -91,13 +91,13 @@ export function judgeParameterLog({ logsParameters }: Session): Finding {
 export function judgeFailureLog({ logsFailures, login }: Session): Finding {
   const about = "failures";
   if (!logsFailures)
-    return { about, level: "ok", says: "are written to the database's log without statements" };
+    return { about, level: "ok", says: "are logged by the database without statements" };
   return {
     about,
     level: "warn",
-    says: `are written to the database's log with the statements of ${login}`,
+    says: `are logged by the database with the statements of ${login}`,
     remedy:
-      "as a superuser grant set on parameter log_min_error_statement to the administrator, and run rowhouse migrate",
+      "as a superuser, grant set on parameter log_min_error_statement to the administrator, then run rowhouse migrate",
   };
 }
 
@@ -114,9 +114,9 @@ export async function examineNodeLogs(db: Database): Promise<Finding[]> {
   return nodes.map(({ node }) => ({
     about: "nodes",
     level: "warn",
-    says: `${node} writes statements to its log: values of rows, and proofs of keys`,
+    says: `${node} logs statements: values of rows, and proofs of keys`,
     remedy:
-      "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 there",
+      "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 on the node",
   }));
 }
 
@@ -129,6 +129,6 @@ export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
     level: "warn",
     says: `differs from the database's by ${skewMs} ms`,
     remedy:
-      "synchronise both machines with a time server: signatures and sessions are checked by the clock",
+      "synchronize both machines with a time server: signatures and sessions depend on the clock",
   };
 }

@@ -34,7 +34,7 @@ export function makeForwards(
     const [secret = ""] = readSecrets(options, audience);
     const url = options.upstreams?.[audience];
     if (url !== undefined) return makeForward({ audience, url, secret, deadlineMs, now, draining });
-    throw new Error(`Cannot open a gateway: no address of ${audience} is set`);
+    throw new Error(`Cannot open a gateway: the address of ${audience} is not set`);
   };
   return { data: to("data"), identity: to("identity") };
 }
@@ -58,7 +58,7 @@ export function makeCallGateway(
       return await Bun.fetch(new Request(url, request), { redirect: "manual", signal });
     } catch (error) {
       const code = isConnectFailure(error) ? "unavailable" : "bad_gateway";
-      throw new Problem(code, { message: "The gateway did not answer", cause: error });
+      throw new Problem(code, { message: "The gateway did not respond", cause: error });
     }
   };
 }
@@ -67,7 +67,7 @@ export function makeCallGateway(
 export function readSecrets({ secrets }: UpstreamOptions, audience: Audience): readonly string[] {
   const shared = secrets?.[audience] ?? [];
   if (shared.length > 0) return shared;
-  throw new Error(`Cannot open a part of a service: no secret for ${audience} is set`);
+  throw new Error(`Cannot open a part of a service: the secret of ${audience} is not set`);
 }
 
 /** @throws {Problem} unavailable — a service behind is not ready */

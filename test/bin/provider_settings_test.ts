@@ -61,7 +61,7 @@ test("readConfig() reads every provider by its name", () => {
 });
 
 const ISSUER =
-  "OIDC_GOOGLE_ISSUER must be the issuer as the provider writes it, such as https://accounts.example.com; http only on localhost";
+  "OIDC_GOOGLE_ISSUER must be the issuer exactly as the provider writes it, such as https://accounts.example.com; http is allowed only on localhost";
 
 describe("readConfig() refuses a provider", () => {
   test.each<{ name: string; env: Record<string, string>; faults: string[] }>([
@@ -69,9 +69,9 @@ describe("readConfig() refuses a provider", () => {
       name: "without what it needs",
       env: { OIDC_GOOGLE_LABEL: "Google" },
       faults: [
-        "OIDC_GOOGLE_ISSUER must be set, too",
-        "OIDC_GOOGLE_CLIENT_ID must be set, too",
-        "OIDC_GOOGLE_CLIENT_SECRET must be set, too",
+        "OIDC_GOOGLE_ISSUER must also be set",
+        "OIDC_GOOGLE_CLIENT_ID must also be set",
+        "OIDC_GOOGLE_CLIENT_SECRET must also be set",
       ],
     },
     ...[
@@ -90,7 +90,7 @@ describe("readConfig() refuses a provider", () => {
       env: { ...GOOGLE, OIDC_GOOGLE_CREATE: "true", OIDC_GOOGLE_CLIENTID: "x" },
       faults: [
         "OIDC_GOOGLE_CLIENTID is not a setting: see .env.example",
-        "OIDC_GOOGLE_TRUSTED_DOMAINS must be set where OIDC_GOOGLE_CREATE is true: else everybody at the provider would get an account",
+        "OIDC_GOOGLE_TRUSTED_DOMAINS must be set if OIDC_GOOGLE_CREATE is true: otherwise every user of the provider would get an account",
       ],
     },
     {
@@ -103,7 +103,7 @@ describe("readConfig() refuses a provider", () => {
       },
       faults: [
         "OIDC_GOOGLE_LABEL must be 1 to 40 printable characters",
-        "OIDC_GOOGLE_TRUSTED_DOMAINS must be domains such as example.org, with commas between",
+        "OIDC_GOOGLE_TRUSTED_DOMAINS must be comma-separated domains such as example.org",
         "OIDC_GOOGLE_CREATE must be true or false",
       ],
     },
@@ -115,8 +115,8 @@ describe("readConfig() refuses a provider", () => {
       name: `with the rules ${rules}, and a scope with a space`,
       env: { ...GOOGLE, OIDC_GOOGLE_ROLES: rules, OIDC_GOOGLE_SCOPES: "groups roles" },
       faults: [
-        "OIDC_GOOGLE_SCOPES must be scopes such as groups, with commas between",
-        `OIDC_GOOGLE_ROLES must be rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, which "${rules.split(", ").at(-1)}" is not; in a claim or a value write , : = % as %2C %3A %3D %25; no claim gives super_admin`,
+        "OIDC_GOOGLE_SCOPES must be comma-separated scopes such as groups",
+        `OIDC_GOOGLE_ROLES must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): "${rules.split(", ").at(-1)}" is invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,
       ],
     })),
     {
@@ -127,7 +127,7 @@ describe("readConfig() refuses a provider", () => {
         OIDC_OTHER_CLIENT_ID: "b",
         OIDC_OTHER_CLIENT_SECRET: "secret-word",
       },
-      faults: ["OIDC_OTHER_ISSUER must not be that of another provider"],
+      faults: ["OIDC_OTHER_ISSUER must not be the issuer of another provider"],
     },
     {
       name: "in a process where nobody signs in",

@@ -54,7 +54,7 @@ test("the page of a rejected request has the cause, the fields, the docs and a c
   const page = await untilKept(answer);
   for (const text of [
     "POST /v1/data/db/orders",
-    "Values do not fit their columns; <code>details</code> names every one.",
+    "Values are invalid for their columns; <code>details</code> lists every issue.",
     "<bdi>currency</bdi></code> of row 2 of the batch",
     "/docs#code-validation_failed",
     `-H &quot;Authorization: Bearer $ROWHOUSE_API_KEY&quot;`,

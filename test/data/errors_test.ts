@@ -111,7 +111,7 @@ const ROWS: readonly Row[] = [
     name: "a table that nobody has",
     call: () => ({ path: "/v1/data/db/nothing" }),
     code: "unknown_table",
-    message: "This app has not pushed a table of that name",
+    message: "This app has no table with that name",
   },
   {
     name: "reading a missing row",
@@ -147,14 +147,14 @@ const ROWS: readonly Row[] = [
     name: "a method that lists do not have",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
-    message: "The path exists, but not for this method; `Allow` lists the methods that it has",
+    message: "The path does not support this method; `Allow` lists the supported methods",
     headers: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
     name: "a method that rows do not have",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
     code: "method_not_allowed",
-    message: "The path exists, but not for this method; `Allow` lists the methods that it has",
+    message: "The path does not support this method; `Allow` lists the supported methods",
     headers: { allow: "GET, HEAD, PATCH, DELETE, OPTIONS" },
   },
   ...["text/xml", "text/html, image/*", "application/json;q=0", "application/json;q=0, */*"].map(
@@ -192,7 +192,7 @@ const ROWS: readonly Row[] = [
     name: "a row that others point to",
     call: () => ({ path: `/v1/data/db/projects/${project}`, method: "DELETE" }),
     code: "still_referenced",
-    message: "A row that other rows refer to cannot be deleted: delete or change those first",
+    message: "Other rows reference this row: change or delete them first",
   },
   {
     name: "a dangling reference",
@@ -309,7 +309,7 @@ test("a bug of the service is a 500 with its request id and nothing of PostgreSQ
     500,
     {
       error: "request_failed",
-      message: "An internal error; the log has it under the request id",
+      message: "Internal error; the log has the details under the request ID",
       requestId,
     },
   ]);

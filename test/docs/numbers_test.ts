@@ -30,7 +30,7 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
     `| execution time | ${EXECUTION_LIMIT_MS / 1000} s |`,
     `| ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
     `| ${show(DEFAULT_PER_MINUTE)} a minute`,
-    "or a rule forbids what a Console form or `rowhouse admin` asks for",
+    "or a rule forbids a change from the Console or `rowhouse admin`",
   ],
   "docs/push.md": [
     `| ${SETTINGS.PUSHES_PER_HOUR.initial} an hour (\`PUSHES_PER_HOUR\`)`,

@@ -313,12 +313,12 @@ describe("rowhouse doctor", () => {
     {
       name: "a wrong password",
       to: { password: "secret-word" },
-      told: "cannot connect: the database answers, but refuses the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
+      told: "cannot connect: the database rejects the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
     },
     {
       name: "another database",
       to: () => ({ pathname: `/${other.name}` }),
-      told: "CONSOLE_DATABASE_URL is another database than the service's\n     correct it: ",
+      told: "CONSOLE_DATABASE_URL and the service use different databases\n     correct it: otherwise ",
     },
   ])("tells where the Console has $name", async ({ to, told }) => {
     const part = typeof to === "function" ? to() : to;
@@ -340,7 +340,7 @@ describe("rowhouse doctor", () => {
   const withPart = (part: Partial<URL>) =>
     Object.assign<URL, object>(new URL(database.pushUrl), part).href;
   const RIGHTS_REMEDY =
-    "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN and nothing else";
+    "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN";
   test.each([
     {
       name: "an administrator",
@@ -360,17 +360,17 @@ describe("rowhouse doctor", () => {
     {
       name: "a wrong password",
       url: () => withPart({ password: "secret-word" }),
-      told: "FAIL admin database: answers, but refuses the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
+      told: "FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
     },
     {
       name: "no server",
       url: () => withPart({ port: "1" }),
-      told: "FAIL admin database: does not answer (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
+      told: "FAIL admin database: does not respond (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
     },
     {
       name: "another database",
       url: () => withPart({ pathname: `/${other.name}` }),
-      told: "FAIL pushing login: ADMIN_DATABASE_URL is another database than that of DATABASE_URL\n     correct whichever of the two is wrong: what is pushed would be served nowhere\n",
+      told: "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
   ])("tells where $name is to push, and serve warns", async ({ url, told }) => {
     const env = {
@@ -480,23 +480,23 @@ describe("rowhouse doctor", () => {
       provider.register("http://id.example.org/oidc/corp/callback");
       const { out } = await runHere(["doctor"], { ...project, env: settings });
       expect(out).toContain(
-        `ok   sign-in with the Corporation: ${provider.settings.issuer} answers\n`,
+        `ok   sign-in with the Corporation: ${provider.settings.issuer} responds\n`,
       );
-      expect(out).toContain("ok   mail server: lets us in\n");
+      expect(out).toContain("ok   mail server: accepts the login\n");
       provider.wrong = { metadata: { issuer: "https://elsewhere.example.org" } };
       await mail.close();
       const later = await runHere(["doctor"], { ...project, env: settings });
       expect(later.out).toContain(
-        `warn sign-in with the Corporation: ${provider.settings.issuer} does not answer `,
+        `warn sign-in with the Corporation: ${provider.settings.issuer} does not respond `,
       );
-      expect(later.out).toContain("warn mail server: does not let us in: E");
+      expect(later.out).toContain("warn mail server: rejects the login: E");
       expect(out + later.out).not.toContain("not to be shown");
       await provider.stop();
     });
 
     test("fails without COOKIE_DOMAIN, and serve refuses", async () => {
       const says =
-        "COOKIE_DOMAIN is not set, and 1 person has an account: whoever signs in would be signed in at no app";
+        "COOKIE_DOMAIN is not set, and 1 person has an account: sign-ins would not reach any app";
       const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
       const doctor = await runHere(["doctor"], { ...project, env: env() });
       expect(doctor.code).toBe(1);
@@ -523,7 +523,7 @@ describe("rowhouse doctor", () => {
     });
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^warn connections: this service may open 1008, .*\n {5}.*max_connections$/m,
+      /^warn connections: this service can open 1008, .*\n {5}.*max_connections$/m,
     );
   });
 
@@ -553,7 +553,7 @@ describe("rowhouse doctor", () => {
     });
     expect(
       out,
-    ).toContain(`warn trusted proxies: are every address: callers can claim any address in X-Forwarded-For, and so escape what limits failed sign-ins and keys
+    ).toContain(`warn trusted proxies: include every address: callers can claim any address in X-Forwarded-For, and so bypass the limits on failed sign-ins and keys
      set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8
 `);
   });
@@ -708,7 +708,7 @@ describe("rowhouse doctor", () => {
       "ok identity secret",
     ]);
     expect(set.code).toBe(1);
-    expect(set.out).toContain("does not answer (ECONNREFUSED)");
+    expect(set.out).toContain("does not respond (ECONNREFUSED)");
   });
 
   test("reports what an older rowhouse dev left in a service, and nothing in a database of dev", async () => {
@@ -777,7 +777,7 @@ describe("rowhouse doctor", () => {
     });
     expect([bare.code, away.code]).toEqual([1, 1]);
     expect(bare.out).toContain("run rowhouse migrate");
-    expect(away.out).toContain("does not answer (ECONNREFUSED)");
+    expect(away.out).toContain("does not respond (ECONNREFUSED)");
     expect(away.out + away.err).not.toContain("secret-word");
   });
 
@@ -790,9 +790,9 @@ describe("rowhouse doctor", () => {
     const login = await wrong((url) => Object.assign(url, { password: "secret-word" }));
     const missing = await wrong((url) => Object.assign(url, { pathname: "/nowhere" }));
     expect([login.code, missing.code]).toEqual([1, 1]);
-    expect(login.out).toContain("answers, but refuses the login's password (28P01)");
+    expect(login.out).toContain("rejects the login's password (28P01)");
     expect(missing.out).toContain("(3D000)");
-    expect(login.out + missing.out).not.toMatch(/does not answer|start it|secret-word/);
+    expect(login.out + missing.out).not.toMatch(/does not respond|start it|secret-word/);
   });
 
   test("names the driver's patch where the package has it", async () => {

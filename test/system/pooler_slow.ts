@@ -193,8 +193,8 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
 
   describe("what doctor and serve say of", () => {
     const MIXED =
-      "there is one that mixes up prepared statements, as PgBouncer does before 1.21 or without max_prepared_statements: under load calls fail, or get the answers of others";
-    const ADMIN = "there is one, and pushes and migrations should not go through it";
+      "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls";
+    const ADMIN = "found; pushes and migrations should not go through a pooler";
     test.each([
       {
         name: "DATABASE_PREPARE=on",
@@ -207,13 +207,13 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         name: "DATABASE_PREPARE=off",
         prepare: "off",
         admin: (url: string) => url,
-        told: "ok   pooler: there is one, and DATABASE_PREPARE=off works with it\n",
+        told: "ok   pooler: found; compatible with DATABASE_PREPARE=off\n",
       },
       {
         name: "pushes that go through it",
         prepare: "off",
         admin: (url: string) => pooler.toUrl(url),
-        told: `warn admin pooler: ${ADMIN}\n     let ADMIN_DATABASE_URL lead straight to PostgreSQL\n`,
+        told: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
       },
     ])("$name", async ({ prepare, admin, told, refused }) => {
       const project = makeProject();

@@ -115,7 +115,8 @@ function checkPlace(name: string, value: unknown): Checked {
   if (!isUrl)
     faults.push({
       path: isObject(value) ? `${path}/url` : path,
-      message: "must be an origin such as https://api.example.org, without a path or a final slash",
+      message:
+        "must be an origin such as https://api.example.org, without a path or a trailing slash",
     });
   if (typeof confirm !== "boolean")
     faults.push({ path: `${path}/confirm`, message: "must be true or false" });
