@@ -87,7 +87,7 @@ type Hub = {
 type State = {
   readonly deps: ChangeFeedDeps;
   readonly hubs: Map<string, Hub>;
-  /** The snapshot of the last look. */
+  /** The cursor of the last look. */
   seen: string | undefined;
   beatAt: number;
   isLooking: boolean;
@@ -196,7 +196,9 @@ function join(state: State, hub: Hub, context: KeyRequestContext): Subscriber {
 function endSubscriber(state: State, hub: Hub, subscriber: Subscriber): void {
   subscriber.isEnded = true;
   hub.subscribers.delete(subscriber);
-  if (hub.subscribers.size === 0) state.hubs.delete(`${hub.app} ${hub.table}`);
+  const key = `${hub.app} ${hub.table}`;
+  // A later subscriber may have a new hub by now.
+  if (hub.subscribers.size === 0 && state.hubs.get(key) === hub) state.hubs.delete(key);
   subscriber.stream?.end();
 }
 

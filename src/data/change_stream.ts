@@ -53,6 +53,8 @@ export function makeChangeStream(
     { highWaterMark: MAX_UNREAD_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
   );
   signal.addEventListener("abort", end, { once: true });
+  // A signal that was aborted before tells no one.
+  if (signal.aborted) end();
   return {
     response: new Response(body, {
       headers: {

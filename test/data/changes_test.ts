@@ -1,10 +1,13 @@
 /** Event streams of changes, where the preview is on and the app is live; anywhere else the path is answered as before. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openAdmin } from "../support/admin.ts";
+import { testDeps } from "../support/deps.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import { eventually } from "../support/eventually.ts";
+import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -154,6 +157,44 @@ test("a revoked key and a disabled app end their streams", async () => {
   await events.next();
   await setAppDisabled(service.service, third.slug, true);
   expect(await events.next()).toBeUndefined();
+});
+
+test("a stream that ends late leaves a later stream of its table alone", async () => {
+  const owner = await service.makeApp(schema);
+  await setAppLive(service.service, owner.slug, true);
+  const ending = await issueKey(testDeps(service.service), {
+    slug: owner.slug,
+    name: "ending",
+    scopes: ["data:read"],
+    expiresAt: undefined,
+  });
+  const { admin } = service.service;
+  const early = await listen({ ...owner, key: ending.text });
+  await early.next();
+  const later = await whileLocked(service.database.adminUrl, "todos", async () => {
+    await admin.message(`select set_config('rowhouse.app_id', '${owner.id}', true);
+      insert into rowhouse.changes (app_id, table_name, row_id)
+      values ('${owner.id}', 'todos', gen_random_uuid())`);
+    await eventually(async () => (await countLockWaits(admin)) > 0);
+    await revokeKey(testDeps(service.service), ending.keyId);
+    expect(await early.next()).toBeUndefined();
+    const events = await listen(owner);
+    await events.next();
+    await admin.message(`select pg_cancel_backend(pid) from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`);
+    await eventually(async () => (await countLockWaits(admin)) === 0);
+    return events;
+  });
+  const row = await create(owner, { title: "after" });
+  expect(await until(later, names(row.id))).toBeDefined();
+});
+
+test("a database with other transaction ids resets the streams", async () => {
+  const events = await listen(app);
+  const row = await create(app, { title: "before" });
+  await until(events, names(row.id));
+  await service.service.admin.message("update rowhouse.change_feed set name = 'restored'");
+  expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
 });
 
 test("an operator and an administrator turn live updates on and off", async () => {

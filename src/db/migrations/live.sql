@@ -72,10 +72,10 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$
 declare
   app uuid;
-  before constant pg_snapshot := since::pg_snapshot;
+  before constant pg_snapshot := rowhouse.read_cursor(since);
 begin
   -- Before the changes are read: what commits meanwhile is found again by the next call.
-  state := pg_current_snapshot()::text;
+  state := rowhouse.feed_name() || '.' || pg_current_snapshot()::text;
   changed := '[]';
   ended := '{}';
   for place in 1 .. cardinality(apps) loop
@@ -83,7 +83,9 @@ begin
       app := apps[place];
       perform rowhouse.enter_app(app);
       changed := changed || coalesce((select jsonb_agg(jsonb_build_array(app, found.table_name))
-        from (select distinct table_name from rowhouse.changes
+        from (select '' as table_name where since is not null and before is null
+          union
+          select table_name from rowhouse.changes
           where app_id = app and xid >= pg_snapshot_xmin(before)
             and not pg_visible_in_snapshot(xid, before)) as found), '[]');
     end if;
