@@ -139,7 +139,7 @@ test.each(
     isDemanding ? { ...OWNERS, title: title.required() } : OWNERS,
   );
   const outcome = await push(await service.makeApp(), declared);
-  expect(outcome === "refused" ? "refused" : "accepted").toBe(verdict);
+  expect(outcome === "rejected" ? "rejected" : "accepted").toBe(verdict);
 });
 
 /** The cells of the rows of a table that begins with this. */
@@ -167,7 +167,7 @@ function makePush(): (app: TestApp, columns: Columns) => Promise<string> {
       const { steps } = await service.pushSchema(app, defineSchema(all));
       return steps.length === 0 ? "nothing" : "done";
     } catch (error) {
-      if (error instanceof Problem && error.code === "incompatible_schema") return "refused";
+      if (error instanceof Problem && error.code === "incompatible_schema") return "rejected";
       throw error;
     }
   };
