@@ -166,7 +166,7 @@ export async function setUpDatabase(
 }
 
 const RESTORED =
-  "It was restored from a dump of a distributed one: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
+  "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
 
 type Say = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &

@@ -81,7 +81,7 @@ export function makeIsolationLook(
       from rowhouse.check_isolation($1)`,
       [maxAgeMs / 1000],
     );
-    if (row === undefined) throw new Error("The look at the isolation gave no row");
+    if (row === undefined) throw new Error("The isolation check returned no row");
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
     const faults = JSON.parse(row.faults) as string[];
@@ -145,7 +145,7 @@ async function askNode(db: Database, { host, port }: Node): Promise<readonly str
   }
 }
 
-const LATE = Symbol("no answer in time");
+const LATE = Symbol("no response in time");
 
 async function withinPatience<Answer>(answer: Promise<Answer>): Promise<Answer | typeof LATE> {
   let timer: Timer | undefined;

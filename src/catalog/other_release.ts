@@ -5,7 +5,7 @@ import { Problem } from "../problem.ts";
 export function ofAnotherRelease(cause?: unknown): Problem {
   return new Problem("unavailable", {
     message:
-      "The tables' functions were made by another release: the operator must run rowhouse migrate",
+      "The tables' functions are from another release: the operator must run rowhouse migrate",
     retryAfterS: 5,
     cause,
   });

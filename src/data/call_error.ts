@@ -43,20 +43,20 @@ const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem
 
 export function answerTooLarge(maxBytes: number): Problem {
   return new Problem("body_too_large", {
-    message: `The rows would be larger than ${maxBytes} bytes as JSON, the maximum size of an answer; nothing was written: send fewer at a time`,
+    message: `The rows would be larger than ${maxBytes} bytes as JSON, the max size of a response; nothing was written: send fewer at a time`,
   });
 }
 
 function wouldBeTooLarge(maxBytes: number): Problem {
   return new Problem("validation_failed", {
-    message: `The row would be larger than ${maxBytes} bytes as JSON, the maximum size of an answer; nothing was written`,
+    message: `The row would be larger than ${maxBytes} bytes as JSON, the max size of a response; nothing was written`,
   });
 }
 
 function tooLarge(id?: string): Problem {
   const message =
     id === undefined
-      ? "A row of this page is too large for an answer: ask for fewer rows, down to limit=1, to find it and skip it"
-      : `The row ${id} is too large for an answer: skip it with an offset one higher, or make it smaller`;
+      ? "A row of this page is too large for a response: request fewer rows, down to limit=1, to find and skip it"
+      : `The row ${id} is too large for a response: skip it with an offset one higher, or make it smaller`;
   return new Problem("response_too_large", { message });
 }

@@ -151,7 +151,7 @@ function checkRoom(
     ofApp.length >= maxStreams.app ? "app" : ofKey.length >= maxStreams.key ? "key" : undefined;
   if (owner === undefined) return;
   throw new Problem("rate_limited", {
-    message: `This ${owner} has ${maxStreams[owner]} open event streams, the maximum of a process`,
+    message: `This ${owner} has ${maxStreams[owner]} open event streams, the max of a process`,
     retryAfterS: RETRY_S,
   });
 }
@@ -217,7 +217,7 @@ async function keepLooking(state: State): Promise<void> {
       await look(state);
     } catch (error) {
       // While the database is away, every request says so; the next look continues where this one began.
-      if (!isOutage(error)) noteFault(state.deps.log, "the look at changes")(error);
+      if (!isOutage(error)) noteFault(state.deps.log, "the check for changes")(error);
     }
     keepOpen(state);
   }
@@ -236,7 +236,7 @@ async function look(state: State): Promise<void> {
     apps: keys.map(({ app }) => app),
     shown: keys.map(({ proof }) => Buffer.from(proof).toString("hex")),
   });
-  if (found === undefined) throw new Error("A look at changes returned no row");
+  if (found === undefined) throw new Error("The check for changes returned no row");
   state.seen = found.state;
   for (const place of found.ended)
     for (const [hub, subscriber] of keys[place]?.of ?? []) endSubscriber(state, hub, subscriber);

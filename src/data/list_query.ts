@@ -114,7 +114,7 @@ function checkLength(query: string): void {
     lengths[part.startsWith("after=") ? "after" : "rest"] += part.length + 1;
   const { bytes } = QUERY_LIMITS;
   if (Math.max(lengths.rest, lengths.after) > bytes)
-    throw unsupported(`A query has at most ${bytes} bytes, and as many in after`);
+    throw unsupported(`A query has at most ${bytes} bytes, and so does after`);
 }
 
 function isOnce(name: string): name is Once {
@@ -198,7 +198,7 @@ function readAfter(
   const [described, ...values] = readCursor(text);
   if (order === undefined) return undefined;
   if (described !== describeOrder(order) || values.length !== order.length)
-    throw invalid("Cannot read after: it is the next of a list in another order");
+    throw invalid("Cannot read after: it comes from a list in another order");
   return order.map(({ column }, index) => {
     const value = values[index] ?? null;
     if (value !== null) return toComparable(value, column);

@@ -18,18 +18,19 @@ const ID: OperationParameter = {
 const IF_MATCH: OperationParameter = {
   in: "header",
   name: "If-Match",
-  description: "The `ETag` of the row: if it has changed meanwhile, nothing is written.",
+  description:
+    "The `ETag` of the row. If the row has changed since, the request fails and writes nothing.",
   schema: { ...TAGS_SCHEMA, examples: ["*"] },
 };
 const IDEMPOTENCY_KEY: OperationParameter = {
   in: "header",
   name: "Idempotency-Key",
-  description: "A request that is sent again with its key within 24 hours happens once.",
+  description: "Makes retries safe: requests with the same key within 24 hours take effect once.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
 };
 const SAME: OperationAnswer = {
   status: 304,
-  when: "What `If-None-Match` names is still right.",
+  when: "Not modified: the `ETag` in `If-None-Match` is current.",
   headers: ["ETag"],
 };
 const ROW: OperationAnswer["bodies"] = [{ table: "row" }];
@@ -60,13 +61,13 @@ const BODIES = [
 const LIMIT: OperationParameter = {
   in: "query",
   name: "limit",
-  description: `How many rows; more than ${MAX_ROWS} are reduced to that.`,
+  description: `The max number of rows. Values above ${MAX_ROWS} are reduced to ${MAX_ROWS}.`,
   schema: { type: "integer", minimum: 0, default: MAX_ROWS },
 };
 const OFFSET: OperationParameter = {
   in: "query",
   name: "offset",
-  description: "How many rows to skip.",
+  description: "The number of rows to skip.",
   schema: { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 },
 };
 
@@ -78,23 +79,23 @@ function textParameter(name: string, description: string, example: string): Oper
 const OF_QUERY: readonly OperationParameter[] = [
   textParameter(
     "order",
-    "Up to three columns with commas between, each with `.asc` or `.desc`. Nulls come last, and rows that are equal in the order of their creation.",
+    "Up to three columns separated by commas, each with `.asc` or `.desc`. Nulls sort last. Equal rows sort in order of creation.",
     "id.desc",
   ),
-  textParameter("select", "The columns that rows have in the response, with commas between.", "id"),
+  textParameter("select", "The columns to return, separated by commas.", "id"),
   textParameter("after", "The `next` of an earlier page with the same conditions and order.", ""),
   textParameter(
     "and",
-    "Conditions that must all be true. A condition on one column is a parameter with its name, such as `id=eq.` and a value.",
+    "Conditions that must all be true. To filter by one column, use a parameter with its name, such as `id=eq.` and a value.",
     "(id.not.is.null)",
   ),
-  textParameter("or", "Conditions one of which must be true.", "(id.is.null,id.not.is.null)"),
-  textParameter("not.and", "Conditions that must not all be true.", "(id.is.null)"),
-  textParameter("not.or", "Conditions none of which may be true.", "(id.is.null)"),
+  textParameter("or", "Conditions. At least one must be true.", "(id.is.null,id.not.is.null)"),
+  textParameter("not.and", "Conditions. At least one must not be true.", "(id.is.null)"),
+  textParameter("not.or", "Conditions. None may be true.", "(id.is.null)"),
   {
     in: "header",
     name: "Prefer",
-    description: "`count=bounded`: the response has `count`.",
+    description: "`count=bounded`: the response includes `count`.",
     schema: { type: "string", examples: ["count=bounded"] },
   },
 ];
@@ -103,7 +104,7 @@ export const OPERATIONS = {
   query: {
     id: "list",
     group: "rows",
-    summary: "List rows that fulfill conditions",
+    summary: "List rows that match conditions",
     parameters: [LIMIT, OFFSET, ...OF_QUERY, IF_NONE_MATCH],
     isFiltered: true,
     answers: [
@@ -115,7 +116,7 @@ export const OPERATIONS = {
   list: {
     id: "list",
     group: "rows",
-    summary: "List rows in the order of their creation",
+    summary: "List rows in order of creation",
     parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
     answers: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
@@ -134,13 +135,13 @@ export const OPERATIONS = {
   create: {
     id: "create",
     group: "rows",
-    summary: "Create a row, or up to 1,000: all of them or none",
+    summary: "Create a row, or up to 1,000 rows in one transaction",
     parameters: [IDEMPOTENCY_KEY],
     bodies: [{ table: "insert" }, { table: "inserts" }],
     answers: [
       {
         status: 201,
-        when: "The row as it is stored, or the rows in the order in which they were sent.",
+        when: "The stored row, or the stored rows in the order of the request.",
         bodies: [{ table: "row" }, { table: "rows" }],
         headers: ["ETag", "Location", "Idempotency-Replayed", "Preference-Applied"],
       },
@@ -150,13 +151,13 @@ export const OPERATIONS = {
   update: {
     id: "update",
     group: "rows",
-    summary: "Change some columns of a row",
+    summary: "Update columns of a row",
     parameters: [ID, IF_MATCH, IDEMPOTENCY_KEY],
     bodies: [{ table: "update" }],
     answers: [
       {
         status: 200,
-        when: "The row as it is stored now.",
+        when: "The stored row.",
         bodies: ROW,
         headers: ["ETag", "Idempotency-Replayed", "Preference-Applied"],
       },
@@ -175,7 +176,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "Delete a row",
     parameters: [ID, IF_MATCH],
-    answers: [{ status: 204, when: "The row is gone." }],
+    answers: [{ status: 204, when: "The row is deleted." }],
     problems: [
       ...COMMON,
       "invalid_id",

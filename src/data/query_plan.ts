@@ -77,7 +77,7 @@ function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string 
   const values = after.filter((value) => value !== null);
   if (values.length < after.length)
     throw new Problem("invalid_query", {
-      message: "Cannot read after: it is the next of a list with other conditions",
+      message: "Cannot read after: it comes from a list with other conditions",
     });
   return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
 }

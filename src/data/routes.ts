@@ -81,7 +81,7 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const { tag, page = kept } = await encodePage(current, encoding);
   if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
   if (known !== undefined && isNamed(known, tag)) return answerSame(tag, known);
-  if (page?.tag !== tag) throw new Error("A list function returned a tag that nobody has");
+  if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
   return answerPage(page);
 }
 

@@ -65,21 +65,21 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   number: () => ({
     type: "number",
     format: FORMATS.number,
-    description: "A number that a double holds exactly; others are refused.",
+    description: "A number that a double holds exactly. Other numbers are rejected.",
   }),
   decimal: () => ({
     type: "string",
     format: FORMATS.decimal,
     pattern: "^-?[0-9]+(\\.[0-9]+)?$",
     maxLength: DECIMAL_MAX_CHARS,
-    description: "A decimal number as a string, so that every digit is kept.",
+    description: "A decimal number as a string, which preserves every digit.",
   }),
   boolean: () => ({ type: "boolean" }),
   uuid: () => ({
     type: "string",
     format: FORMATS.uuid,
     pattern: UUID,
-    description: "A UUID, answered in lower case.",
+    description: "A UUID, returned in lower case.",
   }),
   ref: ({ table }) => ({
     type: "string",
@@ -91,7 +91,7 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
     type: "string",
     format: FORMATS.timestamp,
     pattern: SENT_TIME,
-    description: "A time with `Z` or an offset, to the microsecond; answered in UTC.",
+    description: "A time with `Z` or an offset, to the microsecond. Returned in UTC.",
   }),
   json: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),
   enum: ({ values = [] }) => ({ type: "string", enum: [...values] }),

@@ -30,7 +30,7 @@ export function makeFaults(): Faults {
 }
 
 function toRest(count: number): Fault {
-  return { message: `Cannot list ${count - FAULTS_MAX + 1} more faults: fix these first` };
+  return { message: `${count - FAULTS_MAX + 1} more errors are not listed: fix these first` };
 }
 
 /** A name may be as long as the whole request; it is shortened wherever it is repeated. */

@@ -31,7 +31,7 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
   const bounds = { what: `columns of ${what}`, max: COLUMNS_PER_INDEX, at };
   const list = readList(value, bounds, faults);
   if (list?.length === 0) {
-    faults.add(at, `Cannot make ${what} on no columns: must name at least one`);
+    faults.add(at, `Cannot create ${what} on no columns: must name at least one`);
   }
   const names: string[] = [];
   for (const item of list ?? []) {
@@ -39,7 +39,7 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
     const fault =
       isLast && item === "id" && what === "an index" ? undefined : findFault(item, names, wanted);
     if (fault === undefined && typeof item === "string") names.push(item);
-    else faults.add(at, `Cannot make ${what} on ${describe(item)}: ${fault}`);
+    else faults.add(at, `Cannot create ${what} on ${describe(item)}: ${fault}`);
   }
   const isDecimal = (name: string) =>
     wanted.columns.some((column) => column.name === name && column.kind === "decimal");
@@ -48,7 +48,7 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
   if (decimals > max)
     faults.add(
       at,
-      `Cannot make ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
+      `Cannot create ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
     );
   return names.length === list?.length ? names : [];
 }

@@ -46,7 +46,7 @@ function refuseLargeDefaults({ name, columns }: TableDefinition, faults: Faults)
   const bytes = sumDefaults(columns);
   const max = QUOTAS.tableDefaultBytes;
   if (bytes <= max) return;
-  const message = `Cannot use defaults of ${bytes} bytes of JSON together: at most ${max} are allowed`;
+  const message = `Cannot use defaults of ${bytes} bytes of JSON in total: at most ${max} are allowed`;
   faults.add({ table: name }, message);
 }
 

@@ -37,7 +37,7 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
         other.length === list.length
           ? "it is declared twice"
           : `it would have the same name as the one on (${other.join(", ")})`;
-      faults.add(at, `Cannot make ${what} on (${list.join(", ")}): ${reason}`);
+      faults.add(at, `Cannot create ${what} on (${list.join(", ")}): ${reason}`);
     }
   }
 }

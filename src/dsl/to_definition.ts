@@ -68,7 +68,7 @@ function toEntries(
   const parent: unknown = Object.getPrototypeOf(source);
   if (parent !== null && Object.getPrototypeOf(parent) !== null) {
     const reason =
-      'A "__proto__" key sets its prototype, and an instance of a class is no declaration';
+      'A "__proto__" key sets its prototype, and a class instance is not a declaration';
     faults.add(at, `Cannot read the ${what}: must be a plain object. ${reason}`);
   }
   return Object.entries(source);

@@ -32,7 +32,7 @@ export function findBreaks(published: JsonSchema, current: JsonSchema): string[]
 function findLostEndpoints(published: Value, current: Value): string[] {
   return eachEndpoint(published)
     .filter(({ path, method }) => get(get(current, path), method) === undefined)
-    .map(({ path, method }) => `${method.toUpperCase()} ${path} is gone`);
+    .map(({ path, method }) => `${method.toUpperCase()} ${path} was removed`);
 }
 
 function findLostParameters(published: Value, current: Value): string[] {
@@ -43,7 +43,7 @@ function findLostParameters(published: Value, current: Value): string[] {
     return list(operation, "parameters")
       .map((parameter) => String(get(parameter, "name")))
       .filter((name) => !names.has(name))
-      .map((name) => `${method.toUpperCase()} ${path} no longer takes ${name}`);
+      .map((name) => `${method.toUpperCase()} ${path} no longer accepts ${name}`);
   });
 }
 
@@ -79,14 +79,14 @@ function findNarrowed(published: Value, current: Value): string[] {
 type Change = { before: Value; after: Value; isAnswer: boolean };
 
 function compareColumn(place: string, { before, after, isAnswer }: Change): string[] {
-  if (after === undefined) return [`${place} is gone`];
+  if (after === undefined) return [`${place} was removed`];
   const [wide, narrow] = isAnswer ? [after, before] : [before, after];
   const lost = typesOf(wide).filter((type) => !typesOf(narrow).includes(type));
   const values = list(before, "enum").filter((value) => !list(after, "enum").includes(value));
-  if (get(before, "format") !== get(after, "format")) return [`${place} has another format`];
+  if (get(before, "format") !== get(after, "format")) return [`${place} has a different format`];
   return [
     ...lost.map((type) =>
-      isAnswer ? `${place} may now be ${type}` : `${place} may no longer be ${type}`,
+      isAnswer ? `${place} can now be ${type}` : `${place} can no longer be ${type}`,
     ),
     ...(list(after, "enum").length === 0
       ? []
@@ -102,7 +102,7 @@ function findNewlyRequired(name: string, published: Value, current: Value): stri
   if (name.endsWith("-row"))
     return before
       .filter((key) => !after.includes(key) && isThere(key))
-      .map((key) => `${name}.${key} may now be absent`);
+      .map((key) => `${name}.${key} can now be absent`);
   return after
     .filter((key) => !before.includes(key))
     .map((key) => `${name}.${key} is now required`);

@@ -53,10 +53,11 @@ type DocumentOptions = {
 };
 
 const ABOUT =
-  "Rows of an app's tables, and who is signed in. Every error has a stable code; a client can rely on it, and never on a message.";
+  "An app's rows, and the signed-in person. Every error has a stable code. Clients can rely on codes, not on messages.";
 
 const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
-  filters: "The preview `filters` is on: lists accept conditions, an order and a selection.",
+  filters:
+    "The preview `filters` is on: lists accept conditions, a sort order and a column selection.",
   live: "The preview `live` is on: `GET /v1/data/db/{table}/changes` streams the changes of a live app's table as server-sent events.",
 };
 
@@ -103,13 +104,13 @@ const SECURITY = {
   key: {
     type: "http",
     scheme: "bearer",
-    description: "An app's API key, from the Console. Its scopes say what it may do.",
+    description: "An app's API key, from the Console. Its scopes define what the key can do.",
   },
   session: {
     type: "apiKey",
     in: "cookie",
     name: SESSION_COOKIE,
-    description: "The cookie of a person who is signed in. Browsers send it; programs have none.",
+    description: "The session cookie of a signed-in person. Only browsers send it.",
   },
 };
 
@@ -193,7 +194,7 @@ function toDeprecated({
 }): JsonSchema {
   if (deprecated === undefined) return {};
   const { since, until } = deprecated;
-  const days = `Deprecated since ${since}${until === undefined ? "" : `, gone from ${until}`}.`;
+  const days = `Deprecated since ${since}${until === undefined ? "" : `, removed from ${until}`}.`;
   return {
     deprecated: true,
     description: description === undefined ? days : `${description} ${days}`,
@@ -216,7 +217,7 @@ function toResponsesOf({ operation, refusals, table }: TableRoute): JsonSchema {
 const TABLE_PARAMETER = {
   in: "path",
   name: "table",
-  description: "The name of a table that the app has pushed.",
+  description: "The name of a table that the app pushed.",
   required: true,
   schema: { type: "string", pattern: TABLE_PATTERN },
 };

@@ -6,7 +6,7 @@ type Described = { readonly page: string; readonly title: string; readonly about
 
 /** For people who build an app, in the order in which they are read. */
 export const GUIDES = [
-  { page: "tutorial", title: "Tutorial", about: "an app of your own, step by step" },
+  { page: "tutorial", title: "Tutorial", about: "build your own app, step by step" },
   { page: "data", title: "Data", about: "tables, endpoints, values, limits, errors" },
   { page: "sdk", title: "Clients", about: "the two clients, with every method and option" },
   {
@@ -17,13 +17,13 @@ export const GUIDES = [
   {
     page: "mistakes",
     title: "I pushed a mistake",
-    about: "rename, retype and drop what a push has made",
+    about: "rename, retype and drop pushed tables and columns",
   },
   { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
   {
     page: "rows",
     title: "Rows in and out",
-    about: "rows from a CSV or JSON file, and to one; a whole app to another service",
+    about: "import and export CSV or JSON; move an app to another service",
   },
   {
     page: "moving",
@@ -33,9 +33,13 @@ export const GUIDES = [
   {
     page: "identity",
     title: "Identity",
-    about: "hosts, people, roles, endpoints, what protects people",
+    about: "hosts, people, roles, endpoints, protection of accounts",
   },
-  { page: "versioning", title: "Versions", about: "what may change, and how a client is told" },
+  {
+    page: "versioning",
+    title: "Versions",
+    about: "what can change, and how clients learn about it",
+  },
 ] as const satisfies readonly Described[];
 
 /** For people who run a service or look into it. */
@@ -43,7 +47,7 @@ export const OPERATORS_GUIDES = [
   {
     page: "console",
     title: "The Console",
-    about: "administering it all in a browser",
+    about: "administration in a browser",
   },
   {
     page: "operating",
@@ -53,16 +57,16 @@ export const OPERATORS_GUIDES = [
   {
     page: "scaling",
     title: "Scaling",
-    about: "a database that is distributed over several machines",
+    about: "a database distributed over several machines",
   },
   { page: "security", title: "Security", about: "what each credential can do" },
   {
     page: "advisories",
     title: "Advisories",
-    about: "what went wrong in similar projects, and why it does not here",
+    about: "failures of similar projects, and how Rowhouse prevents them",
   },
   { page: "signing", title: "Signed requests", about: "requests between processes" },
-  { page: "figures", title: "Figures", about: "how fast it is, and what that was measured on" },
+  { page: "figures", title: "Figures", about: "performance, and the machines it was measured on" },
   { page: "architecture", title: "Architecture", about: "the code, from request to row" },
 ] as const satisfies readonly Described[];
 

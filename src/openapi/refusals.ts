@@ -85,22 +85,25 @@ export function toRefusalResponse({ status, codes }: ProblemGroup, form: Form): 
 const TEXT: JsonSchema = { type: "string" };
 const CODE = {
   type: "string",
-  description: "The code of the error, for programs: it stays the same.",
+  description: "The stable error code, for programs.",
 };
 const SHORT = { type: "object", properties: {}, required: ["error"] };
 const FULL = {
   type: "object",
   properties: {
-    message: { type: "string", description: "What is wrong and what to do, for people." },
-    requestId: { type: "string", description: "As in `X-Request-Id`: the log has it." },
+    message: { type: "string", description: "What failed and what to do, for people." },
+    requestId: {
+      type: "string",
+      description: "The value of `X-Request-Id`, which also appears in the log.",
+    },
     details: {
       type: "array",
-      description: "What is wrong with each field.",
+      description: "The validation error of each field.",
       items: {
         type: "object",
         properties: {
-          path: { type: "string", description: "A JSON pointer into what was sent." },
-          message: { type: "string", description: "What is wrong with it, for people." },
+          path: { type: "string", description: "A JSON pointer into the request body." },
+          message: { type: "string", description: "The validation error, for people." },
         },
         required: ["path", "message"],
       },
@@ -119,12 +122,12 @@ function toExample(code: ProblemCode, form: Form): JsonSchema {
 function header(description: string, schema: JsonSchema = TEXT): JsonSchema {
   return { description, schema };
 }
-export const REQUEST_ID = { "X-Request-Id": header("Names this request in the log.") };
+export const REQUEST_ID = { "X-Request-Id": header("The id of this request in the log.") };
 const RETRY_AFTER = {
-  "Retry-After": header("Seconds after which a retry makes sense.", { type: "integer" }),
+  "Retry-After": header("Seconds to wait before a retry.", { type: "integer" }),
 };
 const HEADERS: Readonly<Record<number, Record<string, JsonSchema>>> = {
-  401: { "WWW-Authenticate": header("`Bearer`, where a key is wanted.") },
+  401: { "WWW-Authenticate": header("`Bearer`, if the endpoint requires a key.") },
   409: RETRY_AFTER,
   429: RETRY_AFTER,
   503: RETRY_AFTER,

@@ -52,11 +52,15 @@ export function makeDocuments(
 const OPERATION: Operation = {
   id: "get_openapi",
   group: "service",
-  summary: "Get this description; with a key, of the tables that its app has declared",
+  summary: "Get this description; with a key, the description of its app's tables",
   parameters: [IF_NONE_MATCH],
   answers: [
     { status: 200, when: "An OpenAPI document.", bodies: [{ type: "object" }], headers: ["ETag"] },
-    { status: 304, when: "What `If-None-Match` names is still right.", headers: ["ETag"] },
+    {
+      status: 304,
+      when: "Not modified: the `ETag` in `If-None-Match` is current.",
+      headers: ["ETag"],
+    },
   ],
   problems: [
     "invalid_query",
@@ -149,7 +153,7 @@ function findPacked(
 /** How the tables of an app may be declared, as JSON: their description is a few times as long. */
 const MAX_DECLARED_CHARS = 2_097_152;
 const TOO_LARGE =
-  "This app's tables are more than one description can hold: without a key, it is of tables in general";
+  "This app has too many tables for one description: request it without a key for tables in general";
 
 /** The document in the form that was asked for. */
 async function unpack(

@@ -70,7 +70,7 @@ function renderResults(words: string, hits: readonly DocsHit[]): Html {
   const groups = Map.groupBy(hits, ({ page }) => page);
   return html`<h1>Search</h1>
 <form class="search" method="get" action="${SEARCH_PATH}" role="search" aria-label="Words"><input type="text" name="q" value="${words}" maxlength="${MAX_CHARS}" aria-label="Words" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="button button-primary" type="submit">Search</button></form>
-${words !== "" && hits.length === 0 && html`<p>No page of the docs has all of these words.</p>`}
+${words !== "" && hits.length === 0 && html`<p>No pages found that contain all of these words.</p>`}
 ${[...groups].map(
   ([name, found]) => html`<section class="found" data-found="${name}"><h2>${name}</h2>
 <ul>${found.map(({ title, path, excerpt }) => html`<li><a href="${path}">${title}</a> <span class="quiet">${excerpt}</span></li>`)}</ul></section>`,

@@ -11,11 +11,11 @@ const ID: JsonSchema = {
   type: "string",
   format: "uuid",
   readOnly: true,
-  description: "The id of the row: a UUIDv7 that the service makes.",
+  description: "The id of the row: a UUIDv7 that the service generates.",
 };
 const APP_ID: JsonSchema = {
   ...ID,
-  description: "The id of the app that the row belongs to: always that of the key.",
+  description: "The id of the app that owns the row: always the key's app.",
 };
 
 /** Where one of a table's schemas stands. Table names have no hyphen: this is no one else's. */
@@ -61,7 +61,11 @@ export function toTableSchemas(
     [name("rows")]: {
       type: "object",
       properties: {
-        rows: { type: "array", items: row, description: "The new rows, in the order sent." },
+        rows: {
+          type: "array",
+          items: row,
+          description: "The new rows, in the order of the request.",
+        },
       },
       required: ["rows"],
     },
@@ -73,7 +77,7 @@ function toInsertSchema(column: NamedColumn): JsonSchema {
   if (column.default !== "now" || column.kind !== "timestamp") return schema;
   return {
     ...schema,
-    description: `${schema["description"]} Left out, it is the time of the insert.`,
+    description: `${schema["description"]} Defaults to the time of the insert.`,
   };
 }
 
@@ -98,13 +102,13 @@ function toFoundPage(columns: Schemas): JsonSchema {
       ...Object(page["properties"]),
       next: {
         type: ["string", "null"],
-        description: "Where the next page begins, for `after`; null on the last page.",
+        description: "The cursor of the next page, for `after`; null on the last page.",
         examples: [null],
       },
       count: {
         type: ["integer", "null"],
         description:
-          "With `Prefer: count=bounded`: how many rows fulfill the conditions; null if more than 10,000 would have to be read.",
+          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows.",
       },
     },
     required: ["rows", "limit", "offset", "hasMore", "next"],
@@ -119,21 +123,21 @@ function toPage(row: JsonSchema): JsonSchema {
         type: "array",
         maxItems: MAX_ROWS,
         items: row,
-        description: "The rows of this page, in the order of their creation.",
+        description: "The rows of this page, in order of creation.",
       },
       limit: {
         type: "integer",
-        description: `How many rows were asked for; more than ${MAX_ROWS} are reduced to that.`,
+        description: `The requested number of rows, reduced to ${MAX_ROWS} if higher.`,
         examples: [MAX_ROWS],
       },
       offset: {
         type: "integer",
-        description: "How many rows were skipped before these.",
+        description: "The number of rows skipped before this page.",
         examples: [0],
       },
       hasMore: {
         type: "boolean",
-        description: "Whether there are more rows after these: ask with a greater `offset`.",
+        description: "Whether more rows follow. Request them with a greater `offset`.",
         examples: [false],
       },
     },

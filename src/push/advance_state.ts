@@ -13,7 +13,7 @@ export function advanceState(state: PushState, app: App, { steps }: Plan): PushS
   for (const step of steps) {
     if (step.kind === "rename") {
       const before = tables.get(step.before.name);
-      if (before === undefined) throw new Error("A change of no table");
+      if (before === undefined) throw new Error("The change has no table");
       tables.delete(before.name);
       tables.set(step.table.name, { ...before, name: step.table.name });
     }
@@ -24,7 +24,7 @@ export function advanceState(state: PushState, app: App, { steps }: Plan): PushS
     }
     if (step.kind === "register") {
       const found = tables.get(step.table.name);
-      if (found === undefined) throw new Error("A registration of no table");
+      if (found === undefined) throw new Error("The registration has no table");
       tables.set(found.name, { ...found, ...register(found, app, step.table) });
     }
   }

@@ -65,7 +65,7 @@ const BLOCKED: { [Kind in Change["kind"]]: string | undefined } = {
   rename_table: undefined,
   drop_column: undefined,
   drop_table: undefined,
-  drop_value: "have this value; give them another one first",
+  drop_value: "have this value; give them another value first",
   retype_column: "have a value that does not convert; change these values first",
 };
 

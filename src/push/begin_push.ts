@@ -38,7 +38,7 @@ export async function beginPush(
   if (row.app_slug === null) throw keyRefused();
   if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
   throw new Problem("rate_limited", {
-    message: `This app may push ${pushesPerHour} times an hour, dry runs included`,
+    message: `Cannot push: the limit is ${pushesPerHour} pushes an hour, dry runs included`,
     retryAfterS: row.wait_s,
   });
 }

@@ -142,7 +142,7 @@ export function toDetail(fault: { table?: string; column?: string; message: stri
 export function invalid(details: Detail[]): Problem {
   const count = details.length;
   return new Problem("invalid_schema", {
-    message: `Cannot push: the definition has ${count} ${count === 1 ? "fault" : "faults"}; nothing was written`,
+    message: `Cannot push: the definition has ${count} ${count === 1 ? "error" : "errors"}; nothing was written`,
     details,
   });
 }

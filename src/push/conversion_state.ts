@@ -28,12 +28,12 @@ export type ConversionState = {
 export async function readConvertible(admin: Database): Promise<ConversionState> {
   if (await isRestored(admin))
     throw new CitusError([
-      "It was restored from a dump of a distributed one: run rowhouse migrate first",
+      "The database was restored from a dump of a distributed database: run rowhouse migrate first",
     ]);
   const shards = await countShards(admin);
   if (shards !== undefined)
     throw new CitusError([
-      `It is distributed already, over ${shards} shards; of nodes that are added: rowhouse migrate`,
+      `The database is already distributed over ${shards} shards; after adding nodes, run rowhouse migrate`,
     ]);
   const cluster = await findClusterFaults(admin);
   const state = await readState(admin);
@@ -69,7 +69,7 @@ from facts_found`;
 
 async function readState(admin: Database): Promise<ConversionState> {
   const [row] = await admin.message<{ state: string }>(STATE);
-  if (row === undefined) throw new Error("The query of the database gave no row");
+  if (row === undefined) throw new Error("The query of the database returned no row");
   return JSON.parse(row.state) as ConversionState;
 }
 
@@ -84,7 +84,8 @@ function findFaults({ recorded, facts, unbuilt }: ConversionState): string[] {
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,
     ),
     ...unbuilt.map(
-      (name) => `Index ${name} is not built to the end: wait for it, or drop it and push again`,
+      (name) =>
+        `The build of index ${name} has not finished: wait for it, or drop it and push again`,
     ),
   ];
 }

@@ -103,7 +103,7 @@ function findReader({ table, column }: Target, before: NamedColumn): Reader {
         toValue: (text) => `pg_catalog.to_jsonb(${toJsonInput(text, before.kind)})`,
       };
     case "ref":
-      throw new Error("No column becomes a reference");
+      throw new Error("A column cannot become a reference");
     default:
       return READERS[column.kind];
   }

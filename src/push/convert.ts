@@ -101,7 +101,7 @@ async function withPatience<Result>(run: () => Promise<Result>): Promise<Result>
       if (!PASSING.has(stateOf(error))) throw toRefusal(error);
       if (performance.now() - startedAt > PATIENCE_MS)
         throw new CitusError([
-          "Requests or pushes keep the tables locked: stop the processes that serve, and try again. Nothing was changed",
+          "Requests or pushes keep the tables locked: stop all serving processes, and try again. Nothing was changed",
         ]);
     }
   }
@@ -115,21 +115,21 @@ function stateOf(error: unknown): string {
 function toRefusal(error: unknown): unknown {
   const state = stateOf(error);
   if (state === SIGNALS.rowsDiffer)
-    return new CitusError(["The nodes have other rows than there were. Nothing was changed"]);
+    return new CitusError(["The row counts of the nodes do not match. Nothing was changed"]);
   const isRefusal = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|57P|40003)/.test(state);
   if (!isRefusal || findAwayNode(error) !== undefined) return error;
   const remedy =
     state === OUT_OF_MEMORY
       ? "raise max_locks_per_transaction on every node"
-      : "the log of the coordinator says why";
+      : "see the log of the coordinator";
   return new CitusError([
-    `PostgreSQL refused what follows the last line above, with SQLSTATE ${state}: ${remedy}. Nothing was changed`,
+    `The step after the last line above failed with SQLSTATE ${state}: ${remedy}. Nothing was changed`,
   ]);
 }
 
 function tellUnfinished(error: unknown): never {
   const reason = error instanceof CitusError ? `\n${error.message}` : "";
   throw new CitusError([
-    `All rows are distributed; the nodes were not set up to the end: run rowhouse migrate${reason}`,
+    `All rows are distributed, but the setup of the nodes did not finish: run rowhouse migrate${reason}`,
   ]);
 }

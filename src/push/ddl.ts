@@ -142,7 +142,7 @@ type AddReference = Extract<Step, { kind: "add_reference" }>;
  * check, within the same message.
  */
 function renderReference({ table, column, validate }: AddReference): string[] {
-  if (column.table === undefined) throw new Error(`Column ${column.name} is no reference`);
+  if (column.table === undefined) throw new Error(`Column ${column.name} is not a reference`);
   const source = `data.${quoteName(table.name)}`;
   const target = `data.${quoteName(column.table)}`;
   const constraint = quoteName(deriveName(table.name, [column.name], "fkey"));

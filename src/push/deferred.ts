@@ -61,7 +61,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   const definition = row.definition as RecordedDefinition;
   const constraint = findConstraint(definition, row.step_name);
   if (constraint === undefined)
-    throw new Error(`A deferred step builds nothing of ${row.table_name}`);
+    throw new Error(`The deferred step of ${row.table_name} has nothing to build`);
   return { id: String(row.step_id), table: row.table_name, constraint };
 }
 
@@ -111,7 +111,7 @@ async function runBuild(admin: Database, step: Claimed): Promise<End> {
 /** Rows that do not fit need a person; any other failure may succeed next time. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
-    return { state: "failed", fault: "existing rows break it" };
+    return { state: "failed", fault: "existing rows violate it" };
   }
   const state = readSqlState(error);
   return { state: "waiting", fault: `interrupted${state === undefined ? "" : ` (${state})`}` };

@@ -26,16 +26,16 @@ export function describeDivergence(divergence: Divergence): {
 
 /** Only a caller that sends no migrations gets this: the command applies them first. */
 function describeBehind({ project }: Divergence): string {
-  return `Cannot push: this service has not applied ${list(project)} of the project, which come first; nothing was written`;
+  return `Cannot push: this service must first apply ${list(project)} of the project; nothing was written`;
 }
 
 function describeBoth({ common, project, service }: Divergence): string {
   const since = common === undefined ? "from the start" : `after ${showMigration(common)}`;
   return [
     `Cannot push: the histories differ ${since}. The project has ${list(project)}, which the service never applied; the service has ${list(service)}, which the project lacks; nothing was written`,
-    "To keep both, declare in the schema what either side declares, and run rowhouse db resolve: the service gets what it lacks, and goes on from the project's history",
-    "To go on from the service's history, remove those files, run rowhouse db pull and push again: what they declared follows as a new migration; a service that has applied those files has another history from then on",
-    `To go on from the project's history, push to an app ${common === undefined ? "without migrations" : "that has applied no others"}, such as a new one (rowhouse admin create-app); if the key or --app names another project's app, correct that and leave the files alone`,
+    "To keep both, declare the tables and columns of both sides in the schema, and run rowhouse db resolve: it adds the missing parts to the service, which then continues the project's history",
+    "To continue the service's history, remove those files, run rowhouse db pull, and push again: their changes become a new migration. Any service that has applied those files then has a different history",
+    `To continue the project's history, push to an app ${common === undefined ? "without migrations" : "that has applied no others"}, such as a new app (rowhouse admin create-app). If the key or --app names another project's app, correct it and keep the files`,
   ].join("\n");
 }
 

@@ -72,7 +72,7 @@ function checkChain(migrations: readonly CheckedMigration[], state: PushState): 
   )
     throw new Problem("diverged_history", {
       message:
-        "Cannot join the histories: the service is not as it was when they were compared; nothing was written. Run the command again",
+        "Cannot join the histories: the service has changed since the comparison; nothing was written. Run the command again",
     });
   let parent = common?.checksum ?? NO_PARENT;
   return migrations.map(({ seq, name, checksum, body, text }, index) => {
@@ -167,7 +167,7 @@ function unequal(conflicts: readonly Conflict[]): Problem {
   );
   const { details } = incompatible(ordered);
   return new Problem("incompatible_schema", {
-    message: `Cannot join the histories: ${count} ${count === 1 ? "difference" : "differences"} would be left between the service and the project; nothing was written`,
+    message: `Cannot join the histories: ${count} ${count === 1 ? "difference" : "differences"} would remain between the service and the project; nothing was written`,
     ...(details === undefined ? {} : { details }),
   });
 }

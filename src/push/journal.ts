@@ -134,7 +134,7 @@ function isIntact({ seq, parts }: Found, before: string | undefined): boolean {
 function findRenaming({ file, parts }: Found): JournalFault[] {
   const name = parts === undefined ? file : journalFileName(parts);
   if (name === file) return [];
-  const message = `Cannot push: ${file} was renamed, and is ${name}; name it so again`;
+  const message = `Cannot push: ${file} was renamed; rename it back to ${name}`;
   return [{ code: "renamed", file, message }];
 }
 
@@ -155,12 +155,12 @@ function edited({ file, parts }: Found, recorded: MigrationRecord): JournalFault
 }
 
 function changed(file: string): JournalFault {
-  const message = `Cannot push: ${file} was edited after push wrote it, or follows another migration than it did; restore it from version control`;
+  const message = `Cannot push: ${file} was edited after push wrote it, or follows a different migration now; restore it from version control`;
   return { code: "edited", file, message };
 }
 
 function gap({ file, seq }: Found): JournalFault {
-  const message = `Cannot push: there is no migration ${seq - 1} before ${file}, and the service has not applied one; restore it from version control`;
+  const message = `Cannot push: migration ${seq - 1} before ${file} is missing, and the service has not applied it; restore it from version control`;
   return { code: "gap", file, message };
 }
 

@@ -13,7 +13,7 @@ export function toLoginRefusal(error: unknown): Problem | undefined {
   if (!WRONG_LOGIN.includes(readSqlState(error) ?? "")) return undefined;
   return new Problem("unavailable", {
     message:
-      "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (rowhouse doctor says how)",
+      "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (run rowhouse doctor for details)",
     cause: error instanceof Problem ? error.cause : error,
   });
 }

@@ -116,7 +116,7 @@ export function readMigrationDefinition({
   body,
 }: MigrationParts): { definition: Definition } | { faults: string[] } {
   if (!isStorableText(body))
-    return { faults: ["The text must have neither U+0000 nor lone surrogates"] };
+    return { faults: ["The text must not contain U+0000 or lone surrogates"] };
   if (jsonDepth(json) > MAX_DEPTH)
     return { faults: [`The definition is nested deeper than ${MAX_DEPTH}`] };
   const read = readDefinition(tryParseJson(json));

@@ -29,12 +29,12 @@ const SEQ: JsonSchema = {
   type: "integer",
   minimum: 1,
   maximum: MAX_MIGRATIONS,
-  description: "The number of the migration: an app's first one is 1.",
+  description: "The number of the migration. An app's first migration is 1.",
 };
 const RECORD = {
   seq: SEQ,
-  name: text("What it does, in short, such as `add_column_todos_note`."),
-  parent: text("The checksum of the migration before it; empty for the first one."),
+  name: text("A short description of the migration, such as `add_column_todos_note`."),
+  parent: text("The checksum of the previous migration; empty for the first migration."),
   checksum: CHECKSUM,
 };
 const TEXT_OF_FILE = text(
@@ -50,7 +50,7 @@ function joinsOf(fields: Record<string, JsonSchema>): JsonSchema {
   return {
     anyOf: [{ type: "array", items: toObject(fields) }, { type: "null" }],
     description:
-      "Where histories had diverged: the project's migrations that this one joins, which count as applied from here on; otherwise null.",
+      "If histories had diverged: the project's migrations that this migration joins and marks as applied. Otherwise null.",
   };
 }
 const STORED_MIGRATION = toObject({
@@ -72,20 +72,20 @@ const DEFINITION: JsonSchema = {
 const DRY_RUN: JsonSchema = {
   type: "boolean",
   description:
-    "`true`: only return what would be done, and change nothing. The scope `schema:read` suffices for this.",
+    "`true`: return the planned changes without applying them. Requires only the scope `schema:read`.",
 };
 const STEPS = listOf(
   TEXT,
-  "Each change, for people, such as `add column todos.note`. Where `(rows are checked)` follows, existing rows may prevent it.",
+  "Each change in readable form, such as `add column todos.note`. A change marked `(rows are checked)` fails if existing rows violate it.",
 );
 const NOTES = listOf(
   TEXT,
-  "What else a person should know, such as `KEPT: todos.note is no longer declared; it is kept and still served`.",
+  "Notices about the push, such as `KEPT: todos.note is no longer declared; it is kept and still served`.",
 );
 const SHARE: JsonSchema = {
   ...listOf(
     TEXT,
-    "The tables of other apps that the app may start to use: a table that is not in this list is a conflict. Without the list, every table is allowed.",
+    "The tables of other apps that this app may start to use. A table outside this list is a conflict. Without the list, every table is allowed.",
   ),
   maxItems: QUOTAS.tables,
 };
@@ -95,11 +95,12 @@ const RESULT = toObject({
     type: "string",
     enum: ["applied", "unchanged", "planned"],
     description:
-      "`applied`: the changes are made. `unchanged`: there was nothing to do. `planned`: a dry run found changes.",
+      "`applied`: the changes were applied. `unchanged`: the database already matches the schema. `planned`: a dry run found changes.",
   },
   migration: {
     anyOf: [MIGRATION, { type: "null" }],
-    description: "The migration that records the changes, or would; null where there are none.",
+    description:
+      "The migration that records the changes, or would record them; null if there are none.",
   },
   steps: STEPS,
   notes: NOTES,
@@ -110,7 +111,7 @@ const CHANGED = toObject({
   rows: {
     ...toObject({
       rows: { type: "integer", description: "Rows of this app in the table." },
-      values: { type: "integer", description: "Rows of them that the change is about." },
+      values: { type: "integer", description: "Rows that the change affects." },
     }),
     description: "Rows before the change.",
   },
@@ -118,7 +119,7 @@ const CHANGED = toObject({
 const JOURNAL: JsonSchema = {
   ...listOf(
     toObject({ seq: SEQ, checksum: CHECKSUM }),
-    "The migrations that the project has as files. If one of them is not as the service has applied it, the push is refused. Without a journal nothing is compared.",
+    "The migration files of the project. The push fails if a file differs from the migration that the service applied. Without a journal, files are not compared.",
   ),
   maxItems: MAX_MIGRATIONS,
 };
@@ -135,12 +136,12 @@ const CHANGE = {
           "drop_value",
           "retype_column",
         ],
-        description: "What to do.",
+        description: "The type of change.",
       },
       table: text("The table."),
-      column: text("Its column."),
+      column: text("The column of the table."),
       to: text("The new name."),
-      value: text("The value of the enum that is dropped."),
+      value: text("The enum value to drop."),
       type: {
         type: "object",
         description: "The new type: `kind`, the `values` of an enum, and a `default`.",
@@ -148,7 +149,7 @@ const CHANGE = {
     },
     ["column", "to", "value", "type"],
   ),
-  description: "What to change. Only the app that owns the table can change it.",
+  description: "The change. Only the app that owns the table can change it.",
 };
 const HISTORY = toObject(
   {
@@ -160,31 +161,31 @@ const HISTORY = toObject(
         notes: NOTES,
         shared: SHARED,
       }),
-      "Of a dry run: what each of the migrations would do. The fields beside it tell what would follow them.",
+      "For a dry run: the effect of each migration. The other fields describe the changes after the last migration.",
     ),
   },
   ["replays"],
 );
 const DEFERRED_STEP = toObject({
-  table: text("The table it is on."),
+  table: text("The table of the step."),
   kind: {
     type: "string",
     enum: ["index", "reference"],
-    description: "`index`: an index is built. `reference`: the rows of a reference are checked.",
+    description: "`index`: builds an index. `reference`: checks the rows of a reference.",
   },
   name: text("The name of the index or constraint in PostgreSQL."),
-  columns: listOf(TEXT, "The columns it is over."),
+  columns: listOf(TEXT, "The columns of the index or constraint."),
   state: {
     type: "string",
     enum: ["waiting", "running", "done", "failed"],
     description:
-      "`waiting`: not begun, or interrupted. `failed`: existing rows do not fit. Both are tried again after the next push.",
+      "`waiting`: not started, or interrupted. `failed`: existing rows violate the constraint. Both are retried after the next push.",
   },
   fault: {
     type: ["string", "null"],
-    description: "Why the last attempt did not succeed; null if nothing is known to be wrong.",
+    description: "Why the last attempt failed; null if no error is known.",
   },
-  attempts: { type: "integer", description: "How often it was begun." },
+  attempts: { type: "integer", description: "The number of attempts." },
 });
 const STATUS = toObject({
   app: text("The name of the key's app."),
@@ -200,11 +201,11 @@ const STATUS = toObject({
   ),
   migrations: listOf(
     toObject({ ...RECORD, joins: joinsOf(RECORD) }),
-    "The app's migrations, oldest first, by their place at this service.",
+    "The app's migrations at this service, oldest first.",
   ),
   deferredSteps: listOf(
     DEFERRED_STEP,
-    "What pushes left for afterwards: builds on large or shared tables, which stay in use meanwhile.",
+    "The deferred steps of pushes: builds on large or shared tables, which remain in use during the build.",
   ),
 });
 
@@ -232,7 +233,7 @@ export const OPERATIONS = {
   push: {
     id: "push_schema",
     group: "schema",
-    summary: "Make the database match a schema, or plan it",
+    summary: "Push a schema, or plan the push",
     bodies: [
       toObject(
         {
@@ -244,13 +245,13 @@ export const OPERATIONS = {
         ["journal", "dryRun", "share"],
       ),
     ],
-    answers: [{ status: 200, when: "What was done, or would be.", bodies: [RESULT] }],
+    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
     problems: PUSHES,
   },
   change: {
     id: "change_schema",
     group: "schema",
-    summary: "Rename, drop or retype a part of a table, or plan it",
+    summary: "Rename, drop or retype a part of a table, or plan the change",
     bodies: [
       toObject(
         {
@@ -261,32 +262,32 @@ export const OPERATIONS = {
         ["journal", "dryRun"],
       ),
     ],
-    answers: [{ status: 200, when: "What was done, or would be.", bodies: [CHANGED] }],
+    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [CHANGED] }],
     problems: PUSHES,
   },
   join: {
     id: "join_histories",
     group: "schema",
-    summary: "Go on from the history of the project where histories have diverged, or plan it",
+    summary: "Join diverged histories and continue the project's history, or plan the join",
     bodies: [
       toObject(
         {
           migrations: {
             ...listOf(
               TEXT,
-              "The files of the project's migrations after the last one that both sides have, oldest first.",
+              "The files of the project's migrations after the last common migration, oldest first.",
             ),
             minItems: 1,
             maxItems: MAX_MIGRATIONS,
           },
           definition: {
             ...DEFINITION,
-            description: "What the project declares now, as plain data.",
+            description: "The project's current schema, as plain data.",
           },
           declared: {
             ...DEFINITION,
             description:
-              "What the project's migrations and its schema declare, and have declared before. Afterwards the app has exactly this at the service.",
+              "All that the project's migrations and its schema declare now or declared before. After the join, the app has exactly this schema at the service.",
           },
           dryRun: DRY_RUN,
           share: SHARE,
@@ -294,14 +295,14 @@ export const OPERATIONS = {
         ["dryRun", "share"],
       ),
     ],
-    answers: [{ status: 200, when: "What was done, or would be.", bodies: [RESULT] }],
+    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
     problems: PUSHES,
   },
   status: {
     id: "get_schema",
     group: "schema",
-    summary: "Get what the app has declared and which migrations made it so",
-    answers: [{ status: 200, when: "What is recorded of the app.", bodies: [STATUS] }],
+    summary: "Get the app's tables, migrations and deferred steps",
+    answers: [{ status: 200, when: "The recorded state of the app.", bodies: [STATUS] }],
     problems: COMMON,
   },
   migration: {
@@ -317,21 +318,21 @@ export const OPERATIONS = {
   replay: {
     id: "apply_migration",
     group: "schema",
-    summary: "Apply a migration of the project that this service lacks, or plan several",
+    summary: "Apply a migration of the project that this service has not applied, or plan several",
     bodies: [
       toObject(
         {
           migrations: {
             ...listOf(
               TEXT,
-              `The files of migrations, oldest first: the next one to apply, or up to ${MAX_PLANNED} for a dry run.`,
+              `The migration files, oldest first: the next migration to apply, or up to ${MAX_PLANNED} for a dry run.`,
             ),
             minItems: 1,
             maxItems: MAX_PLANNED,
           },
           definition: {
             ...DEFINITION,
-            description: "What the project declares now, as plain data.",
+            description: "The project's current schema, as plain data.",
           },
           dryRun: DRY_RUN,
           share: SHARE,
@@ -339,7 +340,13 @@ export const OPERATIONS = {
         ["dryRun", "share"],
       ),
     ],
-    answers: [{ status: 200, when: "What was done, or would be of each.", bodies: [HISTORY] }],
+    answers: [
+      {
+        status: 200,
+        when: "The applied changes, or the planned changes of each migration.",
+        bodies: [HISTORY],
+      },
+    ],
     problems: PUSHES,
   },
 } as const satisfies Record<string, Operation>;

@@ -121,7 +121,7 @@ function findOvergrowth(next: TableDefinition): Conflict[] {
   const conflicts: Conflict[] = [];
   const indexes = keysOf(next).length + indexesOf(next).length;
   const remedy =
-    "columns and indexes that were pushed once stay and count towards the limit: use another table";
+    "pushed columns and indexes count toward the limit even if no longer declared: use another table";
   if (next.columns.length > QUOTAS.columnsPerTable) {
     const wanted = `${next.columns.length} columns`;
     const found = `a limit of ${QUOTAS.columnsPerTable}, including those no longer declared`;
@@ -151,7 +151,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
         column: name,
         wanted: "this column",
         found: `the column ${other}, which differs only in case`,
-        remedy: `declare ${other}, which stays, or use another name`,
+        remedy: `declare ${other}instead, or use another name`,
       },
     ];
   });
@@ -196,7 +196,7 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
 
 /** What other apps declared must stay true. Described from the owner's side, without naming the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
-  const remedy = "leave it as it is: another app declares it so";
+  const remedy = "keep it as it is: another app declares it";
   const broken = found.uses
     .filter((use) => use.appId !== found.ownerAppId)
     .flatMap((use) => findConflicts(use.definition, next, remedy))

@@ -108,7 +108,7 @@ function markSharing(step: Step): Step {
 function refuseSharing({ name }: TableDefinition): Plan {
   const conflict = {
     table: name,
-    wanted: "this table for this app alone",
+    wanted: "this table for this app only",
     misfit: "is not possible: another app of this service owns the name",
     remedy:
       'choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json',

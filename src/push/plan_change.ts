@@ -191,7 +191,7 @@ function checkChange(found: TableState, change: Change, state: PushState): void 
 /** A column that is being retyped has a copy, which only the end of that removes. */
 function findRetype({ name, retype: begun }: TableState, change: Change) {
   if (begun === null || canonicalJson(begun) === canonicalJson(change)) return undefined;
-  return `a retype in ${name} is not finished: ${showChange(begun)}; run it again, or retype the column to the type that it has`;
+  return `a retype in ${name} is not finished: ${showChange(begun)}; run it again, or retype the column to its current type`;
 }
 
 /** What no copy of the column could be. */
@@ -211,7 +211,7 @@ function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
     return `${path} is in a unique constraint of a large or shared table; add a column, copy the values, and drop ${path}`;
   const bytes = sumDefaults(next?.columns ?? []);
   return bytes > QUOTAS.tableDefaultBytes
-    ? `the defaults of ${table} would have ${bytes} bytes, and may have ${QUOTAS.tableDefaultBytes}`
+    ? `the defaults of ${table} would have ${bytes} bytes; the max is ${QUOTAS.tableDefaultBytes}`
     : undefined;
 }
 
@@ -220,7 +220,7 @@ function findLateUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   if (!isShared(found)) return undefined;
   const { required } = findColumn(found, change);
   if (required && change.type.default === undefined)
-    return `other apps use ${change.table}, and leave this required column out; give it a default`;
+    return `other apps use ${change.table} without this required column; give it a default`;
   const next = changeRecorded(found.definition, change);
   const [late] = next === undefined ? [] : findLateDefaults(markLate(next, found), found);
   return late === undefined ? undefined : `${late.wanted}, but there is ${late.found}`;
@@ -248,7 +248,7 @@ function findTaken({ definition }: TableState, change: ChangeOf<"rename_column">
   if (taken !== undefined) return `${table} already has a column ${taken.name}`;
   const next = changeTable(definition, change);
   if (next === undefined || countIndexes(next) === countIndexes(definition)) return undefined;
-  return `an index of ${table} would get the name of another one`;
+  return `an index of ${table} would get the name of another index`;
 }
 
 function countIndexes(table: TableDefinition): number {

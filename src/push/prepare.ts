@@ -100,18 +100,18 @@ export function checkRoom(
   // Numbered by the project, and by the service, which joins no numbers of diverged histories.
   if (Math.max(seq, (state.head?.seq ?? 0) + 1) > MAX_MIGRATIONS)
     throw new Problem("journal_full", {
-      message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
+      message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, the max`,
     });
   const size = Buffer.byteLength(text);
   // No one could apply it at another service.
   if (journalBytes !== Infinity && size > MAX_MIGRATION_BYTES)
     throw new Problem("journal_full", {
-      message: `Cannot push: this migration would have ${size} bytes, and may have ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,
+      message: `Cannot push: this migration would have ${size} bytes; the max is ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,
     });
   const joined = joins === undefined ? 0 : Buffer.byteLength(JSON.stringify(joins));
   const bytes = state.journalBytes + size + Buffer.byteLength(sql) + joined;
   if (bytes <= journalBytes) return;
   throw new Problem("journal_full", {
-    message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes, and it may have ${journalBytes}; nothing was written`,
+    message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes; the max is ${journalBytes}; nothing was written`,
   });
 }

@@ -50,7 +50,7 @@ function checkType(
   if ("faults" in read)
     return { details: read.faults.map(({ message }) => ({ path: "/type", message })) };
   const [found] = read.definition.tables.flatMap((one) => one.columns);
-  if (found === undefined) throw new Error("A column was read as none");
+  if (found === undefined) throw new Error("The column was not read");
   const { kind, values, default: initial } = found;
   const normal = {
     kind,

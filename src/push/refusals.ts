@@ -50,13 +50,13 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   if (state === SIGNALS.valueInUse)
     throw new Problem("incompatible_schema", {
       message:
-        "Cannot drop this value: rows of this app, or of another one, have it; nothing was written. Give them another value first",
+        "Cannot drop this value: rows of this app or another app have it; nothing was written. Give them another value first",
       cause: error,
     });
   if (state === SIGNALS.valueUnconverted)
     throw new Problem("incompatible_schema", {
       message:
-        "Cannot retype this column: a row was written that has a value that does not convert; nothing was written",
+        "Cannot retype this column: a new row has a value that does not convert; nothing was written",
       cause: error,
     });
   if (DRIFTED.has(state ?? "")) throw drifted(error);
@@ -116,14 +116,14 @@ type Rule = { what: string; remedy: string };
 const BROKEN: Readonly<Record<Violation["kind"], Rule>> = {
   unique: {
     what: "share values that a new unique constraint would forbid",
-    remedy: "change or delete rows until no two are alike here, or leave the constraint out",
+    remedy: "change or delete the duplicates, or leave the constraint out",
   },
   required: {
     what: "lack a value that would become required",
     remedy: "give every row a value first, or leave the column optional",
   },
   reference: { what: "refer to rows that do not exist", remedy: "leave the reference out" },
-  value: { what: "break a rule of this push", remedy: "leave the column as it was" },
+  value: { what: "violate a rule of this push", remedy: "leave the column as it was" },
 };
 
 /** Existing rows break what the push asks for. Which rows, and whose, is never revealed. */

@@ -129,7 +129,7 @@ function readMigration(text: string): CheckedMigration | { faults: string[] } {
     };
   const parts = splitMigrationText(text);
   if (parts === undefined)
-    return { faults: ["Cannot read this text as a migration: push has not written it so"] };
+    return { faults: ["Cannot read this text as a migration: push did not write it in this form"] };
   const read = readMigrationDefinition(parts);
   const { change: _, ...rest } = parts;
   const changed = readMigrationChange(parts);

@@ -80,7 +80,7 @@ async function handleMigration(
 ): Promise<Response> {
   const app = await beginPush(deps, principal, { isApplying: true, dryRun: false });
   const { next, ...declared } = await readReplayBody(body, app.id);
-  if (next === undefined) throw new Error("A body that is no dry run has no migration");
+  if (next === undefined) throw new Error("A body without a dry run has no migration");
   return await answerPush(deps, await replay(deps, next, toRequest(deps, app, declared)));
 }
 

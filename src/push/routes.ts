@@ -84,7 +84,7 @@ export async function answerPush(
 ): Promise<Response> {
   // The push is committed: if this look-up fails, the next one will find it, and the answer is still true.
   if (result.status === "applied")
-    await catalog.refresh().catch(noteFault(log, "the look at a pushed table"));
+    await catalog.refresh().catch(noteFault(log, "the check of a pushed table"));
   return answerJson(result);
 }
 

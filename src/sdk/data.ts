@@ -135,7 +135,7 @@ function readOptions(options: DataClientOptions): Connection {
     throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
   }
   if (!Number.isInteger(retries) || retries < 0) {
-    throw new TypeError(`Cannot try again ${retries} times: retries must be a whole number`);
+    throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
   }
   // fetch would repeat a malformed key in its own message.
   if (typeof apiKey !== "string" || !API_KEY.test(apiKey)) {
@@ -155,7 +155,7 @@ function readTables(schema: unknown): object {
   const tables =
     typeof schema === "object" && schema !== null && "tables" in schema && schema.tables;
   if (typeof tables === "object" && tables !== null) return tables;
-  throw new TypeError("Cannot use this schema: must be what defineSchema() returns");
+  throw new TypeError("Cannot use this schema: must be the result of defineSchema()");
 }
 
 /** Answers to every name that a table may have; none is callable, so that `then` makes no promise of the client. */

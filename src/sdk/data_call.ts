@@ -77,7 +77,7 @@ export async function send(connection: Connection, call: Call): Promise<Answer> 
   const deadline = startDeadline({
     signal: call.signal,
     timeoutMs: checkTimeout(call.timeoutMs ?? connection.timeoutMs),
-    makeTimeout: () => failWithout("timeout", call, "Cannot wait any longer for an answer"),
+    makeTimeout: () => failWithout("timeout", call, "No response before the timeout"),
   });
   try {
     return await sendUntilAnswered(connection, call, deadline);
@@ -171,7 +171,7 @@ function readAnswer(call: Call, response: Response, text: string): Answer | Data
 
 /** A success that is not in the service's words. */
 export function unreadable({ name }: Pick<Call, "name">, status = 200): DataError {
-  const message = `${name}: Cannot read the answer: baseUrl must be that of a Rowhouse gateway`;
+  const message = `${name}: Cannot read the response: baseUrl must be the URL of a Rowhouse gateway`;
   return new DataError(message, { status, code: "unreadable_answer" });
 }
 
@@ -195,9 +195,10 @@ function readRefusal(call: Call, { status, headers }: Response, body: JsonObject
 
 function explain(status: number): string {
   // A browser hides the status of a redirect.
-  if (status < 400) return "Cannot follow a redirect: baseUrl must be that of a Rowhouse gateway";
-  const reason = `The answer was a ${status} without a reason`;
-  return status === 404 ? `${reason}: baseUrl must be that of a Rowhouse gateway` : reason;
+  if (status < 400)
+    return "Cannot follow a redirect: baseUrl must be the URL of a Rowhouse gateway";
+  const reason = `Received status ${status} without an error code`;
+  return status === 404 ? `${reason}: baseUrl must be the URL of a Rowhouse gateway` : reason;
 }
 
 function failWithout(

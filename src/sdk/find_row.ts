@@ -41,7 +41,7 @@ export async function findRow<Row>(
     after = next;
   }
   throw new DataError(
-    `${target.table}.find: Cannot search further, because no index serves ${Object.keys(target.where).join(", ")}: use the id, or a unique reference, uuid or timestamp column`,
+    `${target.table}.find: Cannot finish the search, because no index covers ${Object.keys(target.where).join(", ")}: use the id, or a unique reference, uuid or timestamp column`,
     { status: 0, code: "needs_index" },
   );
 }
@@ -49,7 +49,7 @@ export async function findRow<Row>(
 function checkTarget({ table, where, unique }: Target): void {
   const entries = Object.entries(where);
   if (entries.length === 0)
-    throw new TypeError(`${table}.find: Cannot search for nothing: must have a unique column`);
+    throw new TypeError(`${table}.find: Cannot search without a condition: pass a unique column`);
   for (const [name, value] of entries) {
     if (unique !== undefined && !unique.has(name))
       throw new TypeError(

@@ -107,7 +107,7 @@ export class IdentityError extends Error {
   readonly code: string;
 
   constructor(status: number, code: string) {
-    super(`The identity service answered ${status} ${code}`);
+    super(`The identity service returned ${status} ${code}`);
     this.name = "IdentityError";
     this.status = status;
     this.code = code;
@@ -217,14 +217,14 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
 function here(): Location {
   if (typeof location === "object") return location;
   throw new TypeError(
-    "Cannot tell which page to come back to: pass a redirectUri outside a browser",
+    "Cannot determine the page to return to: pass a redirectUri outside a browser",
   );
 }
 
 /** @throws {TypeError} there is no browser */
 function goTo(target: string): void {
   if (typeof location !== "object")
-    throw new TypeError(`Cannot go to ${target} outside a browser: there is no page to leave`);
+    throw new TypeError(`Cannot redirect to ${target} outside a browser`);
   location.assign(target);
 }
 

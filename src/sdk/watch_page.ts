@@ -22,7 +22,7 @@ export async function* watchPage<Page>(
 ): AsyncGenerator<Page, void, undefined> {
   const { everyMs = EVERY_MS, signal = NEVER } = options;
   if (!(everyMs > 0)) {
-    throw new TypeError(`Cannot ask every ${everyMs} ms: everyMs must be a number above 0`);
+    throw new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`);
   }
   let known: string | undefined;
   const watcher = join();

@@ -86,7 +86,7 @@ function toColumnTests(column: string, asked: unknown): Test[] {
       if (op === "in" && Array.isArray(value))
         return { op, column, values: value.map((item: unknown) => readScalar(column, item)) };
       if (isValueOperator(op)) return { op, column, value: readScalar(column, value) };
-      throw new TypeError(`Cannot compare "${column}" by "${op}": there is no such comparison`);
+      throw new TypeError(`Cannot compare "${column}" by "${op}": unknown comparison`);
     });
 }
 

@@ -36,7 +36,7 @@ const start = (...words: string[]) =>
 const dump = () => dumpDatabase(service.service.admin);
 
 const CONFLICT = () =>
-  `  /${name}: The schema wants this table for this app alone, which is not possible: another app of this service owns the name: choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json`;
+  `  /${name}: The schema wants this table for this app only, which is not possible: another app of this service owns the name: choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json`;
 
 describe("on a terminal", () => {
   const QUESTION = /Share (\S+)\? \[y\/N\]/;

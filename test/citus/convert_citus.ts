@@ -128,12 +128,12 @@ const FAILURES = [
   {
     name: "a node that refuses a table",
     act: "raise exception 'not here' using errcode = 'P0001'",
-    says: "with SQLSTATE P0001: the log of the coordinator says why. Nothing was changed",
+    says: "with SQLSTATE P0001: see the log of the coordinator. Nothing was changed",
   },
   {
     name: "a node that loses rows",
     act: "execute format('create trigger lose after insert on %s for each row execute function public.lose()', one)",
-    says: "The nodes have other rows than there were. Nothing was changed",
+    says: "The row counts of the nodes do not match. Nothing was changed",
   },
 ];
 
@@ -253,7 +253,7 @@ test("the coordinator keeps no row, every node is as it must be, and the audit l
   expect(await convert("--yes")).toEqual({
     code: 1,
     out: "",
-    err: expect.stringContaining("It is distributed already, over 4 shards"),
+    err: expect.stringContaining("The database is already distributed over 4 shards"),
   });
 });
 

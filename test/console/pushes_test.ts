@@ -93,11 +93,11 @@ test("a build that the push put off stands on its page, with its end", async () 
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, fault, attempts, created_at)
-    select app_id, '${name}', 'reference', '${name}__x__fkey', '["x"]', 'failed', 'existing rows break it', 2, applied_at
+    select app_id, '${name}', 'reference', '${name}__x__fkey', '["x"]', 'failed', 'existing rows violate it', 2, applied_at
     from rowhouse.migrations where app_id = '${app.id}'; select 1`);
   expect(textOf(await show(`/console/apps/${app.slug}/pushes/1`))).toMatch(
     new RegExp(
-      `Reference from ${name} \\( x \\) Could not be built: existing rows break it · pushed just now · attempt 2`,
+      `Reference from ${name} \\( x \\) Could not be built: existing rows violate it · pushed just now · attempt 2`,
     ),
   );
 });

@@ -98,5 +98,5 @@ test("readDefinition() reports 200 faults at most, and counts the others", () =>
   const columns = MANY.slice(0, 200).map(({ name }) => ({ ...PLAIN, name, unique: 0, index: 0 }));
   const messages = messagesOf(withTable({ columns }));
   expect(messages).toHaveLength(200);
-  expect(messages.at(-1)).toContain("201 more faults");
+  expect(messages.at(-1)).toContain("201 more errors");
 });

@@ -47,17 +47,17 @@ describe("readDefinition() refuses a table with", () => {
     {
       name: "an index on no columns",
       table: { indexes: [[]] },
-      message: "Cannot make an index on no columns: must name at least one",
+      message: "Cannot create an index on no columns: must name at least one",
     },
     {
       name: "an index on nothing declared",
       table: { uniques: [["a"]] },
-      message: 'Cannot make a unique constraint on "a": the table declares no column "a"',
+      message: 'Cannot create a unique constraint on "a": the table declares no column "a"',
     },
     {
       name: "a column twice in an index",
       table: { columns: AB, indexes: [["a", "a"]] },
-      message: 'Cannot make an index on "a": the list names it twice',
+      message: 'Cannot create an index on "a": the list names it twice',
     },
     {
       name: "an index twice",
@@ -68,7 +68,7 @@ describe("readDefinition() refuses a table with", () => {
           ["a", "b"],
         ],
       },
-      message: "Cannot make an index on (a, b): it is declared twice",
+      message: "Cannot create an index on (a, b): it is declared twice",
     },
     {
       name: "a unique twice",
@@ -79,17 +79,17 @@ describe("readDefinition() refuses a table with", () => {
           ["a", "b"],
         ],
       },
-      message: "Cannot make a unique constraint on (a, b): it is declared twice",
+      message: "Cannot create a unique constraint on (a, b): it is declared twice",
     },
     {
       name: "two indexes of one derived name",
       table: { columns: AB, indexes: [["a__b"], ["a", "b"]] },
-      message: "Cannot make an index on (a, b): it would have the same name as the one on (a__b)",
+      message: "Cannot create an index on (a, b): it would have the same name as the one on (a__b)",
     },
     {
       name: "an index on json",
       table: { columns: [...AB, { ...PLAIN, name: "j", kind: "json" }], indexes: [["a", "j"]] },
-      message: 'Cannot make an index on "j": an index cannot search inside a json column',
+      message: 'Cannot create an index on "j": an index cannot search inside a json column',
     },
     {
       name: "an index on 32 columns",
@@ -102,14 +102,14 @@ describe("readDefinition() refuses a table with", () => {
         columns: MANY.slice(0, 9).map((column) => ({ ...column, kind: "decimal" })),
         indexes: [MANY.slice(0, 9).map(({ name }) => name)],
       },
-      message: "Cannot make an index on 9 decimal columns: at most 8 are allowed",
+      message: "Cannot create an index on 9 decimal columns: at most 8 are allowed",
     },
     {
       name: "defaults of more than 8 KB together",
       table: {
         columns: MANY.slice(0, 9).map((column) => ({ ...column, default: "x".repeat(1000) })),
       },
-      message: "Cannot use defaults of 9018 bytes of JSON together: at most 8192 are allowed",
+      message: "Cannot use defaults of 9018 bytes of JSON in total: at most 8192 are allowed",
     },
     {
       name: "17 indexes",

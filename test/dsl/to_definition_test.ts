@@ -99,7 +99,7 @@ describe("toDefinition() refuses an export that is", () => {
 });
 
 const PROTO =
-  'must be a plain object. A "__proto__" key sets its prototype, and an instance of a class is no declaration';
+  'must be a plain object. A "__proto__" key sets its prototype, and a class instance is not a declaration';
 
 describe("toDefinition() finds", () => {
   test.each([

@@ -100,7 +100,7 @@ test("the description marks what is deprecated, and says since when", () => {
   const { paths } = makeDocument(own, { tables: undefined });
   expect(paths["/old"]?.["get"]).toMatchObject({
     deprecated: true,
-    description: "Deprecated since 2027-01-31, gone from 2028-02-01.",
+    description: "Deprecated since 2027-01-31, removed from 2028-02-01.",
   });
   const parts = paths["/parts"]?.["get"];
   expect(parts).not.toHaveProperty("deprecated");
@@ -112,7 +112,7 @@ test("the description marks what is deprecated, and says since when", () => {
     {
       ...{ in: "header", name: "Second", required: false, schema: parameter.schema },
       deprecated: true,
-      description: "Some. Deprecated since 2027-03-01, gone from 2027-12-24.",
+      description: "Some. Deprecated since 2027-03-01, removed from 2027-12-24.",
     },
     { in: "query", name: "third", required: false, ...parameter },
   ]);

@@ -70,7 +70,7 @@ test("a column's description has what its values do not show", () => {
     title: {
       description: expect.stringMatching(/U\+0000\. No two rows/),
     },
-    due: { description: expect.stringContaining("Left out, it is the time of the insert.") },
+    due: { description: expect.stringContaining("Defaults to the time of the insert.") },
     project: { description: "The id of a row of `projects`." },
   });
 });

@@ -61,7 +61,7 @@ test("rowhouse db plan waits for its turn as long as --wait says, and says why",
   const patient = await plan("30");
 
   expect(impatient.code).toBe(1);
-  expect(impatient.err).toContain(`may push ${PUSHES_PER_HOUR} times an hour`);
+  expect(impatient.err).toContain(`the limit is ${PUSHES_PER_HOUR} pushes an hour`);
   expect(patient).toMatchObject({ code: 0 });
   expect(patient.err).toContain("Waiting: ");
   project.remove();

@@ -8,7 +8,7 @@ import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({ notes: { title: t.string() } });
 const TEXT =
-  "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (rowhouse doctor says how)";
+  "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (run rowhouse doctor for details)";
 
 test.each([
   { name: "the serving login", part: { username: LOGIN } },

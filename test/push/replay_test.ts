@@ -268,27 +268,27 @@ test.each([
   {
     name: "statements instead of a header",
     text: `drop table data.x;\n${valid}`,
-    says: "push has not written it so",
+    says: "push did not write it in this form",
   },
   {
     name: "no checksum",
     text: valid.replace(/-- checksum .*\n/, ""),
-    says: "push has not written it so",
+    says: "push did not write it in this form",
   },
   {
     name: "number 0",
     text: reseal(valid.replace("0001_", "0000_")),
-    says: "push has not written it so",
+    says: "push did not write it in this form",
   },
   {
     name: "a name that leaves the folder",
     text: reseal(valid.replace("0001_step_1", "0001_../x")),
-    says: "push has not written it so",
+    says: "push did not write it in this form",
   },
   {
     name: "no definition",
     text: reseal(valid.replace("-- definition ", "-- ")),
-    says: "push has not written it so",
+    says: "push did not write it in this form",
   },
   { name: "a definition that is no JSON", text: define("{"), says: "0001_step_1.sql" },
   { name: "a definition with a line too deep", text: define(deep), says: "nested deeper than" },

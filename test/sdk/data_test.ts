@@ -451,7 +451,7 @@ describe("createDataClient()", () => {
     {
       name: "endless tries",
       options: { retries: Number.POSITIVE_INFINITY },
-      want: "Cannot try again Infinity times",
+      want: "Cannot retry Infinity times",
     },
     { name: "no time", options: { timeoutMs: Number.NaN }, want: "Cannot wait NaN ms" },
     {

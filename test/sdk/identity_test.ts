@@ -56,7 +56,7 @@ test("outside a browser, what needs a page says so", async () => {
   expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
   answers = [ok({})];
-  await expect(client().logout("/x")).rejects.toThrow("Cannot go to /x outside a browser");
+  await expect(client().logout("/x")).rejects.toThrow("Cannot redirect to /x outside a browser");
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });
 

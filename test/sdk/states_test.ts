@@ -170,7 +170,7 @@ describe("watch", () => {
 
   test.each([0, -1, Number.NaN])("refuses to ask every %p ms", async (everyMs) => {
     expect(db.todos.watch({ everyMs }).next()).rejects.toThrow(
-      new TypeError(`Cannot ask every ${everyMs} ms: everyMs must be a number above 0`),
+      new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`),
     );
   });
 });

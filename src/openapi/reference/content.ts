@@ -42,13 +42,13 @@ ${endpoints.map((endpoint) => renderEndpoint(endpoint, REFERENCE_PATH))}`,
 }
 
 function renderIntroduction(hasKey: boolean): Html {
-  return html`<p class="lead">Rows of an app's tables over REST, and who is signed in. The same as an <a href="/v1/openapi.json">OpenAPI 3.1 document</a>, for programs.</p>
+  return html`<p class="lead">Read and write an app's rows over REST, and get the signed-in person. Also available as an <a href="/v1/openapi.json">OpenAPI 3.1 document</a>.</p>
 <div class="beside">
 <div class="endpoint-text">
-<p>Every request for rows has an API key, in the header <code>Authorization: Bearer</code>. The key says which app asks: each app sees its own rows and nothing else. ${!hasKey && "An administrator issues keys in the Console."}</p>
+<p>Every request for rows needs an API key in the header <code>Authorization: Bearer</code>. The key identifies the app. Each app sees only its own rows. ${!hasKey && "An administrator issues keys in the Console."}</p>
 <p>Bodies are JSON. Every error has a <a href="#errors">code</a> that stays; the message is for people and may change. What else may change is in <a href="${toGuidePath("versioning")}">Versions</a>, the rules for values in <a href="${toGuidePath("data")}">Data</a>, and in TypeScript the <a href="${toGuidePath("sdk")}">client</a> does it for you.</p>
 </div>
-<div class="endpoint-code"><figure class="sample"><figcaption>Before the examples ${renderCopyButton("set-up", "what the examples need")}</figcaption>
+<div class="endpoint-code"><figure class="sample"><figcaption>Setup for the examples ${renderCopyButton("set-up", "the setup for the examples")}</figcaption>
 <pre><code id="set-up">export ROWHOUSE_URL=<span data-origin>https://api.example.org</span>
 export ROWHOUSE_API_KEY=rh_…</code></pre></figure></div>
 </div>`;

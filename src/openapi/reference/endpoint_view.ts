@@ -11,7 +11,7 @@ const ACCESS: Readonly<Record<Endpoint["access"], string>> = {
   "optional-key": "API key, optional",
   session: "Session cookie",
   "optional-session": "Session cookie, optional",
-  open: "Open to all",
+  open: "Public",
 };
 
 /** Links to the codes lead to the page that explains them. */
@@ -49,7 +49,7 @@ function renderParameters(parameters: readonly Parameter[]): Html | undefined {
 
 function renderBody({ fields, maxItems }: Body): Html {
   return html`<h4>Body</h4>
-${maxItems !== undefined && html`<p class="quiet">One of these, or a list of 1 to ${maxItems.toLocaleString("en")}.</p>`}
+${maxItems !== undefined && html`<p class="quiet">One object, or a list of 1 to ${maxItems.toLocaleString("en")}.</p>`}
 <ul class="fields">${fields.map((field) => renderField(field))}</ul>
 ${fields.length === 0 && html`<p class="quiet">The columns of the table.</p>`}`;
 }
@@ -113,7 +113,7 @@ ${LANGUAGES.map(
 function renderAnswer({ answers }: Endpoint): Html | undefined {
   const answer = answers.find(({ sample }) => sample !== undefined);
   if (answer === undefined) return undefined;
-  return html`<figure class="sample"><figcaption>Answer <span class="status status-good">${answer.status}</span></figcaption>
+  return html`<figure class="sample"><figcaption>Response <span class="status status-good">${answer.status}</span></figcaption>
 <pre><code>${renderJson(answer.sample)}</code></pre></figure>`;
 }
 

@@ -82,7 +82,7 @@ const MENU_NAMES: Readonly<Record<string, string>> = {
   list: "List rows",
   get: "Get a row",
   create: "Create rows",
-  update: "Change a row",
+  update: "Update a row",
   delete: "Delete a row",
   push_schema: "Push a schema",
   get_schema: "Get the schema",
@@ -108,5 +108,5 @@ function renderKeyField(): Html {
 <button class="button button-quiet" type="button" data-key-forget>Forget the key</button></div>
 <p class="key-fault" data-key-fault role="alert"></p>
 </section>
-<noscript><p class="notice notice-remark">With JavaScript this page takes an API key, shows the tables of its app, and sends requests.</p></noscript>`;
+<noscript><p class="notice notice-remark">With JavaScript enabled, this page accepts an API key, shows the tables of its app, and sends requests.</p></noscript>`;
 }
