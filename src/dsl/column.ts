@@ -1,4 +1,4 @@
-/** A column as an app's schema declares it: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
+/** A column of an app's schema: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
 import type { Kind } from "./definition.ts";
 import type { DeclaredColumn } from "./known.ts";
 import { addIssues, findExtraArguments, withUnknown } from "./unexpected.ts";
@@ -13,7 +13,7 @@ export interface Column<
   Unique extends boolean = false,
 > {
   readonly column: DeclaredColumn;
-  /** Only for the compiler: no value has it. */
+  /** Only for the compiler: never set at run time. */
   readonly "~known"?: {
     readonly kind: K;
     readonly required: Required;
@@ -21,17 +21,17 @@ export interface Column<
     readonly detail: Detail;
     readonly unique: Unique;
   };
-  /** The column, not accepting null. */
+  /** The column, required: rejects null. */
   required(): Column<K, true, HasDefault, Detail, Unique>;
-  /** The column, with each value at most once per app. */
+  /** The column, unique: two rows of an app cannot have the same value. */
   unique(): Column<K, Required, HasDefault, Detail, true>;
   /** The column with an index. */
   index(): Column<K, Required, HasDefault, Detail, Unique>;
-  /** The column, with a value for rows that are created without one. */
+  /** The column, with a value for rows that omit it. */
   default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail, Unique>;
 }
 
-/** A frozen column with these declarations. */
+/** A frozen column. */
 export function makeColumn<
   K extends Kind,
   Required extends boolean,

@@ -1,6 +1,6 @@
-/** What an app declares, as plain data: the form that is sent, recorded and planned from. Contains no functions. @module */
+/** An app's schema as plain data: the format that is sent, recorded and planned. Contains no functions. @module */
 
-/** Every kind of column, in the order of the documentation. */
+/** All column kinds, in the order of the documentation. */
 export const KINDS = [
   "string",
   "number",
@@ -13,7 +13,7 @@ export const KINDS = [
   "ref",
 ] as const;
 
-/** What a column holds. */
+/** The kind of a column. */
 export type Kind = (typeof KINDS)[number];
 
 /** A JSON value. */
@@ -25,7 +25,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** A column. A key without a value is absent, never undefined. */
+/** A column. Keys without a value are absent, never undefined. */
 export type ColumnDefinition = {
   readonly kind: Kind;
   readonly required: boolean;
@@ -35,9 +35,9 @@ export type ColumnDefinition = {
   readonly default?: Json;
   /** The values of an enum, in sort order. */
   readonly values?: readonly string[];
-  /** The table that a ref points to. */
+  /** The target table of a ref. */
   readonly table?: string;
-  /** What happens to the row when the row that it refers to is deleted; without it, the delete is refused. */
+  /** The effect on the row when the row it references is deleted. Without it, the delete fails. */
   readonly onDelete?: "cascade";
 };
 
@@ -52,26 +52,26 @@ export type TableDefinition = {
   readonly uniques: readonly (readonly string[])[];
 };
 
-/** Everything that one app declares; tables are sorted by name. */
+/** The schema of one app. Tables are sorted by name. */
 export type Definition = {
   readonly version: 1;
   readonly tables: readonly TableDefinition[];
 };
 
-/** One thing wrong with a declaration, and where. */
+/** A validation error of a declaration, and its position. */
 export type Fault = {
   readonly table?: string;
   readonly column?: string;
   readonly message: string;
 };
 
-/** A definition that passed every check, or everything that is wrong with it. */
+/** A definition that passed every check, or all of its validation errors. */
 export type Reading = { readonly definition: Definition } | { readonly faults: readonly Fault[] };
 
-/** How much one app may declare. */
+/** Limits of one app's schema. */
 export const QUOTAS = {
   tables: 500,
-  /** Each delete from a table looks for rows through every reference to it, whichever app declared the reference. */
+  /** A delete from a table searches rows through every reference to it, from any app. */
   referencesPerTarget: 100,
   referencesToForeignTable: 20,
   columnsPerTable: 200,
@@ -81,9 +81,9 @@ export const QUOTAS = {
   enumValues: 100,
   enumValueBytes: 63,
   defaultBytes: 1024,
-  /** All defaults of a table together: each row that leaves the columns out contains them. */
+  /** All defaults of a table together: each row that omits the columns contains them. */
   tableDefaultBytes: 8192,
-  /** Those of columns that an owner adds while other apps use the table, as stored: every row of these apps contains them. */
+  /** Stored bytes of defaults of columns added while other apps use the table: every row of these apps contains them. */
   lateDefaultBytes: 256,
   defaultDepth: 64,
 } as const;

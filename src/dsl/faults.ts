@@ -1,21 +1,21 @@
-/** Everything wrong with a declaration, collected while it is read. Never grows past its limit. @module */
+/** The validation errors of a declaration, collected while it is read. Never grows past its limit. @module */
 import { cut } from "../std/quote.ts";
 import type { Fault } from "./definition.ts";
 
-/** Maximum number of faults that are reported; the last one then counts the rest. */
+/** Max reported errors. The last error then counts the rest. */
 const FAULTS_MAX = 200;
 
-/** A place in a declaration. */
+/** A position in a declaration. */
 export type FaultLocation = { readonly table?: string; readonly column?: string };
 
-/** A growing list of faults. */
+/** A growing list of errors. */
 export type Faults = {
   readonly add: (at: FaultLocation, message: string) => void;
   readonly isEmpty: () => boolean;
   readonly list: () => readonly Fault[];
 };
 
-/** An empty list of faults. */
+/** An empty list of errors. */
 export function makeFaults(): Faults {
   const kept: Fault[] = [];
   let count = 0;
@@ -33,7 +33,7 @@ function toRest(count: number): Fault {
   return { message: `${count - FAULTS_MAX + 1} more errors are not listed: fix these first` };
 }
 
-/** A name may be as long as the whole request; it is shortened wherever it is repeated. */
+/** A name can be as long as the whole request, so messages shorten it. */
 function toShortLocation(at: FaultLocation): FaultLocation {
   return {
     ...(at.table === undefined ? {} : { table: cut(at.table) }),

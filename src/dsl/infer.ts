@@ -1,4 +1,4 @@
-/** What a schema means to the compiler: rows, inserts and updates of each table. Nothing here exists at run time. @module */
+/** Types of a schema: rows, inserts and updates of each table. Nothing here exists at run time. @module */
 import type { KnownOf } from "./known.ts";
 import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
 import type { Id, ValuesByKind } from "./value_types.ts";
@@ -19,7 +19,7 @@ import type { Id, ValuesByKind } from "./value_types.ts";
 export type Row<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "row">;
 
 /**
- * The values that create a row: required columns without a default must be there, others may be.
+ * The values that create a row. Required columns without a default must be set; other columns are optional.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export type Row<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "ro
 export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "insert">;
 
 /**
- * The values that update a row: any columns, and null for those that are not required.
+ * The values that update a row: any columns, and null for columns that are not required.
  *
  * @example
  * ```ts
@@ -49,7 +49,7 @@ export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
 export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "update">;
 
 /**
- * The names of the columns that identify a row by themselves: `id`, and those that are unique.
+ * The names of the columns that each identify a row: `id` and the unique columns.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
  */
 export type Unique<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "unique">;
 
-/** Every table of a schema with its `row`, `insert`, `update` and `unique`; generated types are their own. */
+/** Every table of a schema with its `row`, `insert`, `update` and `unique`. Generated types pass through. */
 export type TablesOf<S> =
   S extends Schema<infer T> ? { [Name in keyof T]: TableTypes<T, Name> } : S;
 
@@ -79,12 +79,12 @@ type Part<Types, Name extends string> = Types extends { [N in Name]: infer P } ?
 type ValueOf<C> = ValuesByKind<KnownOf<C>["detail"]>[KnownOf<C>["kind"]];
 type FieldOf<C> = KnownOf<C>["required"] extends true ? ValueOf<C> : ValueOf<C> | null;
 
-/** Keys of the columns that a new row must have. */
+/** Keys of the columns that a new row requires. */
 type MandatoryOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { required: true; hasDefault: false } ? N : never;
 }[keyof C];
 
-/** Of columns, and of a model's constraints over one column. */
+/** Unique columns, and a model's unique constraints over one column. */
 type UniqueOf<Source> = "id" | UniqueColumnsOf<ColumnsOf<Source>> | UniqueOfModel<Source>;
 type UniqueColumnsOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { unique: true } ? N & string : never;
@@ -96,7 +96,7 @@ type UniqueOfModel<Source> = Source extends {
   ? Names
   : never;
 
-/** One flat object type; `& {}` removes the alias, so that editors show the columns themselves. */
+/** One flat object type. `& {}` removes the alias, so editors show the columns. */
 type Flat<T> = { [N in keyof T]: T[N] } & {};
 
 type RowOf<Name extends string, C> = Flat<

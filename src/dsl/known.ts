@@ -1,14 +1,14 @@
-/** What the compiler knows about a column, however it was made. Nothing here exists at run time. @module */
+/** Compile-time facts about a column, from any copy of this package. Nothing here exists at run time. @module */
 import type { ColumnDefinition, Kind } from "./definition.ts";
 import type { Issues } from "./unexpected.ts";
 
-/** What a column says about itself before anything is checked: its default may be anything. */
+/** The unchecked declaration of a column: its default can be any value. */
 export type DeclaredColumn = Omit<ColumnDefinition, "kind" | "default"> & {
   readonly kind: string;
   readonly default?: unknown;
 } & Issues;
 
-/** What the compiler knows about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
+/** Compile-time facts about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
 export type Known = {
   readonly kind: Kind;
   readonly required: boolean;
@@ -17,17 +17,17 @@ export type Known = {
   readonly unique: boolean;
 };
 
-/** Any column: what two copies of this package have in common. */
+/** Any column, from any copy of this package. */
 export type AnyColumn = {
   readonly column: DeclaredColumn;
-  /** Only for the compiler: no value has it. */
+  /** Only for the compiler: never set at run time. */
   readonly "~known"?: Known;
 };
 
 /** Columns by name. */
 export type Columns = { readonly [name: string]: AnyColumn };
 
-/** What the compiler knows about a column of this type. */
+/** The compile-time facts of this column type. */
 export type KnownOf<C> = C extends { readonly "~known"?: infer K }
   ? Extract<NonNullable<K>, Known>
   : never;

@@ -1,6 +1,6 @@
 /**
- * The schema language: how an app declares its tables, what the compiler makes of it, and how it is checked. Runs
- * anywhere; depends on nothing.
+ * The schema language: apps declare their tables, the compiler derives types, and the declarations are checked. Runs
+ * anywhere and has no dependencies.
  *
  * @example
  * ```ts

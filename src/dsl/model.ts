@@ -4,7 +4,7 @@ import { addIssues, type Issues, withUnknown } from "./unexpected.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** Any model: what two copies of this package have in common. */
+/** Any model, from any copy of this package. */
 export type AnyModel = { readonly model: Parts<Columns> };
 
 type Parts<C> = {
@@ -13,17 +13,17 @@ type Parts<C> = {
   readonly uniques: Lists;
 } & Issues;
 
-/** A table's columns with its composite indexes and uniques. */
+/** A table's columns with its composite indexes and unique constraints. */
 export interface Model<C, Unique extends string = never> {
   readonly model: Parts<C>;
   /**
-   * Columns with a unique constraint of their own. Only for the compiler: no value has it. As a parameter, so that a
-   * variable of a model also holds the same model with another constraint.
+   * Columns with their own unique constraint. Only for the compiler: never set at run time. A parameter type, so that a
+   * variable of a model accepts the same model with another constraint.
    */
   readonly "~unique"?: (column: Unique) => void;
   /**
-   * The model with another index, on these columns in this order. With `"id"` as the last name, it also serves lists in the
-   * order of the columns before.
+   * The model with another index, on these columns in this order. With `"id"` as the last name, the index also serves lists
+   * in the order of the preceding columns.
    */
   index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C, Unique>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
@@ -33,7 +33,7 @@ export interface Model<C, Unique extends string = never> {
 type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
 type OnlyOf<Names> = Names extends readonly [infer Only extends string] ? Only : never;
 
-/** A frozen model of these columns. */
+/** A frozen model. */
 export function makeModel<C extends Columns>(columns: C, found: readonly string[]): Model<C> {
   return extendModel({ columns, indexes: [], uniques: [], ...addIssues({}, found) });
 }

@@ -1,14 +1,14 @@
-/** Which names tables and columns may have. Says why not; never corrects a name. @module */
+/** Rules for the names of tables and columns. Reports why a name is invalid; never corrects a name. @module */
 import { quote } from "../std/quote.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 
 /** Tables that are reserved organisation-wide. */
 export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;
-/** Columns that every table has without declaring them. */
+/** Columns of every table. Schemas do not declare them. */
 export const AUTOMATIC_COLUMNS = ["id", "app_id"] as const;
-/** Columns that PostgreSQL gives every table. @see https://www.postgresql.org/docs/current/ddl-system-columns.html */
+/** Columns that PostgreSQL adds to every table. @see https://www.postgresql.org/docs/current/ddl-system-columns.html */
 export const SYSTEM_COLUMNS = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"] as const;
-/** Keys that have a meaning on every JavaScript object, or make it a promise. */
+/** Keys with a meaning on every JavaScript object, or that make it a promise. */
 export const TRAP_COLUMNS = [
   "__proto__",
   "constructor",
@@ -34,8 +34,8 @@ const TABLE_RULES: readonly Rule[] = [
   { refuses: isReservedTable, reason: "the name is reserved organisation-wide" },
 ];
 
-// Names are compared as PostgreSQL folds them, because people would confuse them; the JavaScript names are only
-// traps in their exact spelling.
+// Compared without case, as PostgreSQL folds names, because people would confuse them. JavaScript names are special only
+// in their exact spelling.
 const COLUMN_RULES: readonly Rule[] = [
   {
     refuses: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
@@ -55,12 +55,12 @@ const COLUMN_RULES: readonly Rule[] = [
   },
 ];
 
-/** What is wrong with the name of a table, as a message, or `undefined`. */
+/** Why a table name is invalid, as a message, or `undefined`. */
 export function findTableNameFault(name: string): string | undefined {
   return findFault("table", TABLE_RULES, name);
 }
 
-/** What is wrong with the name of a column, as a message, or `undefined`. */
+/** Why a column name is invalid, as a message, or `undefined`. */
 export function findColumnNameFault(name: string): string | undefined {
   return findFault("column", COLUMN_RULES, name);
 }
@@ -72,12 +72,12 @@ export function isReservedTable(name: string): boolean {
 
 const DROPPED = "dropped by migration ";
 
-/** What a value of an enum is called once a migration has dropped it: PostgreSQL keeps the label. */
+/** The label of an enum value that a migration dropped. PostgreSQL keeps labels. */
 export function toDroppedValue(seq: number): string {
   return `${DROPPED}${seq}`;
 }
 
-/** Whether an enum's label is that of a dropped value. */
+/** Whether an enum's label belongs to a dropped value. */
 export function isDroppedValue(label: string): boolean {
   return label.startsWith(DROPPED);
 }

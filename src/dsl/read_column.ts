@@ -1,4 +1,4 @@
-/** One column of a definition, read from a value of any type. Never looks at another column. @module */
+/** Reads one column of a definition from a value of any type, independently of other columns. @module */
 import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import { utf8Length } from "../std/utf8_length.ts";
@@ -25,7 +25,7 @@ const KEYS_BY_KIND = Object.entries(KIND_KEYS).flatMap(([kind, keys]) =>
 );
 const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
 
-/** A column, or `undefined` if not even its name can be read; its other faults are added to the list. */
+/** A column, or `undefined` if its name is unreadable. Adds all other errors to the list. */
 export function readColumn(
   value: unknown,
   position: FaultLocation & { nth: number },
@@ -64,12 +64,12 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
   }
   const details = DETAILS[kind](fields, report);
   const { values = [] } = details;
-  // The default of an enum without values is at fault only because of that.
+  // The default of an enum without values would only cause a second error.
   if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
   return { name, kind, ...flags, ...details, ...readDefaultOf({ kind, values }, fields, report) };
 }
 
-/** Takes the place of a column that cannot be read, so that an index on it is not reported as well. */
+/** Replaces an unreadable column, so that an index on it is not reported too. */
 export function toStandIn(name: string): NamedColumn {
   return { name, kind: "string", required: false, unique: false, index: false };
 }

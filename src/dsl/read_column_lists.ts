@@ -1,4 +1,4 @@
-/** The column lists of a table's composite indexes and unique constraints. Never reorders one: an index has its own order. @module */
+/** The column lists of a table's composite indexes and unique constraints. The order within a list is significant. @module */
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
@@ -15,8 +15,8 @@ type Wanted = {
 };
 
 /**
- * Lists of declared columns' names, sorted, because the order of the `.index(…)` lines has no meaning; what cannot be read is
- * left out and added to the faults.
+ * Lists of column names, sorted, because the order of the `.index(…)` lines has no meaning. Omits unreadable lists and adds
+ * errors for them.
  */
 export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
   const { at } = wanted;

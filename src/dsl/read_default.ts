@@ -1,4 +1,4 @@
-/** Defaults of columns: a value of the column's own kind, in one notation. Never invents a value. @module */
+/** Reads defaults of columns: values of the column's kind, in one notation. @module */
 import { isDecimal } from "../std/is_decimal.ts";
 import { isObject } from "../std/is_object.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
@@ -8,12 +8,12 @@ import { utf8Length } from "../std/utf8_length.ts";
 import { type Json, type Kind, QUOTAS } from "./definition.ts";
 import { describe } from "./read_parts.ts";
 
-/** What matters about a column for its default. */
+/** The properties of a column that affect its default. */
 type Column = { readonly kind: Kind; readonly values: readonly string[] };
 
 type Rule = {
   readonly wanted: string;
-  /** The value as it is recorded, or `undefined` if it is refused. */
+  /** The recorded value, or `undefined` if the value is invalid. */
   readonly read: (value: unknown, column: Column) => Json | undefined;
 };
 
@@ -57,7 +57,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
   },
 };
 
-/** A default as it is recorded, or the message that says why not. */
+/** The recorded default, or an error message. */
 export function readDefault(value: unknown, column: Column): { value: Json } | { fault: string } {
   const rule = RULES[column.kind];
   const start = `Cannot use ${describe(value)} as the default of this ${column.kind} column`;
@@ -68,11 +68,11 @@ export function readDefault(value: unknown, column: Column): { value: Json } | {
   if (utf8Length(text) > QUOTAS.defaultBytes) {
     return { fault: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
   }
-  // A copy: no one can change it later, and -0 becomes 0, as it will on the wire.
+  // A copy cannot change later, and turns -0 into 0, as JSON does.
   return { value: JSON.parse(text) };
 }
 
-/** Bytes of the defaults of columns, as JSON. */
+/** Bytes of the columns' defaults as JSON. */
 export function sumDefaults(columns: readonly { readonly default?: Json }[]): number {
   return columns.reduce(
     (sum, column) =>
@@ -85,10 +85,10 @@ function readMoment(text: string): string | undefined {
   return text === "now" ? text : readTimestamp(text);
 }
 
-/** Uses a list instead of recursion, and stops at the first part that is too many, too deep or not JSON. */
+/** Uses a list instead of recursion, and stops at the first part that exceeds a limit or is not JSON. */
 function isJson(value: unknown): value is Json {
   const left = [{ part: value, depth: 1 }];
-  // Every part takes at least one byte, so one that cannot fit is refused before its size is known.
+  // Every part has at least one byte, so too many parts fail before their size is known.
   for (let seen = 0; seen < left.length; seen++) {
     const { part, depth } = left[seen] ?? { part: null, depth: 0 };
     if (isScalar(part)) continue;
@@ -114,7 +114,7 @@ function readInner(value: unknown): readonly unknown[] | undefined {
     : undefined;
 }
 
-/** Whether JSON.stringify would write exactly the object's own keys: not a Date, a Map or an instance of a class. */
+/** Whether JSON.stringify writes exactly the object's own keys: not a Date, a Map or a class instance. */
 function isPlain(value: object): boolean {
   const parent: unknown = Object.getPrototypeOf(value);
   return parent === null || Object.getPrototypeOf(parent) === null;

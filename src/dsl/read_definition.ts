@@ -1,4 +1,4 @@
-/** A whole definition, read from a value of any type. Reports everything wrong with it at once, and never throws. @module */
+/** Reads a definition from a value of any type. Reports all errors together, and never throws. @module */
 import { quote } from "../std/quote.ts";
 import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
 import { type Faults, makeFaults } from "./faults.ts";
@@ -8,7 +8,7 @@ import { readTable, refuseSecondName } from "./read_table.ts";
 const KEYS = ["version", "tables"];
 
 /**
- * The definition in a JSON value, in its normal form, or all its faults.
+ * The definition in a JSON value, in its normal form, or all its errors.
  *
  * Tables are sorted by name, times are in UTC, uuids in lower case, and a list of one column becomes the column's flag.
  *
@@ -29,7 +29,7 @@ export function readDefinition(value: unknown): Reading {
   return readDefinitionInto(makeFaults(), value);
 }
 
-/** The same, adding to faults that were found before. */
+/** The same, adding to existing errors. */
 export function readDefinitionInto(faults: Faults, value: unknown): Reading {
   const tables = readTables(value, faults);
   refuseDanglingRefs(tables, faults);

@@ -1,13 +1,13 @@
-/** The small parts of a definition, read from values of any type. Never trusts a prototype or a length. @module */
+/** Reads the small parts of a definition from values of any type. Never trusts a prototype or a length. @module */
 
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
 
-/** The own keys of an object and their values; a Map, since a key may be `__proto__`. */
+/** The own keys of an object and their values, as a Map because a key can be `__proto__`. */
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** The fields of an object with only allowed keys, or `undefined` and the faults. */
+/** The fields of an object with only allowed keys, or `undefined` after adding errors. */
 export function readFields(
   value: unknown,
   { what, allowed, at }: { what: string; allowed: readonly string[]; at: FaultLocation },
@@ -25,7 +25,7 @@ export function readFields(
   return fields;
 }
 
-/** A list of at most `most` values, or `undefined` and a fault. */
+/** A list of up to `max` values, or `undefined` after adding an error. */
 export function readList(
   value: unknown,
   { what, max, at }: { what: string; max: number; at: FaultLocation },
@@ -42,7 +42,7 @@ export function readList(
   return value;
 }
 
-/** A value, as shown in a message. */
+/** A value as text for a message. */
 export function describe(value: unknown): string {
   if (typeof value === "string") return quote(value);
   if (value === null || value === undefined) return String(value);

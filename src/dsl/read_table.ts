@@ -1,4 +1,4 @@
-/** One table of a definition, read from a value of any type. Never looks at another table. @module */
+/** Reads one table of a definition from a value of any type, independently of other tables. @module */
 import { quote } from "../std/quote.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
@@ -11,7 +11,7 @@ import { foldSingles, refuseSameIndexes, refuseTooManyIndexes } from "./table_in
 
 const KEYS = ["name", "columns", "indexes", "uniques"];
 
-/** A table, or `undefined` if not even its name and columns can be read; its other faults are added to the list. */
+/** A table, or `undefined` if its name or columns are unreadable. Adds all other errors to the list. */
 export function readTable(
   value: unknown,
   nth: number,
@@ -65,7 +65,7 @@ function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedCo
   return columns;
 }
 
-/** Adds a fault if the name, or one that differs from it only in case, was read before. */
+/** Adds an error if an earlier name is the same, or differs only in case. */
 export function refuseSecondName(
   name: string,
   names: Map<string, string>,

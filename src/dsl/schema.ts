@@ -1,16 +1,16 @@
-/** A schema: an app's tables by name. The compiler refuses what it can see; the rest is found by reading. Never throws. @module */
+/** A schema: an app's tables by name. The compiler rejects some errors; `toDefinition` reports the rest. Never throws. @module */
 import type { Columns, KnownOf } from "./known.ts";
 import type { AnyModel } from "./model.ts";
 import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
 import { addIssues, findExtraArguments, type Issues } from "./unexpected.ts";
 
-/** Tables by name; each is its columns, or a model of them. */
+/** Tables by name: columns or a model. */
 export type TableSources = { readonly [name: string]: Columns | AnyModel };
 
-/** An app's tables, recognised by this one key and never by identity. */
+/** An app's tables, recognized by this key and never by identity. */
 export type Schema<T extends TableSources = TableSources> = { readonly tables: T } & Issues;
 
-/** The columns of a table, however it is written. */
+/** The columns of a table in either notation. */
 export type ColumnsOf<Source> = Source extends { readonly model: { readonly columns: infer C } }
   ? C
   : Source;
@@ -18,7 +18,7 @@ export type ColumnsOf<Source> = Source extends { readonly model: { readonly colu
 /**
  * A schema of these tables, for the default export of `schema/mod.ts`.
  *
- * `toDefinition` reports all at once what the compiler cannot see.
+ * `toDefinition` reports all errors that the compiler does not detect.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export const defineSchema: <T extends TableSources>(tables: T & CheckTables<T>) 
   return Object.freeze({ tables, ...addIssues({}, found) });
 };
 
-/** A type that no value has, with the reason as its only key, so that the compiler prints it. */
+/** A type without values. The reason is its only key, so the compiler prints the reason. */
 type CompilerMessage<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };
 
 type CheckTables<T> = {

@@ -1,4 +1,4 @@
-/** The vocabulary of schemas: one builder per column kind, and `model`. @module */
+/** The builders of schemas: one per column kind, and `model`. @module */
 
 import { isObject } from "../std/is_object.ts";
 import { type Column, makeColumn } from "./column.ts";
@@ -13,7 +13,7 @@ type RefOptions = { readonly onDelete?: "cascade" };
 type Builders = {
   /** A column of text. */
   string(): Column<"string", false, false>;
-  /** A column of JavaScript numbers; if every digit counts, use `t.decimal()`. */
+  /** A column of JavaScript numbers. For exact digits, use `t.decimal()`. */
   number(): Column<"number", false, false>;
   /** A column of exact decimals, as strings such as `"12.50"`. */
   decimal(): Column<"decimal", false, false>;
@@ -21,15 +21,15 @@ type Builders = {
   boolean(): Column<"boolean", false, false>;
   /** A column of UUIDs. */
   uuid(): Column<"uuid", false, false>;
-  /** A column of moments, as ISO 8601 strings; `.default("now")` is the time of the insert. */
+  /** A column of times, as ISO 8601 strings. `.default("now")` is the time of the insert. */
   timestamp(): Column<"timestamp", false, false>;
-  /** A column of JSON values. The shape is only for the compiler: nothing checks it at run time. */
+  /** A column of JSON values. The shape is only for the compiler and is not checked at run time. */
   json<Shape = Json>(): Column<"json", false, false, Shape>;
   /** A column of one of these strings, which sort in this order. */
   enum<const Value extends string>(
     values: readonly [Value, ...Value[]],
   ): Column<"enum", false, false, Value>;
-  /** A column of ids of rows in another table of this schema, or the same one. */
+  /** A column with ids of rows in a table of this schema. */
   ref<const Table extends string>(
     table: Table,
     options?: RefOptions,
@@ -62,7 +62,7 @@ const NAMES = [...KINDS, "model"].map((name) => `t.${name}()`).join(", ");
 /**
  * Builders of columns, and `t.model` for a table with indexes and unique constraints over several columns.
  *
- * Each column is frozen; `.required()`, `.unique()`, `.index()` and `.default(value)` return a new one.
+ * Each column is frozen; `.required()`, `.unique()`, `.index()` and `.default(value)` return a new column.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export const t: Builders = withUnknown<Builders>(Object.freeze(BUILDERS), (name)
 
 type Details = Pick<DeclaredColumn, "values" | "table" | "onDelete">;
 
-/** A column of a kind as `t` declares it, or of a kind that does not exist. */
+/** A column of a known or unknown kind. */
 function declare<K extends Kind, Detail = never>(
   kind: string,
   details: Details,

@@ -1,10 +1,10 @@
-/** The indexes that follow from a table's flags, references and lists. Never counts one twice. @module */
+/** The indexes of a table's flags, references and lists, each counted once. @module */
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
 import type { Faults } from "./faults.ts";
 
 type Body = Omit<TableDefinition, "name">;
 
-/** A table in its normal form: a list of one column means the same as the column's modifier, and becomes it. */
+/** A table in its normal form: a list of one column becomes the column's flag. */
 export function foldSingles({ columns, indexes, uniques }: Body): Body {
   const indexed = toSingles(indexes);
   const unique = toSingles(uniques);
@@ -19,7 +19,7 @@ export function foldSingles({ columns, indexes, uniques }: Body): Body {
   };
 }
 
-/** Adds a fault for each index or unique constraint that is declared twice, or would have another's name in the database. */
+/** Adds an error for each index or unique constraint with a duplicate declaration or derived name. */
 export function refuseSameIndexes(table: TableDefinition, faults: Faults): void {
   const at = { table: table.name };
   for (const [what, lists] of [
@@ -28,7 +28,7 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
   ] as const) {
     const earlier = new Map<string, readonly string[]>();
     for (const list of lists) {
-      // Columns (a__b) and (a, b) give the same derived name.
+      // Columns (a__b) and (a, b) have the same derived name.
       const name = list.join("__");
       const other = earlier.get(name);
       earlier.set(name, list);
@@ -42,7 +42,7 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
   }
 }
 
-/** Adds a fault if a table has more indexes than the quota; each reference counts as one. */
+/** Adds an error if a table has more indexes than the quota. Each reference counts as an index. */
 export function refuseTooManyIndexes(table: TableDefinition, faults: Faults): void {
   const { columns, indexes, uniques } = table;
   const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;

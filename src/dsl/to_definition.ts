@@ -1,4 +1,4 @@
-/** From the default export of an app's schema to its definition. Never looks at classes, symbols or identity. @module */
+/** Converts the default export of an app's schema to a definition. Ignores classes, symbols and identity. @module */
 
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
@@ -12,7 +12,7 @@ const BUILDERS = KINDS.map((kind) => `t.${kind}()`).join(", ");
 const MODIFIERS = ["required", "unique", "index", "default"];
 
 /**
- * The definition of a schema, or all its faults. Accepts the default export of a schema's module, whatever it is.
+ * The definition of a schema, or all its errors. Accepts any default export of a schema's module.
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ function findTables(schema: unknown, faults: Faults): object | undefined {
   return undefined;
 }
 
-/** Own keys and values; a fault if a `__proto__` in a literal became the prototype instead of a key. */
+/** Own keys and values. Adds an error if `__proto__` in a literal set the prototype. */
 function toEntries(
   source: object,
   what: string,
@@ -109,7 +109,7 @@ function toColumn(
   return toStandIn(name);
 }
 
-/** The declared column without the issues that it carries; a column of an unknown kind has one already. */
+/** The declared column without its issues. A column of an unknown kind already has an issue. */
 function readDeclared(
   declared: { readonly kind: string; readonly issues?: unknown },
   at: FaultLocation & { readonly column: string },
@@ -121,7 +121,7 @@ function readDeclared(
   return hasIssues && !isKnown ? toStandIn(at.column) : { ...column, name: at.column };
 }
 
-/** Adds what `unexpected.ts` found; returns whether that is anything. */
+/** Adds the issues that `unexpected.ts` found, and returns whether there are any. */
 function addIssuesOf(source: unknown, at: FaultLocation, faults: Faults): boolean {
   const issues = isObject(source) ? getKey(source, "issues") : undefined;
   const messages = Array.isArray(issues) ? issues.map(String) : [];
@@ -140,7 +140,7 @@ function describeSource(value: unknown): string {
   return isColumn(value) ? `a column (${quote(String(value.column.kind))})` : describe(value);
 }
 
-/** A table may have a column called "model": a model differs from it by its contents. */
+/** A table can have a column named "model": only the contents distinguish a model. */
 function findModel(source: unknown): object | undefined {
   const model = isObject(source) ? getKey(source, "model") : undefined;
   return isObject(model) && Object.hasOwn(model, "columns") ? model : undefined;

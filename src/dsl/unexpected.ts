@@ -1,7 +1,6 @@
 /**
- * Issues of a schema's calls that the compiler rejects and JavaScript does not: arguments that a call does not take, and
- * builders and modifiers that do not exist. A column, a model or a schema carries its issues until it is read. Never
- * throws.
+ * Issues of a schema's calls that the compiler rejects and JavaScript accepts: extra arguments, and unknown builders and
+ * modifiers. A column, a model or a schema carries its issues until it is read. Never throws.
  *
  * @module
  */
@@ -9,16 +8,16 @@ import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { describe } from "./read_parts.ts";
 
-/** A key that plain data of a correct schema does not have. */
+/** A key that plain data of a valid schema does not have. */
 export type Issues = { readonly issues?: readonly string[] };
 
-/** The issues so far and those of this call. */
+/** Adds the issues of this call. */
 export function addIssues({ issues = [] }: Issues, found: readonly string[]): Issues {
   const all = [...issues, ...found];
   return all.length === 0 ? {} : { issues: Object.freeze(all) };
 }
 
-/** An issue for each argument that the call does not take; an `undefined` one counts as left out. */
+/** An issue for each extra argument. `undefined` counts as omitted. */
 export function findExtraArguments(
   call: string,
   usage: string,
@@ -27,7 +26,7 @@ export function findExtraArguments(
   return extra.flatMap((value) => findUnknownOptions(call, usage, { value, allowed: [] }));
 }
 
-/** An issue for each option that the call does not have, or one if these are no options. */
+/** An issue for each unknown option, or one issue if the value is not an object of options. */
 export function findUnknownOptions(
   call: string,
   usage: string,
@@ -42,7 +41,7 @@ export function findUnknownOptions(
     .map((key) => `Cannot pass the option ${quote(key)} to ${call}: must be ${usage}`);
 }
 
-/** The object, with a function for each name that it does not have; the function returns what `make` returns for the name. */
+/** The object, with a function for each unknown name; the function returns the result of `make` for the name. */
 export function withUnknown<T extends object>(object: T, make: (name: string) => unknown): T {
   return new Proxy(object, {
     get: (target, key) =>
@@ -52,5 +51,5 @@ export function withUnknown<T extends object>(object: T, make: (name: string) =>
   });
 }
 
-/** `await` and `JSON.stringify()` look for these functions on any object. */
+/** Functions that `await` and `JSON.stringify()` search on any object. */
 const PROBED = ["then", "toJSON"];

@@ -1,4 +1,4 @@
-/** The TypeScript type of a value of each kind of column. Nothing here exists at run time. @module */
+/** The TypeScript type of each column kind's values. Nothing here exists at run time. @module */
 import type { Kind } from "./definition.ts";
 
 /** The id of a row. Any string is accepted, except the id of a row of another table. */
@@ -7,7 +7,7 @@ export type Id<Table extends string> = string & { readonly "~table"?: Table };
 /** A time as ISO 8601 text; JSON has no type for times. */
 export type IsoTime = `${number}-${number}-${number}T${string}`;
 
-/** What a column holds; `Detail` as in `Known`. */
+/** The type of a column's values; `Detail` as in `Known`. */
 export type ValuesByKind<Detail> = {
   string: string;
   number: number;
@@ -20,7 +20,7 @@ export type ValuesByKind<Detail> = {
   ref: Detail extends string ? Id<Detail> : string;
 };
 
-/** What `.default()` accepts. A reference cannot have one: its row would have to exist in every app. */
+/** The type that `.default()` accepts. A reference cannot have a default: its row would have to exist in every app. */
 export type DefaultOf<K extends Kind, Detail> = K extends "ref"
   ? never
   : K extends "timestamp"

@@ -1,21 +1,21 @@
-/** Waits for changes of a table by its event stream, where the service has one; otherwise for a time. @module */
+/** Waits for changes of a table through its event stream, or for an interval if the service has none. @module */
 import type { Connection, TableFeed } from "./data_call.ts";
 import { sleep } from "./deadline.ts";
 
 export type Watcher = {
-  /** Resolves soon after a change, or after so many milliseconds while changes are not reported. */
+  /** Resolves soon after a change, or after this many milliseconds while no stream reports changes. */
   readonly wait: (everyMs: number, signal: AbortSignal) => Promise<void>;
   readonly end: () => void;
 };
 
-/** Changes that follow each other closely are read together, by each watcher at another moment. */
+/** Groups changes in quick succession into one read, and spreads the reads of the watchers. */
 const SETTLE_MS = 50;
 const RETRY_MS = 2_000;
-/** Longer than the service is silent. */
+/** Longer than the service's interval of heartbeats. */
 const SILENCE_MS = 40_000;
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 
-/** Joins the table's stream; the last watcher that leaves ends it. */
+/** Joins the table's stream. The stream ends when its last watcher leaves. */
 export function watchTable(connection: Connection, table: string): Watcher {
   const feed = connection.feeds.get(table) ?? startFeed(connection, table);
   let isBehind = false;
@@ -46,7 +46,7 @@ export function watchTable(connection: Connection, table: string): Watcher {
   };
 }
 
-/** Until the time is over or `woken` is aborted; without a time until then. @throws the reason of `signal` */
+/** Waits for the time to pass or for `woken` to abort; without a time, only for `woken`. @throws the reason of `signal` */
 async function sleepUntil(
   ms: number | undefined,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ function startFeed(connection: Connection, table: string): TableFeed {
   return feed;
 }
 
-/** Reads the stream, and opens it again after it has ended, until there is none or no one watches. */
+/** Reads the stream and reopens it when it ends, until the service has none or no watcher is left. */
 async function follow(connection: Connection, table: string, feed: TableFeed): Promise<void> {
   const { signal } = feed.abort;
   let since: string | undefined;
@@ -80,7 +80,7 @@ async function follow(connection: Connection, table: string, feed: TableFeed): P
     const wasOpen = feed.isOpen;
     feed.isOpen = false;
     if (signal.aborted || ended === "refused") return;
-    // They ask by themselves until it is open again.
+    // The watchers poll until the stream is open again.
     if (wasOpen) for (const note of [...feed.watchers]) note();
     await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
   }
@@ -92,7 +92,7 @@ type Reading = {
   onEvent: (id: string | undefined) => void;
 };
 
-/** Reads a stream to its end. `refused`: the service has none for this table. */
+/** Reads a stream to its end. `refused`: the service has no stream for this table. */
 async function readStream(
   { baseUrl, apiKey }: Connection,
   table: string,
@@ -131,7 +131,7 @@ async function readStream(
         if (!block.startsWith(":")) onEvent(/^id: (.+)$/m.exec(block)?.[1]);
     }
   } catch {
-    return "ended"; // not reached, or broken off: it is opened again
+    return "ended"; // unreachable or interrupted: reopen it
   } finally {
     clearTimeout(timer);
   }

@@ -1,23 +1,23 @@
-/** Any number of new rows, in as many calls as they need. Never hides what was stored before a call failed. @module */
+/** Creates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
 import { DataError } from "./data_error.ts";
 
 type Row = { readonly id: string };
 
 /** Settings of `createAll`. */
 export type CreateAllOptions<Stored extends Row = Row> = {
-  /** Ends the calls. What is stored by then stays, and `onStored` has received it. */
+  /** Ends the calls. Rows stored before that remain stored; `onStored` has received them. */
   readonly signal?: AbortSignal | undefined;
-  /** How long each call may take, retries included. */
+  /** Max milliseconds per call, retries included. */
   readonly timeoutMs?: number | undefined;
   /** Receives the rows of each call once they are stored. */
   readonly onStored?: ((rows: readonly Stored[]) => void) | undefined;
 };
 
-/** What the service allows in one call. */
+/** The service's limits per call. */
 const MAX_ROWS = 1000;
 const MAX_BYTES = 102_400;
 
-/** The rows of one call as its body. */
+/** The body of one call. */
 export type Batch = { readonly body: string; readonly count: number };
 
 type AnyRows = Iterable<object> | AsyncIterable<object>;
@@ -41,7 +41,7 @@ export async function createAll(values: AnyRows, task: Task): Promise<Row[]> {
   return stored;
 }
 
-/** A row that is larger than a call is a batch of its own, which the service rejects. */
+/** A row over the size limit becomes its own batch, which the service rejects. */
 async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Batch> {
   const encoder = new TextEncoder();
   let texts: string[] = [];
@@ -61,7 +61,7 @@ async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Bat
   if (bytes > 1) yield take();
 }
 
-/** The same error, which names a row by its place among all. */
+/** The error with row numbers that count from the first row of all batches. */
 function withStored(error: DataError, stored: readonly Row[]): DataError {
   const place = (text: string) =>
     text.replace(/\/(\d+)\//, (_, index) => `/${Number(index) + stored.length}/`);

@@ -1,8 +1,8 @@
 /**
- * The data client: an app's tables over HTTP, typed from its schema. Runs in browsers, Node, Deno, Bun and workers,
- * depends on nothing, and keeps no state except its settings.
+ * The data client: an app's tables over HTTP, typed from its schema. Runs in browsers, Node, Deno, Bun and workers.
+ * Has no dependencies, and no state except its settings.
  *
- * Whoever has the API key can read and write all rows of the app: a page that ships the key shares it.
+ * Anyone who has the API key can read and write all rows of the app. A page that contains the key exposes it.
  *
  * @example
  * ```ts
@@ -57,15 +57,15 @@ export type { Comparisons, Where } from "./where.ts";
 
 /** Settings of a client. */
 export type DataClientOptions = {
-  /** The gateway, such as `https://api.example.org`. */
+  /** The URL of the gateway, such as `https://api.example.org`. */
   readonly baseUrl: string;
-  /** The app's key, from the Console. It never appears in the client's errors or logs. */
+  /** The app's API key, from the Console. It never appears in the client's errors or logs. */
   readonly apiKey: string;
-  /** How long a call may take, retries included. Default: 40,000. */
+  /** Max milliseconds per call, retries included. Default: 40,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a read or a delete is retried after a temporary failure. Default: 2. */
+  /** Max retries of a call after a temporary failure. Default: 2. */
   readonly retries?: number | undefined;
-  /** Whether to keep the last 100 pages, which are then not sent again as long as they are the same. Default: false. */
+  /** Whether to cache the last 100 pages. The service does not resend an unchanged page. Default: false. */
   readonly cache?: boolean | undefined;
 };
 
@@ -79,10 +79,10 @@ export type DataClient<S> = {
 /**
  * A client for one app's tables. Sends nothing until a method is called.
  *
- * The types come from the schema, or from a type alone: the generated `Tables`, or `typeof schema`. A client without a
- * schema accepts any table name; the service knows which ones exist.
+ * The types come from the schema, or only from a type: the generated `Tables`, or `typeof schema`. A client without a
+ * schema accepts any table name, and the service rejects unknown tables.
  *
- * @throws {TypeError} for a `baseUrl`, `apiKey`, `schema` or number that cannot work
+ * @throws {TypeError} for an invalid `baseUrl`, `apiKey`, `schema` or number
  *
  * @example
  * ```ts
@@ -120,7 +120,7 @@ export function createDataClient(
   );
 }
 
-/** Without a schema or a type there is nothing to say about tables. */
+/** Without a schema or a type, the types of the tables are unknown. */
 type NoTables = Record<never, never>;
 
 const TIMEOUT_MS = 40_000;
@@ -137,7 +137,7 @@ function readOptions(options: DataClientOptions): Connection {
   if (!Number.isInteger(retries) || retries < 0) {
     throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
   }
-  // fetch would repeat a malformed key in its own message.
+  // The message of fetch would contain a malformed key.
   if (typeof apiKey !== "string" || !API_KEY.test(apiKey)) {
     throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
   }
@@ -158,7 +158,7 @@ function readTables(schema: unknown): object {
   throw new TypeError("Cannot use this schema: must be the result of defineSchema()");
 }
 
-/** Answers to every name that a table may have; none is callable, so that `then` makes no promise of the client. */
+/** Returns a table for every valid table name. No table is callable, so `then` does not make the client a promise. */
 function makeOpenClient(connection: Connection): object {
   const made = new Map<string, TableClient<TableTypes>>();
   return new Proxy(Object.freeze({}), {

@@ -1,45 +1,45 @@
-/** One call of the data client: sent, tried again where that is safe, and read. Knows nothing of tables. @module */
+/** One call of the data client: sends it, retries it if that is safe, and reads the response. Independent of tables. @module */
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
 
-/** How a client reaches its service. */
+/** The connection of a client to its service. */
 export type Connection = {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly timeoutMs: number;
   readonly retries: number;
-  /** Pages by their path and preference, where the client keeps them. */
+  /** Cached pages by path and preference, if the client caches pages. */
   readonly kept: Map<string, KeptPage> | undefined;
-  /** Event streams of tables that are watched. */
+  /** Event streams of watched tables. */
   readonly feeds: Map<string, TableFeed>;
 };
 
-/** One table's stream, which all watchers of a client share. */
+/** One table's stream, shared by all watchers of a client. */
 export type TableFeed = {
   readonly watchers: Set<() => void>;
   readonly abort: AbortController;
-  /** Whether changes are reported, so that no watcher polls. */
+  /** Whether the stream reports changes. If so, watchers do not poll. */
   isOpen: boolean;
 };
 
-/** A page as it was answered, and the tag by which the service knows whether it is still right. */
+/** A page of a response, and its tag for conditional requests. */
 export type KeptPage = { readonly tag: string; readonly text: string };
 
-/** What one call sends, and how long it may take. */
+/** The request of one call, and its time limit. */
 export type Call = {
-  /** As the caller writes it: `todos.create`. */
+  /** The call as in the caller's code: `todos.create`. */
   readonly name: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: string;
-  /** A key by which the service knows the call when it is sent again: it then happens once. */
+  /** The idempotency key: the call takes effect once, even if it is retried. */
   readonly key?: string | undefined;
-  /** The tag of the state that the row must be in. */
+  /** The tag of the expected state of the row. */
   readonly ifMatch?: string | undefined;
-  /** The tag of the state that the caller has. */
+  /** The tag of the caller's state. */
   readonly ifNoneMatch?: string | undefined;
-  /** What the answer may have besides, such as a count. */
+  /** Optional parts of the response, such as a count. */
   readonly prefer?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -47,28 +47,28 @@ export type Call = {
 
 type JsonObject = { readonly [key: string]: unknown };
 
-/** A successful answer: its JSON object, which is empty for a delete and for a state that the caller has. */
+/** A successful response: its JSON object, which is empty for a delete and for 304. */
 export type Answer = {
   readonly body: JsonObject;
   readonly text: string;
   readonly tag: string | undefined;
   readonly isSame: boolean;
-  /** Whether only ids were answered, because the call had happened before and its answer was too large to be kept. */
+  /** Whether the response has only ids: it is a replay, and the original response was too large to store. */
   readonly isShort: boolean;
 };
 
-/** Statuses that pass by themselves. */
+/** Statuses of temporary failures. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
-/** Calls that need no key for that. */
+/** Calls that are safe to retry without an idempotency key. */
 const REPEATABLE: readonly string[] = ["GET", "DELETE"];
-/** The service's word that it has done nothing. */
+/** Codes that state that the service has done nothing. */
 const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloaded"];
 
 /**
- * A successful answer.
+ * A successful response.
  *
- * Reads, deletes and calls with a key are tried again. A delete whose answer was lost may have been carried out: when the next try
- * finds no such row, the row is gone, which is all that was asked for.
+ * Reads, deletes and calls with an idempotency key are retried. If the response to a delete is lost, the row may already be
+ * deleted: a retry that does not find the row then succeeds.
  *
  * @throws {DataError} every code
  * @throws the reason of the caller's signal
@@ -86,7 +86,7 @@ export async function send(connection: Connection, call: Call): Promise<Answer> 
   }
 }
 
-/** @throws {TypeError} for no time at all */
+/** @throws {TypeError} unless the time is above 0 */
 export function checkTimeout(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs;
   throw new TypeError(`Cannot wait ${timeoutMs} ms: timeoutMs must be a number above 0`);
@@ -101,7 +101,7 @@ async function sendUntilAnswered(
   for (let attempt = 0; ; attempt++) {
     const answer = await sendOnce(connection, call, deadline);
     if (!(answer instanceof DataError)) return answer;
-    // Without a key the call can be made all the same, but only once.
+    // Without a key the call is still possible, but only once.
     if (answer.code === "idempotency_full" && call.key !== undefined)
       return await sendUntilAnswered(connection, { ...call, key: undefined }, deadline);
     if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return DELETED;
@@ -121,7 +121,7 @@ function mayTryAgain(call: Call, error: DataError): boolean {
   return isSoon && error.retryable && isRepeatable(call);
 }
 
-/** Whether the call does no more when it is made twice. */
+/** Whether a repeated call has no further effect. */
 function isRepeatable({ method, key }: Call): boolean {
   return REPEATABLE.includes(method) || key !== undefined;
 }
@@ -145,7 +145,7 @@ async function sendOnce(
       method: call.method,
       headers,
       signal,
-      // Followed, a redirected POST would arrive as a GET.
+      // fetch would follow a redirected POST with a GET.
       redirect: "manual",
       ...(call.body === undefined ? {} : { body: call.body }),
     });
@@ -169,13 +169,13 @@ function readAnswer(call: Call, response: Response, text: string): Answer | Data
   return unreadable(call, status);
 }
 
-/** A success that is not in the service's words. */
+/** A successful response that is not from the service. */
 export function unreadable({ name }: Pick<Call, "name">, status = 200): DataError {
   const message = `${name}: Cannot read the response: baseUrl must be the URL of a Rowhouse gateway`;
   return new DataError(message, { status, code: "unreadable_answer" });
 }
 
-/** An answer of someone in between has no code: only its status speaks. */
+/** A response from an intermediary, such as a proxy, has no code: only its status is known. */
 function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
   const code = readText(body["error"]) ?? "request_failed";
   const isSafe = isRepeatable(call) || NOTHING_DONE.includes(code);
@@ -211,13 +211,13 @@ function failWithout(
   return new DataError(`${call.name}: ${reason}`, { status: 0, code, retryable, cause });
 }
 
-/** The object in a JSON text; `undefined` if it is none. */
+/** The object in a JSON text; `undefined` for anything else. */
 export function readObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch {
-    return undefined; // not JSON: the caller says what that means
+    return undefined; // not JSON: the caller decides
   }
 }
 

@@ -1,10 +1,10 @@
-/** What a call of the data client rejects with, and how an answer becomes one. Never holds the API key. @module */
+/** The error of a failed call of the data client. Never contains the API key. @module */
 
-/** A value that is at fault: `path` is a JSON pointer such as `/title`. */
+/** An invalid value: `path` is a JSON pointer such as `/title`. */
 export type DataErrorDetail = { readonly path: string; readonly message: string };
 
 /**
- * What went wrong, as a code. The service's own:
+ * The error code. Codes of the service:
  *
  * - 400 `invalid_json` · `invalid_query` · `unsupported_query` · `needs_index` · `invalid_id` · `invalid_precondition`
  * - 401 `unauthenticated` · 403 `forbidden`
@@ -15,14 +15,14 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - 429 `rate_limited` · 500 `request_failed` · 501 `not_implemented`
  * - 502 `bad_gateway` · 503 `unavailable` · `overloaded` · `unknown_outcome` · 504 `timeout`
  *
- * The client's own:
+ * Codes of the client:
  *
- * - `network_error`, status 0: no complete answer arrived; `cause` is the error of `fetch`
+ * - `network_error`, status 0: no complete response arrived; `cause` is the error of `fetch`
  * - `timeout`, status 0: `timeoutMs` passed
- * - `invalid_id`, status 0: an id that cannot be part of a path; nothing was sent
- * - `request_failed`, any status: an error from something in between, such as a proxy
- * - `needs_index`, status 0: `find` has asked 20 times without reaching the end of the table
- * - `unreadable_answer`: a successful answer that is not from a data service; `baseUrl` is probably wrong
+ * - `invalid_id`, status 0: an id that cannot be part of a path; no request was sent
+ * - `request_failed`, any status: an error from an intermediary, such as a proxy
+ * - `needs_index`, status 0: `find` made 20 calls without reaching the end of the table
+ * - `unreadable_answer`: a successful response that is not from a data service; `baseUrl` is probably wrong
  */
 export type DataErrorCode =
   | "invalid_json"
@@ -56,7 +56,7 @@ export type DataErrorCode =
   | "timeout"
   | "network_error"
   | "unreadable_answer"
-  // A newer service may have more codes.
+  // A newer service can have more codes.
   | (string & {});
 
 /** The parts of a `DataError`. */
@@ -72,7 +72,7 @@ export type DataErrorParts = {
 };
 
 /**
- * A call that did not succeed. A caller's own `AbortSignal` is the exception: its reason is thrown as it is.
+ * A failed call. If the caller's `AbortSignal` ends a call, the call throws the signal's reason instead.
  *
  * @example
  * ```ts
@@ -92,21 +92,21 @@ export type DataErrorParts = {
  * ```
  */
 export class DataError extends Error {
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** What went wrong, as a code. */
+  /** The error code. */
   readonly code: DataErrorCode;
-  /** Every value that is at fault, all at once; empty if there is none. */
+  /** Every invalid value; empty if there are none. */
   declare readonly details: readonly DataErrorDetail[];
-  /** The same in words, one line each: what consoles print. */
+  /** The details as text, one line each, for consoles. */
   readonly faults: readonly string[];
-  /** The request's id in the service's log, if the answer has one. */
+  /** The request's id in the service's log, if the response has an id. */
   readonly requestId: string | undefined;
-  /** Whether the same call may succeed later, and is safe to repeat. */
+  /** Whether a retry is safe and can succeed. */
   readonly retryable: boolean;
-  /** How long the service asks to wait before the next try, in milliseconds. */
+  /** The milliseconds to wait before a retry, as requested by the service. */
   readonly retryAfterMs: number | undefined;
-  /** The rows that `createAll` had stored before; empty for other calls. */
+  /** The rows that `createAll` stored before the error; empty for other calls. */
   declare readonly stored: readonly { readonly id: string }[];
 
   constructor(message: string, parts: DataErrorParts) {
@@ -127,7 +127,7 @@ export class DataError extends Error {
   }
 }
 
-/** A value at fault in one line: `/title` and `Must be a string` make a sentence. */
+/** An invalid value in one line: `/title` and `Must be a string` form a sentence. */
 export function toLine({ path, message }: DataErrorDetail): string {
   return path + message.replace(/^./, (letter) => ` ${letter.toLowerCase()}`);
 }

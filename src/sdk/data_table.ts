@@ -1,4 +1,4 @@
-/** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
+/** The methods of one table: their requests, and the checks of their responses. @module */
 
 import { watchTable } from "./change_feed.ts";
 import { type Batch, type CreateAllOptions, createAll } from "./create_all.ts";
@@ -12,13 +12,13 @@ import { toConditionParameters, type Where } from "./where.ts";
 
 /** Settings of one call. */
 export type CallOptions = {
-  /** Ends the call, which then rejects with the signal's reason: an `AbortError` unless told otherwise. */
+  /** Ends the call, which then rejects with the signal's reason, an `AbortError` by default. */
   readonly signal?: AbortSignal | undefined;
-  /** How long this call may take, retries included. */
+  /** Max milliseconds of this call, retries included. */
   readonly timeoutMs?: number | undefined;
 };
 
-/** Which page of a table. */
+/** The page of a table. */
 export type ListOptions = CallOptions & {
   /** Maximum number of rows; the service never returns more than 1000, which is the default. */
   readonly limit?: number | undefined;
@@ -26,71 +26,71 @@ export type ListOptions = CallOptions & {
   readonly offset?: number | undefined;
 };
 
-/** A column of the order, and its direction. */
+/** A column of the sort order, and its direction. */
 export type OrderKey<Row> = {
   [Column in Exclude<keyof Row & string, "app_id">]: { readonly [C in Column]: "asc" | "desc" };
 }[Exclude<keyof Row & string, "app_id">];
 
-/** Which rows of a table, in which order. A service accepts these only where `PREVIEW` names filters. */
+/** The conditions and the order of a list. A service accepts these only if `PREVIEW` contains `filters`. */
 export type QueryOptions<Row> = ListOptions & {
   /** Conditions that must all be true. */
   readonly where?: Where<Row> | undefined;
-  /** Up to three columns; rows that are equal in them come in the order of creation. Nulls come last. */
+  /** Up to three columns. Equal rows sort in order of creation. Nulls sort last. */
   readonly orderBy?: readonly OrderKey<Row>[] | undefined;
   /** The `next` of an earlier page with the same conditions and order. */
   readonly after?: string | undefined;
-  /** Whether the page has `count`. */
+  /** Whether the page includes `count`. */
   readonly count?: boolean | undefined;
 };
 
-/** The columns of a row that can be selected. */
+/** The columns that `select` accepts. */
 type Selectable<Row> = Exclude<keyof Row & string, "app_id">;
 
 /** Settings of a call that changes a row. */
 export type ChangeOptions = CallOptions & {
   /**
-   * The state that the row must still be in: a row that `get`, `create` or `update` of this client returned, or a tag. If
-   * someone has changed the row since, the call is a `DataError` with code `precondition_failed`, and changes nothing.
+   * The expected state of the row: a row that `get`, `create` or `update` of this client returned, or a tag. If the row has
+   * changed since, the call rejects with the code `precondition_failed`, and changes nothing.
    */
   readonly ifMatch?: RowState | undefined;
 };
 
-/** Which page to watch, and how often to ask. */
+/** The page to watch, and the polling interval. */
 export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
-  /** Milliseconds between two requests where changes are not streamed. Default: 2,000. */
+  /** Milliseconds between two requests if changes are not streamed. Default: 2,000. */
   readonly everyMs?: number | undefined;
 };
 
 /** A page of a table, in order of creation. */
 export type Page<Row> = {
   readonly rows: Row[];
-  /** The limit that was used. */
+  /** The applied limit. */
   readonly limit: number;
   readonly offset: number;
   /** Whether more rows may follow. */
   readonly hasMore: boolean;
-  /** Where the next page begins, for `after`; `null` on the last page. Absent where `PREVIEW` does not name filters. */
+  /** The cursor of the next page, for `after`; `null` on the last page. Absent unless `PREVIEW` contains `filters`. */
   readonly next?: string | null;
-  /** How many rows fulfill the conditions, if `count` was set; `null` if more than 10,000 would have to be read. */
+  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 10,000 rows. */
   readonly count?: number | null;
 };
 
-/** The types of a table's rows, inserts and updates, as `TablesOf` and the generated types give them. */
+/** The types of a table's rows, inserts and updates, from `TablesOf` or the generated types. */
 export type TableTypes = {
   readonly row: { readonly id: string };
   readonly insert: object;
   readonly update: object;
-  /** The names of the columns that identify a row; `id` if it is left out. */
+  /** The names of the columns that identify a row. Default: `id`. */
   readonly unique?: string;
 };
 
-/** The columns of a table that identify a row by themselves. */
+/** The columns that each identify a row of the table. */
 type UniqueColumn<Types extends TableTypes> = Extract<
   "id" | (Types extends { readonly unique: infer Names } ? Names : never),
   keyof Types["row"]
 >;
 
-/** What identifies one row: the value of a unique column, or of several. */
+/** The identity of one row: the values of one or more unique columns. */
 export type UniqueValues<Types extends TableTypes> = {
   [Column in UniqueColumn<Types>]: {
     readonly [C in Column]: NonNullable<Types["row"][C]>;
@@ -100,19 +100,19 @@ export type UniqueValues<Types extends TableTypes> = {
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
  *
- * Reads, deletes and creates are retried after a lost connection, 429, 502, 503 and 504: a create carries a key by which
- * the service knows it again, so that it happens once. A call that changes a row is sent once.
+ * Reads, deletes and creates are retried after a lost connection, 429, 502, 503 and 504. A create has an idempotency key,
+ * so a retry does not create a second row. Updates are not retried.
  */
 export interface TableClient<Types extends TableTypes> {
-  /** A page of rows with the columns in `select`; `hasMore` says whether more may follow. */
+  /** A page of rows with the columns in `select`; `hasMore` is true if more rows may follow. */
   list<const Column extends Selectable<Types["row"]>>(
     options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
   ): Promise<Page<Pick<Types["row"], Column>>>;
-  /** A page of rows; `hasMore` says whether more may follow. */
+  /** A page of rows; `hasMore` is true if more rows may follow. */
   list(options?: QueryOptions<Types["row"]>): Promise<Page<Types["row"]>>;
   /**
-   * The pages from `offset` on, read one by one. Where the service returns `next`, no row is missed; else later rows move up
-   * if a row is deleted meanwhile, and one may be missed.
+   * The pages from `offset` on, read one by one. If the service returns `next`, no row is missed. Otherwise a delete during
+   * the reads moves later rows up, and a row can be missed.
    */
   pages<const Column extends Selectable<Types["row"]>>(
     options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
@@ -124,49 +124,49 @@ export interface TableClient<Types extends TableTypes> {
   ): AsyncGenerator<Pick<Types["row"], Column>, void, undefined>;
   all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
   /**
-   * The row with this value in a unique column, or `undefined` if there is none. A search that has not reached the end of the
-   * table after 20 calls is a `DataError` with code `needs_index`; a column that is not unique is a `TypeError` if the
-   * client has the schema. A service searches only where `PREVIEW` names filters.
+   * The row with this value in a unique column, or `undefined`. A search that does not reach the end of the table within
+   * 20 calls rejects with the code `needs_index`. A column that is not unique throws a `TypeError` if the client has the
+   * schema. Requires that `PREVIEW` of the service contains `filters`.
    */
   find(where: UniqueValues<Types>, options?: CallOptions): Promise<Types["row"] | undefined>;
-  /** The row; a missing one is a `DataError` with code `not_found`. */
+  /** The row. Rejects with the code `not_found` if the row does not exist. */
   get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
-  /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
+  /** The new row with its id and its defaults. `undefined` values are not sent. */
   create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
   /**
-   * The new rows, in the order of `values`: all of them or, if one is rejected, none. Max 1,000 rows and 100 KB (102,400 bytes
-   * of JSON); the details of an error name the row: `/3/title`. For no values there is no call.
+   * The new rows, in the order of `values`. If the service rejects one row, it stores none. Max 1,000 rows and 100 KB
+   * (102,400 bytes of JSON). The details of an error name the row: `/3/title`. An empty list sends no request.
    */
   createMany(values: readonly Types["insert"][], options?: CallOptions): Promise<Types["row"][]>;
   /**
-   * The new rows, however many: sent one call after the other, each of at most 1,000 rows and 100 KB. The rows of a call are
-   * all stored or none. If a call fails, the `DataError` has the rows that are stored in `stored`, and its details count from
-   * the first row.
+   * Any number of new rows, sent in consecutive calls of max 1,000 rows and 100 KB. Each call stores all of its rows or
+   * none. If a call fails, `stored` of the `DataError` contains the rows stored so far, and its details count from the
+   * first row.
    */
   createAll(
     values: Iterable<Types["insert"]> | AsyncIterable<Types["insert"]>,
     options?: CreateAllOptions<Types["row"]>,
   ): Promise<Types["row"][]>;
-  /** The updated row; columns that are left out stay as they are. */
+  /** The updated row. Columns that are left out do not change. */
   update(
     id: Types["row"]["id"],
     values: Types["update"],
     options?: ChangeOptions,
   ): Promise<Types["row"]>;
-  /** Nothing; a missing row is a `DataError` with code `not_found`. */
+  /** Deletes the row. Rejects with the code `not_found` if the row does not exist. */
   delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
   /**
-   * The page now, and again whenever it has changed, until the loop is left or `signal` ends it. Where the app is live, the
-   * client waits for the table's event stream; elsewhere it requests the page every `everyMs`, by its tag. Temporary
-   * failures are waited out.
+   * The current page, and the new page after each change, until the loop ends or `signal` aborts. If the app is live, the
+   * client waits for the table's event stream. Otherwise it polls with the page's tag every `everyMs`. Temporary failures
+   * do not end the loop.
    */
   watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
 }
 
-/** What every row has, whatever its table. */
+/** The columns of every table. */
 type AnyRow = TableTypes["row"];
 
-/** What the types of a table's columns have become, once they are checked. */
+/** The column types after the checks. */
 type AnyQuery = ListOptions & {
   readonly where?: object | undefined;
   readonly orderBy?: readonly object[] | undefined;
@@ -177,7 +177,7 @@ type AnyQuery = ListOptions & {
 type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
-/** What a method adds to a call. */
+/** The parts of a call that its method sets. */
 type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
 
 /** The client of one table; `source` is the table in the schema, if the client has one. */
@@ -188,7 +188,7 @@ export function makeTable(
 ): TableClient<TableTypes> {
   const toCall = (verb: string, sent: Sent, options?: ChangeOptions): Call => {
     const name = `${table}.${verb}`;
-    // By presence: an id that is undefined must be refused, not become a call of the list.
+    // Checks presence: an undefined id must fail, not turn into a call of the list.
     const segments = "id" in sent ? [table, sent.id] : [table];
     const path = `/v1/data/db/${segments.map((segment) => toSegment(segment, name)).join("/")}`;
     return { ...toBounds(options), ...sent, name, path };
@@ -259,10 +259,10 @@ export function makeTable(
   });
 }
 
-/** How many rows are read at once. */
+/** Rows per read. */
 const AT_ONCE = 10;
 
-/** The rows of which only the ids are known. */
+/** Rows with only their ids. */
 async function readAgain(
   known: readonly AnyRow[],
   get: (id: string) => Promise<AnyRow>,
@@ -275,16 +275,16 @@ async function readAgain(
   return rows;
 }
 
-/** A key that no one else has. `crypto.randomUUID` is not there on pages without TLS. */
+/** A unique key. `crypto.randomUUID` does not exist on pages without TLS. */
 function makeKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** How many pages a client keeps. */
+/** Max cached pages of a client. */
 const MAX_KEPT = 100;
 
-/** The page, which is not sent again where the client has kept it and it is still the same. */
+/** The page, from the cache if it is unchanged. */
 async function sendList(connection: Connection, call: Call): Promise<object> {
   const { kept } = connection;
   const key = `${call.path} ${call.prefer ?? ""}`;
@@ -296,7 +296,7 @@ async function sendList(connection: Connection, call: Call): Promise<object> {
   if (page !== undefined) kept.set(key, page);
   const [oldest] = kept.keys();
   if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-  // Read again, because the caller may have changed what it was given before.
+  // Parsed again, because the caller may have changed the earlier object.
   return isSame && found !== undefined ? (readObject(found.text) ?? {}) : body;
 }
 
@@ -309,7 +309,7 @@ async function* readPages(
   for (;;) {
     const page = await list({ ...options, ...position });
     yield page;
-    // With a limit of 0 there is always more, and never any nearer.
+    // With a limit of 0, hasMore stays true and the position does not advance.
     if (!page.hasMore || options.limit === 0) return;
     if (typeof page.next === "string") position = { offset: undefined, after: page.next };
     else if (page.rows.length === 0) return;
@@ -331,7 +331,7 @@ function toBounds({
   return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch) };
 }
 
-/** All that was given: a parameter that the types do not know is the service's to refuse, not ours to drop. */
+/** All parameters: the service must reject unknown parameters, so the client does not drop them. */
 function toQuery({
   signal,
   timeoutMs,
@@ -351,17 +351,17 @@ function toQuery({
   return query.size === 0 ? "" : `?${query}`;
 }
 
-/** Nothing, dots, and text that UTF-8 cannot say. */
+/** The empty text, dots, and text that is not valid UTF-16. */
 const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
 
-/** One segment of a path. An empty one or dots would make it another path: that of the list, for an id. */
+/** One segment of a path. An empty segment or dots would change the path, such as an id's path to that of the list. */
 function toSegment(text: string | undefined, call: string): string {
   if (typeof text === "string" && !NO_SEGMENT.test(text)) return encodeURIComponent(text);
   const message = `${call}: Cannot use "${text}" as an id: must be the uuid of a row`;
   throw new DataError(message, { status: 0, code: "invalid_id" });
 }
 
-/** Values as JSON, without those that JSON would drop or turn into something else. */
+/** Values as JSON. @throws {TypeError} for values that JSON would drop or change */
 function toJson(values: object): string {
   return JSON.stringify(values, (key, value: unknown) => {
     if (typeof value === "bigint") {

@@ -1,31 +1,31 @@
-/** One bound on all that a call does: the caller's signal and the time it may take. Never outlives its call. @module */
+/** The limit of a call: the caller's signal and its timeout. Ends with its call. @module */
 
-/** What ends a call early. */
+/** The deadline of a call. */
 export type Deadline = {
-  /** Aborted with the caller's reason, or with what `makeTimeout` made. */
+  /** Aborts with the caller's reason, or with the result of `makeTimeout`. */
   readonly signal: AbortSignal;
-  /** Milliseconds that are left. */
+  /** Remaining milliseconds. */
   readonly leftMs: () => number;
-  /** Resolves after so many milliseconds; rejects with the signal's reason. */
+  /** Resolves after this many milliseconds; rejects with the signal's reason. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Gives back the timer and the listener. */
+  /** Releases the timer and the listener. */
   readonly end: () => void;
 };
 
-/** What a deadline is made of. */
+/** The parts of a deadline. */
 export type Bounds = {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly makeTimeout: () => Error;
 };
 
-/** Timers take no more: a longer one would fire at once. */
+/** The max delay of a timer: longer timers fire immediately. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /**
  * A deadline that starts now.
  *
- * @throws the signal's reason, when it is aborted already
+ * @throws the signal's reason, if it is already aborted
  */
 export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadline {
   signal?.throwIfAborted();
@@ -48,7 +48,7 @@ export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadl
   };
 }
 
-/** Resolves after so many milliseconds. @throws the signal's reason */
+/** Resolves after this many milliseconds. @throws the signal's reason */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

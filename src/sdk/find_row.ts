@@ -1,4 +1,4 @@
-/** One row by its unique columns, searched page by page. Never says that there is none after a search that was cut short. @module */
+/** Finds one row by its unique columns, page by page. An incomplete search throws instead of returning `undefined`. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
 
@@ -19,14 +19,14 @@ type Target = {
   readonly unique: ReadonlySet<string> | undefined;
 };
 
-/** How often a search continues: each call visits up to 10,000 rows. */
+/** Max calls of a search. Each call visits up to 10,000 rows. */
 const MAX_CALLS = 20;
 
 /**
- * The row with these values, or `undefined` if there is none.
+ * The row with these values, or `undefined`.
  *
  * @throws {TypeError} for a column that is not unique, and for anything but a value
- * @throws {DataError} needs_index — the end of the table was not reached
+ * @throws {DataError} needs_index — the search did not reach the end of the table
  */
 export async function findRow<Row>(
   list: (search: Search) => Promise<Page<Row>>,
@@ -62,7 +62,7 @@ function checkTarget({ table, where, unique }: Target): void {
   }
 }
 
-/** The columns of a table that identify a row by themselves. */
+/** The columns that each identify a row of the table. */
 export function listUnique(table: TableKinds): ReadonlySet<string> {
   const { columns, uniques = [] } = isModel(table) ? table.model : { columns: table };
   const flagged = Object.entries(columns).filter(([, { column }]) => column.unique === true);

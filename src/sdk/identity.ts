@@ -1,6 +1,6 @@
 /**
- * The identity client: whether someone is signed in and may use this app, and how to sign in and out. For browsers: the
- * client neither sees nor keeps the cookie, and asks the service each time.
+ * The identity client: checks who is signed in and can use this app, and signs people in and out. For browsers: the client
+ * cannot read the session cookie, and requests the session from the service each time.
  *
  * @example
  * ```ts
@@ -20,27 +20,27 @@
  * @module
  */
 
-/** A person, as the service describes them. */
+/** A person, as described by the service. */
 export type IdentityUser = {
   readonly id: string;
   readonly email: string;
   readonly displayName: string | null;
   readonly avatarUrl: string | null;
-  /** The role on this app; null if no app was asked about, or no role is granted. */
+  /** The role in this app; null if the request named no app, or the person has no role. */
   readonly role: string | null;
 };
 
-/** Signed in and allowed, signed in without a role on this app, or not signed in. */
+/** Signed in with access, signed in without a role in this app, or not signed in. */
 export type SessionState =
   | { readonly status: "authenticated"; readonly user: IdentityUser }
   | { readonly status: "forbidden"; readonly user: IdentityUser }
   | { readonly status: "unauthenticated" };
 
-/** Where everything is. */
+/** Settings of a client. */
 export type IdentityClientOptions = {
-  /** The gateway, such as `https://api.example.org`. */
+  /** The URL of the gateway, such as `https://api.example.org`. */
   readonly url: string;
-  /** The identity pages, such as `https://id.example.org`. */
+  /** The URL of the identity pages, such as `https://id.example.org`. */
   readonly identityUrl: string;
   /** This app's slug. */
   readonly app: string;
@@ -48,47 +48,47 @@ export type IdentityClientOptions = {
 
 /** Settings of {@linkcode IdentityClient.requireUser}. */
 export type RequireUserOptions = {
-  /** Where to come back to after sign-in. Default: the current page. */
+  /** The page to return to after sign-in. Default: the current page. */
   readonly redirectUri?: string | undefined;
-  /** What to do with a person who has no role on this app, instead of an error. */
+  /** Called instead of an error if the person has no role in this app. */
   readonly onForbidden?: ((user: IdentityUser) => unknown) | undefined;
 };
 
-/** What the app can ask. All methods can be destructured. */
+/** The identity client of one app. All methods can be destructured. */
 export type IdentityClient = {
   /**
-   * The person, or null if no one is signed in. Does not ask about an app: `role` is null.
+   * The signed-in person, or null. The request names no app, so `role` is null.
    *
-   * @throws {IdentityError} the service answered something other than 200, 401 or 403
+   * @throws {IdentityError} for any status except 200, 401 and 403
    */
   readonly getUser: () => Promise<IdentityUser | null>;
   /**
-   * Who is here, as far as this app is concerned.
+   * The session for this app.
    *
    * @throws {IdentityError} as `getUser`; 404 `unknown_app` if no app has this slug
    */
   readonly getSession: () => Promise<SessionState>;
-  /** Whether anyone is signed in, allowed here or not. @throws {IdentityError} as `getUser` */
+  /** Whether a person is signed in, with or without access to this app. @throws {IdentityError} as `getUser` */
   readonly isAuthenticated: () => Promise<boolean>;
-  /** Whether the person may use this app; with `role`, whether exactly in that role. @throws {IdentityError} as `getSession` */
+  /** Whether the person can use this app; with `role`, whether the person has exactly that role. @throws {IdentityError} as `getSession` */
   readonly hasAccess: (role?: string) => Promise<boolean>;
   /**
-   * The person who may use this app. Everyone else is sent to sign-in or to `onForbidden`, and the promise never settles,
-   * so that nothing after it runs.
+   * The signed-in person with access to this app. Otherwise redirects to sign-in or calls `onForbidden`, and the promise
+   * never settles, so the code after it does not run.
    *
    * @throws {IdentityError} as `getSession`; 403 `forbidden` without `onForbidden`
    */
   readonly requireUser: (options?: RequireUserOptions) => Promise<IdentityUser>;
-  /** The sign-in page that comes back to `redirectUri`. Default: the current page. */
+  /** The URL of the sign-in page that returns to `redirectUri`. Default: the current page. */
   readonly loginUrl: (redirectUri?: string) => string;
-  /** Goes there. */
+  /** Opens the sign-in page. */
   readonly login: (redirectUri?: string) => void;
-  /** Ends the session, then goes to `redirectTo`, even where the request failed. Default: the sign-in page. */
+  /** Ends the session, then opens `redirectTo`, even if the request fails. Default: the sign-in page. */
   readonly logout: (redirectTo?: string) => Promise<void>;
 };
 
 /**
- * The service refused or failed. If no answer came at all, the error of `fetch` is thrown as it is.
+ * An error response of the service. Without a response, the client throws the error of `fetch`.
  *
  * @example
  * ```ts
@@ -103,7 +103,7 @@ export type IdentityClient = {
 export class IdentityError extends Error {
   /** The HTTP status. */
   readonly status: number;
-  /** The service's code; `request_failed` if it gave none. */
+  /** The service's code; `request_failed` if the response has no code. */
   readonly code: string;
 
   constructor(status: number, code: string) {
@@ -114,13 +114,13 @@ export class IdentityError extends Error {
   }
 }
 
-/** A sign-out that takes longer than this must not keep the person on the page. */
+/** After this time, sign-out leaves the page without waiting for the response. */
 const LOGOUT_LIMIT_MS = 5000;
 
 /**
- * A client for one app. Creating it reads nothing and sends nothing.
+ * A client for one app. Sends nothing until a method is called.
  *
- * @throws {TypeError} for a `url` or `identityUrl` that cannot work
+ * @throws {TypeError} for an invalid `url` or `identityUrl`
  *
  * @example
  * ```ts
@@ -160,7 +160,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
   async function getSession(): Promise<SessionState> {
     const answer = await ask(`?app=${encodeURIComponent(app)}`);
     if (typeof answer !== "number") return { status: "authenticated", user: answer };
-    // Between the two calls the session may have ended.
+    // The session may have ended between the two calls.
     const user = answer === 403 ? await getUser() : null;
     return user === null ? { status: "unauthenticated" } : { status: "forbidden", user };
   }
@@ -206,14 +206,14 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     loginUrl,
     login,
     logout: async (redirectTo = `${identityUrl}/login`) => {
-      // Leave even if it failed: the sign-in page shows whether the session has ended.
+      // Leave even on failure: the sign-in page shows whether the session has ended.
       await endSession().catch(() => undefined);
       goTo(redirectTo);
     },
   };
 }
 
-/** The page. @throws {TypeError} there is no browser */
+/** The current page. @throws {TypeError} outside a browser */
 function here(): Location {
   if (typeof location === "object") return location;
   throw new TypeError(
@@ -221,17 +221,17 @@ function here(): Location {
   );
 }
 
-/** @throws {TypeError} there is no browser */
+/** @throws {TypeError} outside a browser */
 function goTo(target: string): void {
   if (typeof location !== "object")
     throw new TypeError(`Cannot redirect to ${target} outside a browser`);
   location.assign(target);
 }
 
-/** What a browser leaves unescaped in a page's address and the service takes for a trick. */
+/** Characters that a browser does not escape in a page's URL, but the service rejects. */
 const UNSAFE = /["<>^`{|}]/g;
 
-/** Without final slashes. @throws {TypeError} it cannot be a service's address */
+/** The URL without final slashes. @throws {TypeError} for anything but a service's URL */
 function readUrl(setting: string, url: string): string {
   if (/^https?:\/\/[^\s?#@]+$/.test(url)) return url.replace(/\/+$/, "");
   throw new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`);

@@ -1,9 +1,9 @@
-/** Whether a row fulfills conditions, decided as the service decides it. @module */
+/** Whether a row matches conditions, by the same rules as the service. @module */
 import { type Test, toTest, type Where } from "./where.ts";
 
 type Value = string | number | boolean;
 
-/** A column of a schema, as far as comparisons depend on it. */
+/** The parts of a column that affect comparisons. */
 type KindColumn = {
   readonly column: {
     readonly kind: string;
@@ -22,10 +22,10 @@ type ModelKinds = {
 };
 
 /**
- * Whether a row fulfills conditions, as a list with them would find it.
+ * Whether a row matches conditions, as a list request with these conditions would decide.
  *
- * JSON has decimals, timestamps and enums as texts, which are compared by their characters unless `table` says what they
- * are: only then is "10.0" more than "9.5", and an enum in the order of its values.
+ * In JSON, decimals, timestamps and enums are strings. They compare character by character unless `table` defines their
+ * kinds: only then is "10.0" greater than "9.5", and enums compare in the order of their values.
  *
  * @throws {TypeError} the value is not a condition
  *
@@ -53,7 +53,7 @@ export function matches<Row extends object>(
   );
 }
 
-/** A column can be called `model`, too. */
+/** A column can also have the name `model`. */
 export function isModel(table: TableKinds): table is ModelKinds {
   return "model" in table && "columns" in table.model;
 }
@@ -97,7 +97,7 @@ const OUTCOMES = {
 
 type Compare = (a: Value, b: Value) => number;
 
-/** How two values of a column compare: less than 0, 0, or more. */
+/** Less than 0, 0, or greater than 0. */
 export function makeCompare(column: KindColumn["column"] | undefined): Compare {
   if (column?.kind === "enum") {
     const place = (value: Value) => column.values?.indexOf(`${value}`) ?? -1;
@@ -118,7 +118,7 @@ function compareValues(a: Value, b: Value): number {
   return Number(a) - Number(b);
 }
 
-/** By code points, as the service does in every database. */
+/** Compares by code points, as the service does in every database. */
 function compareTexts(a: string, b: string): number {
   let place = 0;
   while (place < a.length && a.charCodeAt(place) === b.charCodeAt(place)) place++;
@@ -127,7 +127,7 @@ function compareTexts(a: string, b: string): number {
   return (first ?? 0) - (second ?? 0);
 }
 
-/** The end of a text is before any character, and half a surrogate pair stands for a code point after all others. */
+/** The end of a text sorts before any character. Half a surrogate pair represents a code point after all others. */
 function toRank(unit: number): number {
   if (Number.isNaN(unit)) return -1;
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
@@ -163,7 +163,7 @@ function compareTimes(a: Value, b: Value): number {
   return left.seconds - right.seconds || left.micros - right.micros;
 }
 
-/** Without a regular expression, which can take long on long texts. */
+/** Without a regular expression, which can be slow on long texts. */
 function isLike(text: string, pattern: string): boolean {
   const [start = "", ...parts] = pattern.split("*");
   const end = parts.pop();

@@ -1,12 +1,13 @@
-/** Passes what an app's server watches on to a browser, which has no API key. @module */
+/** Forwards watched pages from an app's server to a browser, which has no API key. @module */
 
-/** Bytes that keep the connection open, so often. */
+/** The heartbeat that keeps the connection open, and its interval. */
 const HEARTBEAT_MS = 15_000;
 const NEVER = new AbortController().signal;
 
 /**
- * A response for a browser's `EventSource`: each value of a watch as the data of one event, as JSON. Check first that the
- * browser's user may read them. The stream ends with `signal`, with the watch, and when the browser leaves.
+ * A response for a browser's `EventSource`: each value of a watch becomes one event with JSON data. Before the call, check
+ * that the browser's user can read the values. The stream ends with `signal`, with the watch, or when the browser
+ * disconnects.
  *
  * @example
  * ```ts
@@ -37,7 +38,7 @@ export function relay(
       } catch (error) {
         clearInterval(beat);
         if (left.signal.aborted) return;
-        // An EventSource connects again after the end.
+        // An EventSource reconnects after the end.
         if (signal.aborted) controller.close();
         else controller.error(error);
       }

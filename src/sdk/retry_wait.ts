@@ -1,14 +1,14 @@
-/** How long to wait before the next try. Never waits itself. @module */
+/** Computes the wait before a retry. @module */
 
-/** The longest wait that a service may ask for and still be tried again. */
+/** Max requested wait: if the service requests a longer wait, the client does not retry. */
 export const RETRY_WAIT_MAX_MS = 10_000;
 
 const FIRST_WAIT_MS = 200;
 const JITTER = 0.25;
 
 /**
- * The milliseconds that a `Retry-After` header asks for, given as seconds or as a date; `undefined` for no or a
- * malformed one. @see https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
+ * The milliseconds in a `Retry-After` header of seconds or a date; `undefined` for a missing or malformed header.
+ * @see https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
  *
  * @example
  * ```ts
@@ -23,14 +23,14 @@ const JITTER = 0.25;
 export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  // Only the dates of HTTP begin with a letter; Date.parse takes far more than those.
+  // HTTP dates start with a letter. Date.parse accepts many other formats.
   const at = /^[A-Z][a-z]/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
 /**
- * The milliseconds to wait after a failed attempt, counted from 0. What the service asked for is never cut short;
- * chance (0 to 1) spreads the callers that failed together.
+ * The milliseconds to wait after a failed attempt. Attempts count from 0. The wait is never shorter than the service
+ * requested; `chance` (0 to 1) spreads the retries of callers that failed together.
  *
  * @example
  * ```ts

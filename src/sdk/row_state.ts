@@ -1,19 +1,19 @@
-/** The states of rows: which one a row that the client returned was in. @module */
+/** The tags of the rows that the client returned. @module */
 
 /** A row as the client returned it, or the tag of its state. */
 export type RowState = string | object;
 
 const tags = new WeakMap<object, string>();
 
-/** Remembers the tag of a row that is returned. */
+/** Stores the tag of a returned row. */
 export function keepTag<Row extends object>(row: Row, tag: string | undefined): Row {
   if (tag !== undefined) tags.set(row, tag);
   return row;
 }
 
 /**
- * The tag of the state that a row was in when `get`, `create` or `update` returned it, such as `"3f0c…"` with its quotes, to
- * be kept beside the row or passed on; `undefined` for any other object.
+ * The ETag of a row that `get`, `create` or `update` returned, such as `"3f0c…"` with its quotes. Store it with the row or
+ * pass it on. `undefined` for any other object.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export function etagOf(row: object): string | undefined {
   return tags.get(row);
 }
 
-/** @throws {TypeError} for a row whose state is not known */
+/** @throws {TypeError} for a row without a stored tag */
 export function toIfMatch(state: RowState | undefined): string | undefined {
   const tag = typeof state === "object" ? tags.get(state) : state;
   if (state === undefined || (tag !== undefined && /^[\x20-\x7e]+$/.test(tag))) return tag;

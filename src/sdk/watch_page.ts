@@ -1,11 +1,11 @@
-/** Watching a page: asks by its tag whether it has changed, after each change of its table or at intervals. @module */
+/** Watches a page: requests it by its tag after each change of its table, or at intervals. @module */
 import type { Watcher } from "./change_feed.ts";
 import { DataError } from "./data_error.ts";
 
-/** What watching needs of its options; the rest is for the poll. */
+/** The options of the watch; the other options belong to the request. */
 type Options = { readonly signal?: AbortSignal | undefined; readonly everyMs?: number | undefined };
 
-/** Asks for the page: `page` is `undefined` if it still has the tag `known`. */
+/** Requests the page: `page` is `undefined` if it still has the tag `known`. */
 export type Poll<Page> = (
   options: Options,
   known: string | undefined,
@@ -14,7 +14,7 @@ export type Poll<Page> = (
 const EVERY_MS = 2_000;
 const NEVER = new AbortController().signal;
 
-/** The page, and again whenever it has changed. @throws {TypeError} for no time between two questions */
+/** The page, and the new page after each change. @throws {TypeError} unless the interval is above 0 */
 export async function* watchPage<Page>(
   poll: Poll<Page>,
   options: Options,
@@ -40,7 +40,7 @@ export async function* watchPage<Page>(
   }
 }
 
-/** A failure that passes by itself leaves everything as it was. */
+/** A temporary failure changes nothing. */
 function waitOut(error: unknown, known: string | undefined) {
   if (error instanceof DataError && error.retryable) return { page: undefined, tag: known };
   throw error;

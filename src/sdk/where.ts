@@ -1,10 +1,10 @@
-/** Conditions of a list: their types, the tree that they stand for, and their text in a query string. @module */
+/** Conditions of a list: their types, their tree, and their text in a query string. @module */
 
 type Scalar = string | number | boolean;
 
 type Equality<V> = { readonly eq?: V; readonly neq?: V; readonly in?: readonly V[] };
 type Ranges<V> = { readonly lt?: V; readonly lte?: V; readonly gt?: V; readonly gte?: V };
-/** `*` stands for any characters; `ilike` ignores the case of the letters A to Z. */
+/** `*` matches any characters; `ilike` ignores the case of the letters A to Z. */
 type Patterns = { readonly like?: string; readonly ilike?: string };
 type NullTest<V> = null extends V ? { readonly is?: null } : unknown;
 
@@ -14,7 +14,7 @@ type ValueTests<V> = Equality<V> &
 type Tests<V> =
   NonNullable<V> extends Scalar ? ValueTests<NonNullable<V>> & NullTest<V> : NullTest<V>;
 
-/** What a column is compared with: a value, or an object of comparisons that must all be true. */
+/** The comparison of a column: a value, or an object of comparisons that must all be true. */
 export type Comparisons<V> = Tests<V> & { readonly not?: Tests<V> };
 
 type Comparable<V> =
@@ -24,7 +24,7 @@ type Comparable<V> =
       ? null | Comparisons<V>
       : never;
 
-/** Names that mean something else in conditions. */
+/** Names with a special meaning in conditions. */
 type Reserved = "app_id" | "and" | "or" | "not";
 
 /** Conditions on the columns of a row, which must all be true. A comparison with null is never true, as in SQL. */
@@ -132,7 +132,7 @@ export function toConditionParameters(where: object): [name: string, text: strin
   });
 }
 
-/** A group of one is that one. */
+/** A group of one condition is that condition. */
 function simplify(test: Test): Test {
   const [only] = "of" in test && test.op !== "not" && test.of.length === 1 ? test.of : [];
   return only === undefined ? test : simplify(only);

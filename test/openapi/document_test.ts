@@ -87,7 +87,7 @@ describe("the description", () => {
     expect(filtered.get("extra")).toEndWith("kind json: `is.null`, each also after `not.`.");
     expect(filtered.get("id")).toContain("kind uuid");
     expect(filtered.get("limit")).toStartWith("The max number of rows");
-    expect(filtered.get("or")).toStartWith("Conditions one of which");
+    expect(filtered.get("or")).toStartWith("Conditions. At least one");
     expect([...parametersOf([]).keys()]).toEqual(["limit", "offset", "If-None-Match"]);
   });
 

@@ -103,7 +103,7 @@ describe("find()", () => {
     { name: "null", where: { level: null }, message: "not null" },
     { name: "undefined", where: { email: undefined }, message: "not undefined" },
     { name: "a comparison", where: { level: { gt: 1 } }, message: "not object" },
-    { name: "nothing", where: {}, message: "must have a unique column" },
+    { name: "nothing", where: {}, message: "pass a unique column" },
   ])("throws for $name, and sends nothing", async ({ where, message }) => {
     const { found, calls } = await countCalls(findUntyped(where));
     expect(found).toBeInstanceOf(TypeError);
@@ -115,7 +115,7 @@ describe("find()", () => {
   test("throws for undefined and nothing without a schema, too", async () => {
     const open = createDataClient({ baseUrl: service.url, apiKey: app.key });
     await expect(findUntyped({ email: undefined }, open)).rejects.toThrow("not undefined");
-    await expect(findUntyped({}, open)).rejects.toThrow("must have a unique column");
+    await expect(findUntyped({}, open)).rejects.toThrow("pass a unique column");
     expect(await findUntyped({ level: 3 }, open)).toMatchObject({ level: 3 });
   });
 
