@@ -1,36 +1,36 @@
 /**
- * The catalog: the recorded tables in memory, and which apps use them. Reads only what has changed since it last looked,
- * so that a push costs each process only as much work as the push is large.
+ * The catalog: the recorded tables and their apps, in memory. Reads only changes since the last read,
+ * so the cost of a push for each process depends only on the size of the push.
  *
  * @module
  */
 import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
-/** A table as one app uses it. What the app is served is another object once it has changed. */
+/** A table as one app uses it. A change of the served columns creates a new object. */
 export type RecordedTable = {
   readonly name: string;
-  /** What the app declares or has declared of it, in the table's order: everything that the app is served. */
+  /** The app's current and former declarations, in the table's order: all that the app is served. */
   readonly definition: TableDefinition;
-  /** The whole table, with what other apps declared: for the names of its constraints, never for answers. */
+  /** The whole table, with other apps' declarations: for the names of its constraints, never for responses. */
   readonly whole: TableDefinition;
 };
 
 export type Catalog = {
-  /** The table, if this app has pushed it: another app's table is as unknown as one that does not exist. */
+  /** The table, if this app has pushed it. Another app's table looks the same as a missing table. */
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
-  /** What the app is served, by the name of the table. */
+  /** The app's tables by name. */
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
-  /** The version that it is at. */
+  /** The current version. */
   readonly version: () => number;
   /** Whether the tables are distributed over the nodes of a Citus cluster. */
   readonly isDistributed: () => boolean;
-  /** Makes sure that the catalog is as new as this call; concurrent callers share one look-up. */
+  /** Makes the catalog at least as new as this call. Concurrent callers share one lookup. */
   readonly refresh: () => Promise<void>;
 };
 
 export type CatalogStore = Catalog & {
-  /** Reads what changed up to a version that a look-up found. */
+  /** Reads the changes up to a version that a lookup found. */
   readonly follow: (version: number) => Promise<void>;
 };
 
@@ -38,15 +38,15 @@ type News = {
   version: number;
   isDistributed: boolean;
   tables: { name: string; definition: TableDefinition }[];
-  /** By what is declared: many apps may declare the same, which then travels and is kept once. */
+  /** By declaration: apps with the same declaration share one copy. */
   registrations: { appIds: string[]; definition: TableDefinition }[];
   ended: { appId: string; table: string }[];
 };
 
-/** A recorded table, and what each app is served of it. */
+/** A recorded table, and the columns served to each app. */
 type Entry = { whole: TableDefinition; uses: Map<string, TableDefinition> };
 
-/** An empty catalog; `look` is the shared look-up of versions, which calls `follow` before it is done. */
+/** An empty catalog; `look` is the shared lookup of versions, which calls `follow` before it resolves. */
 export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }): CatalogStore {
   const tables = new Map<string, Entry>();
   let seen = 0;
@@ -69,7 +69,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
     },
     follow: async (version) => {
       if (version === seen) return;
-      // A version that went back means another database, such as a restored one: nothing in memory is true of it.
+      // A lower version means another database, such as a restored backup: the memory is invalid.
       const news = await readNews(deps.db, version < seen ? 0 : seen);
       if (version < seen) tables.clear();
       for (const { name, definition } of news.tables)

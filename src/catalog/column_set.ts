@@ -1,13 +1,13 @@
 /**
- * Sets of columns: the part of an app's declaration that determines the functions that serve it. Apps with the same set of
- * a table share its functions, and a push of another set never replaces them. Pure.
+ * Column sets: the part of an app's declaration that determines its functions. Apps with the same column set of
+ * a table share its functions, and a push of another column set never replaces them. Pure.
  *
  * @module
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 
-/** A table's name and columns, in the table's order. Nothing else in a definition affects its functions. */
+/** A table's name and columns, in the table's order. Only these affect its functions. */
 export type ColumnSet = {
   readonly name: string;
   readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default">[];
@@ -20,7 +20,7 @@ export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
   return { name, columns: columns.map(toSetColumn) };
 }
 
-/** The hash by which functions are named. Columns are sorted: the table has one order for each set of them. */
+/** The hash in the names of functions. Columns are sorted, because a table has one order for each column set. */
 export function hashColumnSet({ name, columns }: ColumnSet): string {
   const sorted = columns.map(toSetColumn).sort((a, b) => (a.name < b.name ? -1 : 1));
   return new Bun.CryptoHasher("sha256")

@@ -1,6 +1,6 @@
 /**
- * The functions of a set of columns as their callers know them: their names, their arguments, and whether a call may be
- * sent again. Push creates the functions, drift and refresh check them, and the data endpoints call them, all from here.
+ * The functions of a column set as their callers see them: their names, their arguments, and whether a call can be
+ * retried. Push creates the functions, drift and refresh check them, and the data endpoints call them, all from here.
  * Pure.
  *
  * @module
@@ -11,7 +11,7 @@ import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-/** What each preview adds. */
+/** The endpoints of each preview. */
 const PREVIEWED = { filters: "query", live: "changes" } as const;
 export type Endpoint = (typeof ENDPOINTS)[number] | (typeof PREVIEWED)[Preview];
 
@@ -21,7 +21,7 @@ export type FunctionSite = {
   readonly previews: readonly Preview[];
 };
 
-/** Whether a preview is on there: no preview covers Citus. */
+/** Whether a preview is on. Previews do not support Citus. */
 export function hasPreview({ isDistributed, previews }: FunctionSite, preview: Preview): boolean {
   return previews.includes(preview) && !isDistributed;
 }
@@ -32,10 +32,10 @@ export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   return [...ENDPOINTS, ...previews.map((preview) => PREVIEWED[preview])];
 }
 
-/** Every endpoint that a column set may have a function for. */
+/** Every endpoint that can have a function. */
 export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, ...Object.values(PREVIEWED)];
 
-/** Whether a call may be sent again after its connection broke: not if it may have written. */
+/** Whether a call can be retried after its connection broke: not if it may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   list: "safe",
   get: "safe",
@@ -59,20 +59,20 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   changes: SCOPE_BITS["data:read"],
 };
 
-/** The bit beside the scopes of each key of a live app. */
+/** The bit in the scopes of each key of a live app. */
 export const LIVE_BIT = 64;
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
 /** The role that owns the functions and that they run as: row security applies to it. */
 export const FUNCTION_OWNER = "rowhouse_tenant";
-/** What a function of a write returns in place of a row whose tag is none of those asked for. */
+/** The result of a write function if the row has none of the requested tags. */
 export const NO_MATCH = "412";
 
 /** The roles that may execute the functions. */
 export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
 
-/** Types of arguments as statements name them, and as PostgreSQL prints them. */
+/** Argument types as statements name them, and as PostgreSQL prints them. */
 const TYPES = {
   uuid: { name: "pg_catalog.uuid", printed: "uuid" },
   uuids: { name: "pg_catalog.uuid[]", printed: "uuid[]" },
@@ -105,35 +105,35 @@ const ARGUMENTS = {
   id: "uuid",
   /** The ids of new rows, in ascending order. */
   ids: "uuids",
-  /** The columns that were sent, as a JSON object that has been checked. */
+  /** The sent columns, as a checked JSON object. */
   body: "text",
-  /** The same of as many rows as there are ids, as a JSON array. */
+  /** The columns of each row, in the order of the ids, as a JSON array. */
   bodies: "text",
   /** The maximum number of rows. */
   limit: "int4",
   offset: "int4",
-  /** Maximum size of the answer in bytes: of a row or a batch exactly, of a list give or take a row. */
+  /** Max bytes of the response: exact for a row or a batch, within one row for a list. */
   bytes: "int4",
-  /** The tags that the row must have one of for a write, with commas between; `null` if any will do. */
+  /** The accepted tags of the row for a write, separated by commas; `null` accepts any. */
   match: "tags",
-  /** The tags of the states of a page that the caller has, with commas between; `null` if it has none. */
+  /** The tags of the page that the caller has, separated by commas; `null` if it has none. */
   known: "tags",
-  /** A page of more than about so many bytes is not sent: its tag comes alone; `null` if any is sent. */
+  /** Above about this many bytes, the function returns only the tag of the page; `null`: no limit. */
   inline: "most",
-  /** How a query visits, filters and orders rows, as JSON: columns and values by number. */
+  /** The query's path, filters and order, as JSON: columns and values by number. */
   plan: "text",
   /** The values of a query's conditions. */
   values: "texts",
-  /** The cursor after which changes are read; `null` for the cursor of now. */
+  /** The cursor after which changes are read; `null` returns the current cursor. */
   since: "tags",
-  /** The idempotency key and its request, as `rowhouse.claim_key` takes them; `null` without a key. */
+  /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
   claim: "claim",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
 
-/** The first arguments of every function: who calls. */
+/** The first arguments of every function: the caller. */
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
-/** The arguments after those. */
+/** The arguments after the caller. */
 const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes", "known", "inline"],
   get: ["id", "bytes"],
@@ -149,10 +149,10 @@ type CallerArgument = (typeof OF_CALLER)[number];
 type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
 type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
 
-/** On whose behalf a function is called. */
+/** The caller of a function. */
 export type Caller = Values<CallerArgument>;
 
-/** An endpoint, with the arguments of its function besides the caller's. */
+/** An endpoint, with the arguments of its function except the caller. */
 export type EndpointCall = {
   [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
 }[Endpoint];
@@ -161,13 +161,13 @@ function argumentsOf(endpoint: Endpoint): readonly Argument[] {
   return [...OF_CALLER, ...OF_ENDPOINT[endpoint]];
 }
 
-/** How much of a table's name a function's name holds: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
+/** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
 export const TABLE_LENGTH = 32;
 
-/** A recorded set of columns, by its table's name and its hash. */
+/** A recorded column set, by its table's name and its hash. */
 export type RecordedName = { readonly table: string; readonly hash: string };
 
-/** The name of a function of a set, in the schema `api`. */
+/** The name of a column set's function in the schema `api`. */
 export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
   const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
   return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
@@ -194,10 +194,10 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
-/** A call of these may be pipelined. */
+/** Endpoints whose calls can be pipelined. */
 const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
 
-/** The statement that calls a function of a set; its parameters are those of {@linkcode toParameters}. */
+/** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
 export function callText(
   set: ColumnSet,
   endpoint: Endpoint,
@@ -207,18 +207,18 @@ export function callText(
   const call = `api.${quoteName(functionName(set, endpoint))}(${places.join(", ")})`;
   if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
   const echo = echoColumn(places.length + 1);
-  // Citus hands a call over to another node if nothing but a call is selected, or all is selected from one.
+  // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.
   return isDistributed
     ? `select body, ${echo} from ${call} as called (body)`
     : `select ${call} as body, ${echo}`;
 }
 
-/** The parameters of a call, in the order in which the function takes them. */
+/** The parameters of a call, in the order of the function's arguments. */
 export function toParameters(
   caller: Caller,
   call: EndpointCall,
 ): (string | number | Uint8Array | null)[] {
-  // A call has all arguments of its endpoint, and no others are read here.
+  // A call has all arguments of its endpoint, and only these are read.
   const values = { ...caller, ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => {
     const value = values[name];

@@ -1,6 +1,6 @@
 /**
- * A look at the isolation: of the database, and of every node where it is distributed. Of a node that is away nothing is
- * known; the others are judged all the same.
+ * Checks the isolation of the database and, if it is distributed, of every node. The state of an unavailable node is unknown;
+ * the check still covers the other nodes.
  *
  * @module
  */
@@ -14,24 +14,24 @@ import {
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 
-/** What a look has found. */
+/** The result of a check. */
 export type Isolation = {
-  /** How old the result is. */
+  /** The age of the result. */
   ageMs: number;
-  /** A digest of the functions of all tables, and the release that generated them; none while they are renewed. */
+  /** A digest of all tables' functions, and the release that generated them; absent during a renewal. */
   bodies: string;
   release: string | null;
-  /** What is not as it must be in the database as a whole. For operators only: it names tables of every app. */
+  /** Issues of the whole database. For operators only: they name tables of every app. */
   faults: readonly string[];
-  /** The same of a node of a distributed database, by its name: it concerns the apps whose rows are there. */
+  /** Issues by node of a distributed database: they affect the apps with rows on that node. */
   ofNodes: Readonly<Record<string, readonly string[]>>;
-  /** Nodes that `rowhouse migrate` has not set up: they get no rows. */
+  /** Nodes without setup by `rowhouse migrate`: they get no rows. */
   added: readonly string[];
-  /** Nodes of a distributed database that did not answer: nothing is known of them, and nothing is served from them. */
+  /** Nodes of a distributed database that did not respond: their state is unknown, and they serve no requests. */
   away: readonly string[];
 };
 
-/** How long a node may take: the verdict on the others does not wait for one that hangs. */
+/** Timeout per node: the check of the other nodes does not wait for a node that hangs. */
 const NODE_PATIENCE_MS = 5000;
 
 type CheckRow = {
@@ -45,9 +45,9 @@ type CheckRow = {
 type Node = { host: string; port: number; ranges: [number, number][] };
 
 /**
- * Checks the database, or uses a check of any process that is at most `maxAgeMs` old, and checks every node of a distributed
- * database. `map` gets where apps are, and which nodes hang. A node that hangs is asked by one statement at a time, again and
- * again, so that its apps are served as soon as it responds.
+ * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a distributed
+ * database. `map` receives the nodes of apps, and the nodes that hang. A node that hangs gets one statement at a time,
+ * repeatedly, so that its apps are served as soon as it responds.
  */
 export function makeIsolationLook(
   db: Database,
@@ -58,7 +58,7 @@ export function makeIsolationLook(
     for (;;) {
       const askedAt = performance.now();
       const answer = await askNode(db, node);
-      // What refuses at once is not silent: who calls it is told so, and is served a moment later.
+      // A node that rejects connections is not silent: its callers get an error and can retry.
       if (answer === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
       map?.tell(toName(node), undefined);
       return answer;
@@ -104,7 +104,7 @@ export function makeIsolationLook(
   };
 }
 
-/** All faults of a look, as operators read them. */
+/** All issues of a check, as text for operators. */
 export function listFaults({ faults, ofNodes }: Isolation): string[] {
   const ofAll = Object.entries(ofNodes).flatMap(([node, found]) =>
     found.map((fault) => `Node ${node}: ${fault}`),
@@ -116,7 +116,7 @@ const ADDED = `select nodename || ':' || nodeport as name from pg_catalog.pg_dis
 where noderole = 'primary' and isactive and groupid <> 0 and nodeid not in (select id from rowhouse.nodes)
 order by groupid`;
 
-/** Those with shards: one that has just been added gets its rights by `rowhouse migrate`, before any row. */
+/** Nodes with shards. A new node gets its rights by `rowhouse migrate`, before any row. */
 const NODES = `select nodename as host, nodeport as port, ranges
 from pg_catalog.pg_dist_node as node, lateral (
   select pg_catalog.json_agg(pg_catalog.json_build_array(shardminvalue::pg_catalog.int4, shardmaxvalue::pg_catalog.int4)) as ranges
@@ -129,7 +129,7 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
   return `${host}:${port}`;
 }
 
-/** A node's faults; `undefined` of one that is away. */
+/** A node's issues; `undefined` for an unavailable node. */
 async function askNode(db: Database, { host, port }: Node): Promise<readonly string[] | undefined> {
   try {
     const [row] = await readRows<{ success: boolean; result: string }>(

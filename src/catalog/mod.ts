@@ -1,4 +1,4 @@
-/** The recorded tables: keeping them current, calling their functions, and checking that they keep apps apart. @module */
+/** The recorded tables: keeps them current, calls their functions, and checks their isolation. @module */
 export { type Catalog, makeCatalog, type RecordedTable } from "./catalog.ts";
 export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
 export {

@@ -1,5 +1,5 @@
 /**
- * Derived names: constraints, indexes and enum types of a table. `<table>__<columns>__<suffix>`, shortened with a hash if
+ * Derived names of a table's constraints, indexes and enum types: `<table>__<columns>__<suffix>`, shortened with a hash if
  * it does not fit PostgreSQL's 63 bytes. Tables, types and indexes share one namespace; `__` keeps it apart from tables.
  *
  * @module
@@ -10,14 +10,14 @@ import type { Kind, TableDefinition } from "../dsl/mod.ts";
 const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
 
-/** A table as it is recorded: with what was added while other apps used it. */
+/** A recorded table, with the parts that were added while other apps used it. */
 export type RecordedDefinition = TableDefinition & { readonly late?: LateParts };
 
-/** What an owner added to a table that other apps used, which must cost them next to nothing. */
+/** Parts that an owner added while other apps used the table. They must cost other apps almost nothing. */
 export type LateParts = {
-  /** Names of columns that were added, or got another default. */
+  /** Names of columns that were added, or whose default changed. */
   readonly columns: readonly string[];
-  /** The owner at that time, by the name of an index: it contains only that app's rows. */
+  /** The owner at that time, by the name of an index. The index contains only that app's rows. */
   readonly indexes: Readonly<Record<string, string>>;
 };
 
@@ -27,7 +27,7 @@ export type Constraint = {
   readonly columns: readonly string[];
   /** The kinds of these columns, in the same order. */
   readonly kinds: readonly Kind[];
-  /** The only app whose rows it contains; absent: it contains every app's. */
+  /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
 };
 
@@ -46,7 +46,7 @@ export function deriveName(
   return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
 }
 
-/** Whether a column's name could be read as two, such as `a__b` as `a` and `b`, or as the hash of a shortened name. */
+/** Whether a column's name is ambiguous, such as `a__b` for `a` and `b`, or looks like the hash of a shortened name. */
 function isAmbiguous(column: string): boolean {
   return /^_|__|_$|^[0-9a-f]{10}$/.test(column);
 }
@@ -55,7 +55,7 @@ export function enumTypeName(table: string, column: string): string {
   return deriveName(table, [column], "enum");
 }
 
-/** The unique constraints of a table, over one column or several. */
+/** The unique constraints of a table. */
 export function keysOf(table: TableDefinition): Constraint[] {
   const lists = [
     ...table.columns.filter((column) => column.unique).map((column) => [column.name]),
@@ -64,7 +64,7 @@ export function keysOf(table: TableDefinition): Constraint[] {
   return toConstraints(table, lists, "key");
 }
 
-/** The plain indexes of a table: declared ones, and one for each reference. */
+/** The plain indexes of a table: the declared indexes, and one for each reference. */
 export function indexesOf(table: RecordedDefinition): Constraint[] {
   const single = table.columns
     .filter((column) => column.index || column.kind === "ref")
@@ -83,7 +83,7 @@ export function referencesOf(table: TableDefinition): Constraint[] {
   return toConstraints(table, lists, "fkey");
 }
 
-/** The constraint or index of this table with this name, which a shard may have shortened. */
+/** The constraint or index of this table with this name. A shard can have shortened the name. */
 export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
   const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
   const exact = all.find((named) => named.name === name);

@@ -1,4 +1,4 @@
-/** The refusal when functions are from another release. @module */
+/** The error for functions from another release. @module */
 import { Problem } from "../problem.ts";
 
 /** @param cause PostgreSQL's error, if a call failed */

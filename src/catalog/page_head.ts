@@ -1,11 +1,11 @@
 /**
- * What a function that lists puts between a page's tag and its rows: which page of which app it is, so that an answer tells
- * by itself whose it is, even where the page is empty or its tag comes alone. Pure.
+ * The text between a page's tag and its rows: it identifies the app and the page, so that a response identifies its request
+ * even if the page is empty or the response has only the tag. Pure.
  *
  * @module
  */
 
-/** A page by its app, the hash of its table's columns, and its place. */
+/** A page by its app, the hash of its column set, and its position. */
 export type PageRequest = {
   readonly app: string;
   readonly set: string;

@@ -1,9 +1,9 @@
-/** The tag of a row: follows from the text that its function returns, so that it tells states apart, and nothing else. @module */
+/** The tag of a row, derived only from the text that its function returns, so that it distinguishes states. @module */
 
-/** How many hex digits of the SHA-256 of the text a tag has: 128 bits. */
+/** Hex digits of the text's SHA-256 in a tag: 128 bits. */
 export const TAG_LENGTH = 32;
 
-/** The tag of a row's text, which the functions of writes compute in the same way. */
+/** The tag of a row's text. Write functions compute it in the same way. */
 export function rowTag(text: Uint8Array): string {
   return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
 }

@@ -1,4 +1,4 @@
-/** Answers with rows: their tags, and nothing but the tag for a caller who has that state already. @module */
+/** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
 import { rowTag } from "../catalog/mod.ts";
 import {
   type AnswerOptions,
@@ -15,13 +15,13 @@ import {
 import { Problem } from "../problem.ts";
 import type { FoundPage } from "./find_page.ts";
 
-/** A caller may keep an answer, and asks whether it is still right before using it again. */
+/** Callers can store a response, and must revalidate it before reuse. */
 const KEEPING = {
   "cache-control": "private, no-cache",
   vary: "Authorization, Accept-Encoding, Origin",
 } as const;
 
-/** The answer with a row. @throws {Problem} not_found */
+/** The response with a row. @throws {Problem} not_found */
 export function answerRow(
   row: Uint8Array<ArrayBuffer> | null,
   options: AnswerOptions = {},
@@ -31,7 +31,7 @@ export function answerRow(
   return answerBytes(row, { ...options, headers });
 }
 
-/** The answer with the rows of a batch, which have no address in common, and no tag. */
+/** The response with the rows of a batch, which have no common URL and no tag. */
 export function answerBatch(
   rows: Uint8Array<ArrayBuffer> | null,
   headers: Record<string, string> = {},
@@ -40,12 +40,12 @@ export function answerBatch(
   return answerUntagged(rows, { status: 201, headers });
 }
 
-/** An answer without a tag, such as one with the id alone, from which the row's state does not follow. */
+/** A response without a tag, such as a response with only the id, which does not identify the row's state. */
 export function answerUntagged(body: Uint8Array<ArrayBuffer>, options: AnswerOptions): Response {
   return answerBytes(body, { ...options, headers: { ...KEEPING, ...options.headers } });
 }
 
-/** The answer to a reader of a row. @throws {Problem} not_found */
+/** The response to a read of a row. @throws {Problem} not_found */
 export function answerReader(
   row: Uint8Array<ArrayBuffer> | null,
   known: NamedTags | undefined,
@@ -55,12 +55,12 @@ export function answerReader(
   return isNamed(known, tag) ? answerSame(tag, known) : answerRow(row);
 }
 
-/** The answer to a reader who has this state. */
+/** The response to a reader that has this state. */
 export function answerSame(tag: string, known: NamedTags): Response {
   return answerNotModified(tag, known, KEEPING);
 }
 
-/** A page that was found, in an encoding; `undefined` if only its tag was. */
+/** The page in an encoding; `undefined` if the function returned only its tag. */
 export async function encodePage(
   { tag, body }: FoundPage,
   encoding: Encoding | undefined,
@@ -69,7 +69,7 @@ export async function encodePage(
   return { tag, page: { tag, ...(await encodeBody(body, encoding)) } };
 }
 
-/** The answer with a page. */
+/** The response with a page. */
 export function answerPage(page: TaggedBody): Response {
   return answerTagged(page, KEEPING);
 }

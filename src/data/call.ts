@@ -1,4 +1,4 @@
-/** Calls of tables' functions, each of them one statement. @module */
+/** Calls tables' functions, each with one statement. @module */
 import {
   callText,
   type Endpoint,
@@ -24,7 +24,7 @@ type TableCall = EndpointCall & {
   readonly renew?: (table: RecordedTable) => EndpointCall | Promise<EndpointCall>;
 };
 
-/** What the table's function returns for this app, as UTF-8. */
+/** The result of the table's function for this app, as UTF-8. */
 export async function callFunction(
   deps: DataDeps,
   context: KeyRequestContext,
@@ -34,7 +34,7 @@ export async function callFunction(
   const { appId, proof } = context.principal;
   const { meter } = context;
   const { hash, texts } = statementsOf(table, deps.catalog.isDistributed());
-  // A write that is known by its key happens once, however often it is sent.
+  // A write with an idempotency key takes effect once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
   const options = { retry, caller: context.request, queue: appId, meter };
@@ -55,14 +55,14 @@ export async function callFunction(
     }
     if (!(error instanceof ViolationError)) throw toCallError(error, deps, call);
     const { violation } = error;
-    // Another process has just pushed a constraint that this one does not know yet.
+    // Another process pushed a constraint that this process has not read yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
     const current = deps.catalog.find(appId, table.name) ?? table;
     throw toProblem(violation, { table: current, isDelete: endpoint === "delete" });
   }
 }
 
-/** Whether an answer is the one to this read, by its own content; writes are not pipelined. */
+/** Whether a response belongs to this read, by its content. Writes are not pipelined. */
 function makeIsOwn(
   app: string,
   set: string,
@@ -73,13 +73,13 @@ function makeIsOwn(
   return undefined;
 }
 
-/** A list that sends its page whatever its size may hold up others for long. */
+/** A list without a size limit could delay other pipelined calls. */
 function lengthOf({ endpoint, values }: EndpointCall): ReadLength {
   if (endpoint !== "list") return "short";
   return values.inline === null ? "long" : "longer";
 }
 
-/** Whether bytes have these ASCII characters at a place. */
+/** Whether bytes have these ASCII characters at a position. */
 function makeHas(text: string, start: number): (bytes: Uint8Array<ArrayBuffer>) => boolean {
   const end = start + text.length;
   return ({ buffer, byteOffset, byteLength }) =>
@@ -87,8 +87,8 @@ function makeHas(text: string, start: number): (bytes: Uint8Array<ArrayBuffer>) 
 }
 
 /**
- * What a call fails with if the app is now served other columns: its function, or a table, column or type that the function
- * names, does not exist or has changed. XX000: it was dropped while the call began. Nothing was written.
+ * SQLSTATEs of a call after the app's column set changed: the function, or a table, column or type that the function
+ * names, does not exist or has changed. XX000: it was dropped as the call began. Nothing was written.
  */
 const CHANGED: ReadonlySet<string> = new Set([
   NO_SUCH_FUNCTION,
@@ -101,7 +101,7 @@ const CHANGED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The table, if the app is now served other columns.
+ * The table, if the app's column set has changed.
  *
  * @throws {Problem} unknown_table — the app no longer has the table
  */
@@ -116,11 +116,11 @@ async function findNewer(
   return current.definition === definition ? undefined : current;
 }
 
-/** No row has it: ids are made by the service. */
+/** An id without a row: the service generates all ids. */
 const NO_ROW = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Asks the database about the key of a query that is rejected without it: by a read of no row.
+ * Verifies the key of a rejected query in the database, by a read without a row.
  *
  * @throws {Problem} unauthenticated — the key is not proven
  */
@@ -134,7 +134,7 @@ export async function checkReadProof(
 }
 
 /**
- * Asks the database about the key of a write that is refused without it: by the write's own function, of no row.
+ * Verifies the key of a rejected write in the database, by the write's function without a row.
  *
  * @throws {Problem} unauthenticated — the key is not proven
  */
@@ -153,7 +153,7 @@ type Statements = {
   readonly texts: Readonly<Record<Endpoint, string>>;
 };
 
-/** Made once per definition, because every request needs it. */
+/** Cached per definition, because every request needs it. */
 const statements = new WeakMap<TableDefinition, Statements>();
 
 function statementsOf({ definition }: RecordedTable, isDistributed: boolean): Statements {

@@ -1,4 +1,4 @@
-/** What a call of a table's function failed with, as what the caller is told. @module */
+/** Converts an error of a table's function to a Problem. @module */
 import { type Endpoint, type EndpointCall, ofAnotherRelease } from "../catalog/mod.ts";
 import { readSqlState, SIGNALS, SignalError } from "../db/mod.ts";
 import { keyRefused } from "../http/mod.ts";
@@ -8,8 +8,8 @@ import type { DataDeps } from "./deps.ts";
 export const NO_SUCH_FUNCTION = "42883";
 
 /**
- * The database itself refuses a key that has just ended, as the gateway does from then on. A process whose release differs
- * from that of the functions says so; callers who wait for the deployment to end are served.
+ * The database rejects a key that has just ended; the gateway rejects it from then on. A process whose release differs
+ * from that of the functions reports it; callers can retry after the deployment.
  */
 export function toCallError(
   error: unknown,
@@ -26,7 +26,7 @@ export function toCallError(
   return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
 }
 
-/** PostgreSQL builds no value of a gigabyte, so such a row cannot even be measured. */
+/** PostgreSQL cannot build a value of 1 GB, so it cannot measure such a row. */
 const PROGRAM_LIMIT = "54000";
 
 function writesNothing({ endpoint, values }: EndpointCall): boolean {

@@ -1,10 +1,10 @@
 /**
- * Live updates of one process. Every quarter of a second the feed asks the database which tables of the subscribed apps
- * changed, and reads the changes of each such table once, however many subscribers it has. Without subscribers it does
+ * Live updates of one process. Every 250 ms the feed queries the database for the tables of subscribed apps that
+ * changed, and reads the changes of each of these tables once for all subscribers. Without subscribers it does
  * nothing.
  *
  * No change is missed. A subscriber joins its table before its first read, so what is read for the table later reaches
- * the subscriber; what arrives twice is the state of a row, not a step.
+ * the subscriber. An event is the state of a row, not a step, so duplicates are harmless.
  *
  * @see ../db/migrations/live.sql
  * @module
@@ -22,7 +22,7 @@ import {
   type News,
 } from "./change_stream.ts";
 
-/** Reads what changed in a table since a cursor; `undefined` if the app is not live. */
+/** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (
   context: KeyRequestContext,
   since: string | null,
@@ -38,7 +38,7 @@ export type ChangeFeed = {
     context: KeyRequestContext,
     options: { table: string; since: string | null; read: ReadNews },
   ) => Promise<Response | undefined>;
-  /** Ends all streams; no other is opened. */
+  /** Ends all streams, and opens no others. */
   readonly end: () => void;
 };
 
@@ -46,26 +46,26 @@ export type ChangeFeedDeps = {
   db: Database;
   catalog: Pick<Catalog, "find">;
   log: Log;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
   maxStreams: MaxStreams;
 };
 
-/** Maximum number of streams in a process: of one app, and of one key. */
+/** Max streams in a process: per app and per key. */
 export type MaxStreams = { readonly app: number; readonly key: number };
 export const MAX_STREAMS: MaxStreams = { app: 1000, key: 500 };
 
 const LOOK_INTERVAL_MS = 250;
-/** Below what listeners and proxies accept as silence. */
+/** Below the idle timeout of listeners and proxies. */
 const HEARTBEAT_MS = 15_000;
-/** After this long a stream ends and its reader connects again, so that none outlives its reader for long. */
+/** After this time a stream ends and its reader reconnects, so that no stream outlives its reader for long. */
 const MAX_AGE_MS = 900_000;
 const RETRY_S = 5;
 
 type Subscriber = {
   readonly context: KeyRequestContext;
   readonly openedAt: number;
-  /** `undefined` until the first read; what arrives until then waits. */
+  /** `undefined` until the first read; changes wait until then. */
   stream: ChangeStream | undefined;
   readonly waiting: Uint8Array[];
   isEnded: boolean;
@@ -87,7 +87,7 @@ type Hub = {
 type State = {
   readonly deps: ChangeFeedDeps;
   readonly hubs: Map<string, Hub>;
-  /** The cursor of the last look. */
+  /** The cursor of the last check. */
   seen: string | undefined;
   beatAt: number;
   isLooking: boolean;
@@ -156,7 +156,7 @@ function checkRoom(
   });
 }
 
-/** The table's hub; a new one starts at the state of now. */
+/** The table's hub. A new hub starts at the current state. */
 async function findHub(
   state: State,
   context: KeyRequestContext,
@@ -168,13 +168,13 @@ async function findHub(
   if (known !== undefined) return known;
   const news = await read(context, null);
   if (news === undefined) return undefined;
-  // Another subscriber may have been faster.
+  // Another subscriber may have created it.
   const found = state.hubs.get(key);
   if (found !== undefined) return found;
   const definition = state.deps.catalog.find(app, table)?.definition;
   const { cursor } = news;
   const subscribers = new Set<Subscriber>();
-  // A look may be under way that does not ask for this app.
+  // A running check may not include this app.
   const isBehind = true;
   const hub: Hub = {
     ...{ app, table, read, subscribers, definition, cursor, isBehind },
@@ -206,7 +206,7 @@ function endAll(state: State, hub: Hub): void {
   for (const subscriber of [...hub.subscribers]) endSubscriber(state, hub, subscriber);
 }
 
-/** Looks again and again while there are subscribers. */
+/** Repeats the check while there are subscribers. */
 async function keepLooking(state: State): Promise<void> {
   if (state.isLooking) return;
   state.isLooking = true;
@@ -216,7 +216,7 @@ async function keepLooking(state: State): Promise<void> {
     try {
       await look(state);
     } catch (error) {
-      // While the database is away, every request says so; the next look continues where this one began.
+      // While the database is unavailable, every request reports it; the next check starts at the same snapshot.
       if (!isOutage(error)) noteFault(state.deps.log, "the check for changes")(error);
     }
     keepOpen(state);
@@ -224,7 +224,7 @@ async function keepLooking(state: State): Promise<void> {
   state.isLooking = false;
 }
 
-/** A key with the subscribers that presented it. */
+/** A key and its subscribers. */
 type Presented = { app: string; proof: Uint8Array; of: [Hub, Subscriber][] };
 
 async function look(state: State): Promise<void> {
@@ -260,19 +260,19 @@ function listKeys(hubs: readonly Hub[]): Presented[] {
   return [...byKey.values()].sort((a, b) => (a.app < b.app ? -1 : 1));
 }
 
-/** Whether a push has changed what the app is served. */
+/** Whether a push changed the app's column set. */
 function hasOtherColumns({ deps }: State, hub: Hub): boolean {
   return deps.catalog.find(hub.app, hub.table)?.definition !== hub.definition;
 }
 
-/** Reads what changed in the table, and sends it to all its subscribers. */
+/** Reads the changes of the table, and sends them to all its subscribers. */
 async function catchUp(state: State, hub: Hub): Promise<void> {
   if (hub.isReading) return;
   hub.isReading = true;
   try {
     while (hub.isBehind || hasOtherColumns(state, hub)) await readOn(state, hub);
   } catch (error) {
-    hub.isBehind = true; // the next look tries again
+    hub.isBehind = true; // the next check retries
     if (!isOutage(error)) noteFault(state.deps.log, "reading changes")(error);
   }
   hub.isReading = false;
@@ -301,7 +301,7 @@ async function readOn(state: State, hub: Hub): Promise<void> {
     else subscriber.stream.send(chunk);
 }
 
-/** By the key of one subscriber. One whose key is rejected ends, and the next one is asked. */
+/** Uses the key of one subscriber. If its key is rejected, its stream ends, and the next subscriber's key is used. */
 async function readAs(state: State, hub: Hub, reader: Subscriber): Promise<News | undefined> {
   try {
     const news = await hub.read(reader.context, hub.cursor);
@@ -316,7 +316,7 @@ async function readAs(state: State, hub: Hub, reader: Subscriber): Promise<News 
   }
 }
 
-/** Sends heartbeats, and ends what is too old. */
+/** Sends heartbeats, and ends streams at their max age. */
 function keepOpen(state: State): void {
   const now = state.deps.now();
   if (now - state.beatAt < HEARTBEAT_MS) return;

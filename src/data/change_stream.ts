@@ -1,28 +1,28 @@
 /** One subscriber's event stream. @see https://html.spec.whatwg.org/multipage/server-sent-events.html @module */
 
-/** What happened, as the database returns it: the cursor after it, what it is, and its events as JSON. */
+/** Changes from the database: the cursor after them, their kind, and the events as JSON. */
 export type News = { cursor: string; kind: "ready" | "changes" | "reset"; events: string };
 
 export type ChangeStream = {
   readonly response: Response;
-  /** Sends these bytes. A stream that has too many unread bytes ends instead: its reader resumes by the last id. */
+  /** Sends these bytes. Ends the stream if it has too many unread bytes; the reader resumes from the last id. */
   readonly send: (chunk: Uint8Array) => void;
   readonly end: () => void;
 };
 
-/** Maximum number of bytes that wait for a slow reader. */
+/** Max queued bytes for a slow reader. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
 const encoder = new TextEncoder();
 
-/** A comment, which keeps the connection open. */
+/** A comment line that keeps the connection open. */
 export const HEARTBEAT = encoder.encode(": \n\n");
 
 export function encodeNews({ cursor, kind, events }: News): Uint8Array {
   return encoder.encode(`id: ${cursor}\nevent: ${kind}\ndata: ${events}\n\n`);
 }
 
-/** A stream whose first event is sent already; `onEnd` runs once, however it ends. */
+/** A stream with its first event sent. `onEnd` runs once, however the stream ends. */
 export function makeChangeStream(
   first: Uint8Array,
   { signal }: Request,

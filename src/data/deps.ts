@@ -1,4 +1,4 @@
-/** What the data endpoints work with, and their limits. @module */
+/** Dependencies of the data endpoints, and their limits. @module */
 import type { Catalog } from "../catalog/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -9,39 +9,39 @@ import type { ListCache } from "./list_cache.ts";
 export type DataDeps = {
   db: Database;
   catalog: Catalog;
-  /** A new UUIDv7: ids are in order of creation. */
+  /** A new UUIDv7: ids sort in order of creation. */
   makeId: () => string;
-  /** Maximum size of an answer in bytes: of a row exactly, of a list give or take a row. */
+  /** Max bytes of a response: exact for a row, within one row for a list. */
   maxResponseBytes: number;
-  /** Pages that were answered, for as long as the database says that they are right. */
+  /** Cached pages, used only after the database confirms their tags. */
   listCache: ListCache;
-  /** Which previews are on. */
+  /** The enabled previews. */
   previews: readonly Preview[];
-  /** Maximum number of rows that a query visits. */
+  /** Max rows that a query visits. */
   maxVisits: number;
-  /** Live updates, where `PREVIEW` names them. */
+  /** Live updates, if `PREVIEW` contains `live`. */
   changeFeed: ChangeFeed | undefined;
-  /** How much room each app has left for idempotency keys. */
+  /** The free space of each app for idempotency keys. */
   idempotencyRoom: IdempotencyRoom;
 };
 
-/** Where the tables of an app are. */
+/** The path of the table endpoints. */
 export const DATA_PATH = "/v1/data/db";
 
-/** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
+/** Max bytes of a body, the documented limit of the service: 100 KB. */
 export const MAX_BODY = 102_400;
 
-/** Maximum number of rows that one request creates. */
+/** Max rows that one request creates. */
 export const MAX_BATCH = 1000;
 
-/** Maximum number of rows that a query visits: 5 to 15 ms. */
+/** Max rows that a query visits: 5 to 15 ms. */
 export const MAX_VISITS = 10_000;
 
-/** How much memory pages may take that are kept, unless the operator sets another. */
+/** Default bytes of memory for cached pages. */
 export const LIST_CACHE_BYTES = 16_777_216;
 
-/** How many bytes of answers to writes are kept for each app, unless the operator sets another number. */
+/** Default bytes of stored write responses per app. */
 export const IDEMPOTENCY_BYTES = 67_108_864;
 
-/** Maximum size of an answer in bytes, unless the operator sets another. */
+/** Default max bytes of a response. */
 export const LIST_BYTES = 8_388_608;

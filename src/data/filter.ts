@@ -23,7 +23,7 @@ export type Operator =
   | "ilike"
   | "in"
   | "null";
-/** A comparison of a column with values: one, or for "in" several, or for "null" none. */
+/** A comparison of a column with values: one value, several for "in", none for "null". */
 export type Comparison = {
   readonly op: Operator;
   readonly column: QueryColumn;
@@ -35,7 +35,7 @@ export type Condition =
   | { readonly op: "and" | "or"; readonly of: readonly Condition[] }
   | { readonly op: "not"; readonly of: readonly [Condition] };
 
-/** How much one query can ask for. */
+/** Limits of one query. */
 export const QUERY_LIMITS = {
   conditions: 30,
   values: 100,
@@ -43,7 +43,7 @@ export const QUERY_LIMITS = {
   keys: 3,
   patternCharacters: 200,
   wildcards: 6,
-  /** Of the query string without `after`, and of `after`. */
+  /** Applies to the query string without `after`, and to `after`. */
   bytes: 8192,
 } as const;
 
@@ -55,7 +55,7 @@ export function unsupported(message: string): Problem {
   return new Problem("unsupported_query", { message });
 }
 
-/** The result of reading a part of a query; undefined if it throws a Problem, which is collected. */
+/** The result of a reader, or undefined if it throws a Problem, which is collected. */
 export type Attempt = <Result>(read: () => Result) => Result | undefined;
 
 /** Reads conditions, and counts them and their values across the parameters of one query. */
@@ -67,7 +67,7 @@ export type FilterReader = {
   readonly readList: (op: "and" | "or", text: string) => Condition;
 };
 
-/** A condition whose column, operator and values are not checked yet. */
+/** A condition with an unchecked column, operator and values. */
 type ConditionText = {
   readonly isNegated: boolean;
   readonly op: Operator;
@@ -94,7 +94,7 @@ const NEGATION = "not.";
 const NULL = "is.null";
 const GROUP = /^(not\.)?(and|or)(?=\()/;
 
-/** Conditions with issues are left out of what the reader returns: `attempt` has the issues. */
+/** The reader omits conditions with issues; `attempt` collects the issues. */
 export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attempt): FilterReader {
   const known = new Map(columns.map((column) => [column.name, column]));
   let conditions = 0;
@@ -190,7 +190,7 @@ function explainOperators({ name, kind }: QueryColumn, op: string): string {
   return `Cannot use ${op} on ${quote(name)}, which is of kind ${kind}: it supports ${instead}`;
 }
 
-/** What conditions on a column of a kind begin with, as Markdown. */
+/** The operators of a column kind, as Markdown. */
 export function listOperators(kind: Kind): string {
   const compared = [...OPERATORS_OF[kind]].map((op) =>
     op === "in" ? "`in.(…,…)`" : `\`${op}.…\``,
@@ -198,7 +198,7 @@ export function listOperators(kind: Kind): string {
   return [...compared, `\`${NULL}\``].join(", ");
 }
 
-/** A value as the database reads it. @throws {Problem} invalid_query */
+/** A value in the database's notation. @throws {Problem} invalid_query */
 export function toComparable(text: string, column: QueryColumn): string {
   const read = readValueText(text, column);
   if ("value" in read) return `${read.value}`;
@@ -208,7 +208,7 @@ export function toComparable(text: string, column: QueryColumn): string {
   );
 }
 
-/** A pattern as LIKE reads it: `*` matches any characters, and everything else itself. @throws {Problem} */
+/** A pattern for LIKE: `*` matches any characters, and every other character matches itself. @throws {Problem} */
 function toPattern(text: string): string {
   const { patternCharacters, wildcards } = QUERY_LIMITS;
   if ([...text].length > patternCharacters || text.split("*").length - 1 > wildcards)
@@ -219,7 +219,7 @@ function toPattern(text: string): string {
 
 type Scanner = ReturnType<typeof makeScanner>;
 
-/** Reads a text from left to right. In lists, a value with one of `,()"` is in quotes, where `\` precedes `"` and `\`. */
+/** Reads a text from left to right. In lists, values with `,()"` are quoted, and `\` escapes `"` and `\`. */
 function makeScanner(text: string) {
   let at = 0;
   const unreadable = () =>
@@ -265,13 +265,13 @@ function makeScanner(text: string) {
     expect,
     takeValue,
     takeList,
-    /** The groups of a pattern that matches here. */
+    /** The groups of a pattern that matches at the current position. */
     match: (pattern: RegExp) => {
       const found = pattern.exec(text.slice(at)) ?? undefined;
       at += found?.[0].length ?? 0;
       return found;
     },
-    /** A column's name, with the dot after it. */
+    /** A column's name and the following dot. */
     takeName: () => {
       const name = take(/([^.,()"]+)\./suy)?.[1];
       if (name === undefined) throw unreadable();

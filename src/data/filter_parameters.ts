@@ -1,10 +1,10 @@
-/** The columns of a table as parameters of its list, where `PREVIEW` names filters. @module */
+/** The columns of a table as parameters of its list, if `PREVIEW` contains `filters`. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import type { OperationParameter } from "../http/mod.ts";
 import { listOperators } from "./filter.ts";
 import { ID, isColumnParameter } from "./list_query.ts";
 
-/** One parameter for each column that a parameter of a list does not hide. */
+/** One parameter for each column that no list parameter hides. */
 export function toFilterParameters(columns: readonly NamedColumn[]): OperationParameter[] {
   return [ID, ...columns]
     .filter(({ name }) => isColumnParameter(name))

@@ -1,6 +1,6 @@
 /**
- * Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be short is asked for in a
- * pipelined call, which sends no large page that has changed: that is a second call, on a connection of its own.
+ * Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be short is requested in a
+ * pipelined call. The pipelined call does not send a large changed page: a second call on its own connection does.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { KeyRequestContext } from "../http/mod.ts";
 import { callFunction } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 
-/** `body` is absent if the tag is one of those that were named. */
+/** `body` is absent if the caller has the tag. */
 export type FoundPage = {
   readonly tag: string;
   readonly body: Uint8Array<ArrayBuffer> | undefined;
@@ -19,15 +19,15 @@ export type PageQuery = {
   readonly table: RecordedTable;
   readonly limit: number;
   readonly offset: number;
-  /** The tags of the states of the page that are at hand. */
+  /** The tags of the available states of the page. */
   readonly tags: readonly string[];
 };
 
-/** Up to about this many bytes a page is sent by a pipelined call: that takes PostgreSQL a millisecond or so. */
+/** Max bytes of a page in a pipelined call: about 1 ms in PostgreSQL. */
 const INLINE_BYTES = 65_536;
-/** How many rows a pipelined call may pass over and look at: that takes less. */
+/** Max rows that a pipelined call skips and visits: less than 1 ms. */
 const MAX_LOOKED_AT = 2000;
-/** More rows are probably too large to be sent: they are asked for at once, unless there is a tag. */
+/** More rows are probably too large for a pipelined call: without a tag, they are requested directly. */
 const MAX_INLINE_ROWS = 100;
 
 export async function findPage(
@@ -46,7 +46,7 @@ export async function findPage(
   return readFound(await call(null));
 }
 
-/** What the function returned: the tag, whose page it is, and the rows or nothing. */
+/** The function's result: the tag, the page's identity, and the rows if they were sent. */
 export function readFound(found: Uint8Array<ArrayBuffer> | null): FoundPage {
   if (found === null) throw new Error("A list function returned nothing");
   const tag = ascii.decode(found.subarray(0, TAG_LENGTH));

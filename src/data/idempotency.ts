@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key`: a write that is sent again does not happen again, and is answered as the first time.
+ * `Idempotency-Key`: a repeated write takes effect once, and gets the first response.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import { REPLAY } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 
-/** What an app may have recorded: how much room there is left, as far as this process knows. */
+/** The free space of each app for recorded responses, as known to this process. */
 export type IdempotencyRoom = {
   readonly hasRoom: (appId: string) => boolean;
   readonly add: (appId: string, bytes: number) => void;
-  /** Sets what the database has counted for every app. */
+  /** Sets the database's counts for every app. */
   readonly reset: (sizes: ReadonlyMap<string, number>) => void;
 };
 
-/** Room for `maxBytes` an app. */
+/** Space of `maxBytes` per app. */
 export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
   let used = new Map<string, number>();
   return {
@@ -27,10 +27,10 @@ export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
   };
 }
 
-/** What a key takes beside its answer; the same in `rowhouse.idempotency_sizes`. */
+/** Bytes of a key besides its response; the same number as in `rowhouse.idempotency_sizes`. */
 export const KEY_BYTES = 200;
 
-/** Printable ASCII. A comma and a space are what two headers become when they are put together. */
+/** Printable ASCII. Two combined headers contain a comma and a space. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
 /**
@@ -47,7 +47,7 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
   });
 }
 
-/** The key and the request as the functions take them: see `rowhouse.claim_key`. */
+/** The key and the request as arguments of the functions: see `rowhouse.claim_key`. */
 export function toClaim(
   { request: { method } }: KeyRequestContext,
   { key, path, body, hasRoom }: { key: string; path: string; body: string; hasRoom: boolean },
@@ -63,7 +63,7 @@ function toDigest(text: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(text).digest();
 }
 
-/** A first answer that is given again. */
+/** A replay of a first response. */
 export type Replay = { readonly body: Uint8Array<ArrayBuffer>; readonly isShort: boolean };
 
 const WHOLE = REPLAY.whole.charCodeAt(0);
@@ -72,7 +72,7 @@ const MISMATCH = REPLAY.mismatch.charCodeAt(0);
 const FULL = REPLAY.full.charCodeAt(0);
 
 /**
- * The first answer, if that is what a function returned.
+ * The first response, if the function returned a replay.
  *
  * @throws {Problem} idempotency_mismatch; idempotency_full
  */
@@ -85,10 +85,10 @@ export function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | unde
   return { body: found.subarray(1), isShort: letter === SHORT };
 }
 
-/** The room is counted again about so often. */
+/** The interval between counts of the space. */
 const FULL_RETRY_S = 600;
 
-/** The headers of an answer that is given again. */
+/** The headers of a replayed response. */
 export function replayHeaders({ isShort }: Replay): Record<string, string> {
   return {
     "idempotency-replayed": "true",

@@ -1,13 +1,13 @@
-/** Deletes idempotency keys whose day is over, and counts what each app has left. @module */
+/** Deletes idempotency keys after 24 hours, and counts the remaining bytes of each app. @module */
 import { call, type Database, type Result } from "../db/mod.ts";
 import type { IdempotencyRoom } from "./idempotency.ts";
 
 export type IdempotencySweepDeps = { db: Database; idempotencyRoom: IdempotencyRoom };
 
-/** How many keys one step deletes at most. */
+/** Max keys that one step deletes. */
 const SWEEP_STEP = 1000;
 
-/** Deletes some keys; returns whether there may be more. After the last ones, every app's room is counted. */
+/** Deletes some keys, and returns whether there may be more. After the last keys, counts every app's space. */
 export async function sweepIdempotency({
   db,
   idempotencyRoom,
@@ -18,10 +18,10 @@ export async function sweepIdempotency({
   return false;
 }
 
-/** No app has it: those that come after it are all. */
+/** An id before that of every app. */
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
-/** The bytes of keys of each app that has any; each call counts some apps. */
+/** The bytes of keys of each app with keys. Each call counts some apps. */
 async function countKeys(db: Database): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();
   for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {

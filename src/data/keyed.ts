@@ -1,4 +1,4 @@
-/** Writes with an idempotency key: what they claim, and what they are answered when they come again. @module */
+/** Writes with an idempotency key: their claims, and the replay of their responses. @module */
 import { MAX_KEPT_ANSWER_BYTES } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import type { DataDeps } from "./deps.ts";
@@ -6,7 +6,7 @@ import { KEY_BYTES, type Replay, readReplay, toClaim } from "./idempotency.ts";
 
 type KeyedRequest = { key: string | undefined; path: string; body: string };
 
-/** What a function claims for a request with an idempotency key. */
+/** The claim of a request with an idempotency key. */
 export function claimFor(
   { idempotencyRoom }: DataDeps,
   context: KeyRequestContext,
@@ -19,7 +19,7 @@ export function claimFor(
 
 type Answered = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
 
-/** The first answer to this key, if this is not it. */
+/** The first response to this key, if this call is a replay. */
 export function takeReplay(
   { idempotencyRoom }: DataDeps,
   { principal }: KeyRequestContext,
@@ -32,7 +32,7 @@ export function takeReplay(
   return replay;
 }
 
-/** How many bytes of an answer are recorded. */
+/** The recorded bytes of a response. */
 function countKept(bytes: number, rows: number): number {
   return bytes <= MAX_KEPT_ANSWER_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
 }

@@ -1,29 +1,29 @@
 /**
- * The last pages that were answered, in bounded memory. A page is only ever answered from here when the database has just
- * said, in that very request, that its tag is still right. No app can fill it at the cost of others. Pure but for its state.
+ * The last pages of responses, in bounded memory. A page is served from the cache only after the database has confirmed,
+ * in the same request, that its tag is current. No app can fill the cache at the cost of other apps. Pure except for its state.
  *
  * @module
  */
 import type { TaggedBody } from "../http/mod.ts";
 
 export type ListCache = {
-  /** The page that was last answered for these words of an app. */
+  /** The last page of an app for this cache key. */
   readonly find: (appId: string, words: string) => TaggedBody | undefined;
   readonly keep: (appId: string, words: string, page: TaggedBody) => void;
-  /** Bytes that are held. */
+  /** Cached bytes. */
   readonly size: () => number;
 };
 
-/** What keeping a page costs beside its body. */
+/** Bytes of overhead per page. */
 const OVERHEAD_BYTES = 512;
-/** One page may take this part of the memory. */
+/** Max share of the memory per page. */
 const MAX_PART = 8;
 
 type AppPages = { pages: Map<string, TaggedBody>; bytes: number };
 
-/** A cache of at most `maxBytes`; none at all of 0. */
+/** A cache of max `maxBytes`; 0 disables it. */
 export function makeListCache(maxBytes: number): ListCache {
-  /** Apps and their pages, each in order of use, the longest unused first. */
+  /** Apps and their pages, both in order of use, least recently used first. */
   const apps = new Map<string, AppPages>();
   let bytes = 0;
 
@@ -36,7 +36,7 @@ export function makeListCache(maxBytes: number): ListCache {
     if (app.pages.size === 0) apps.delete(appId);
   }
 
-  /** Room is made by apps that hold no less than their share, the longest unused first; there always is one. */
+  /** Evicts pages of apps that hold at least their share, least recently used first. There is always such an app. */
   function makeRoom(): void {
     while (bytes > maxBytes) {
       const share = bytes / apps.size;
@@ -70,7 +70,7 @@ export function makeListCache(maxBytes: number): ListCache {
       if (found !== undefined) drop(appId, found, words);
       if (costOf(page) > maxBytes / MAX_PART) return;
       const app = touch(appId, apps.get(appId) ?? { pages: new Map(), bytes: 0 });
-      // What the driver read may be a small part of a large buffer.
+      // The bytes from the driver can be a small part of a large buffer.
       app.pages.set(words, { ...page, body: page.body.slice() });
       app.bytes += costOf(page);
       bytes += costOf(page);

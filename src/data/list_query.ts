@@ -1,5 +1,5 @@
 /**
- * The query string of a list where `PREVIEW` names filters: conditions, order, selection and page, checked against the
+ * The query string of a list if `PREVIEW` contains `filters`: conditions, order, selection and page, checked against the
  * columns that the app is served. Collects every issue. Pure.
  *
  * @module
@@ -27,11 +27,11 @@ export type SortKey = { readonly column: QueryColumn; readonly isDescending: boo
 export type ListQuery = Page & {
   /** All of them must be true. */
   readonly where: readonly Condition[];
-  /** A total order: the last key is the id. Columns that have one value by a condition are left out. */
+  /** A total order: the last key is the id. Omits columns that a condition limits to one value. */
   readonly order: readonly SortKey[];
   /** Empty: every column. */
   readonly select: readonly QueryColumn[];
-  /** The values of the order's keys in the row with which the page begins. */
+  /** The values of the order's keys in the first row of the page. */
   readonly after: readonly (string | null)[] | undefined;
   /** Whether only `limit` and `offset` were given. */
   readonly isPlain: boolean;
@@ -50,7 +50,7 @@ const ONCE = ["order", "select", "limit", "offset", "after"] as const;
 type Once = (typeof ONCE)[number];
 
 /**
- * A list as it was asked for.
+ * The requested list.
  *
  * @throws {Problem} invalid_query; unsupported_query — with every issue
  */
@@ -96,7 +96,7 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
   };
 }
 
-/** How many issues a message names. */
+/** Max issues in a message. */
 const MAX_ISSUES = 10;
 
 function toProblem(issues: readonly Problem[]): Problem {
@@ -107,7 +107,7 @@ function toProblem(issues: readonly Problem[]): Problem {
   });
 }
 
-/** A cursor contains values of rows, and may be as long as all the rest. */
+/** A cursor contains values of rows, and can be as long as the rest of the query string. */
 function checkLength(query: string): void {
   const lengths = { rest: 0, after: 0 };
   for (const part of query.split("&"))
@@ -169,7 +169,7 @@ function refuseTwice(parameter: string, columns: readonly QueryColumn[]): void {
     throw invalid(`Cannot read ${parameter}: it names ${quote(twice.name)} twice`);
 }
 
-/** The keys, then the id in the direction of the last one. */
+/** The keys, then the id in the direction of the last key. */
 function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): SortKey[] {
   const id = { column: ID, isDescending: keys.at(-1)?.isDescending ?? false };
   const position = keys.findIndex(({ column }) => column.name === "id");
@@ -180,14 +180,14 @@ function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): So
   return upToId.filter((key) => !hasOneValue(key));
 }
 
-/** What a cursor says of the order that it was made for. */
+/** The order in a cursor. */
 export function describeOrder(order: readonly SortKey[]): string {
   return order
     .map(({ column, isDescending }) => `${column.name}.${isDescending ? "desc" : "asc"}`)
     .join(",");
 }
 
-/** An order that could not be read is undefined: no cursor can be compared with it. */
+/** An unreadable order is undefined: cursors cannot be compared with it. */
 function readAfter(
   once: ReadonlyMap<Once, string>,
   order: readonly SortKey[] | undefined,

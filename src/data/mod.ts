@@ -1,4 +1,4 @@
-/** Data: rows of apps' tables over REST. Knows no SQL except the call of a generated function. @module */
+/** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 export { type ChangeFeed, MAX_STREAMS, type MaxStreams, makeChangeFeed } from "./change_feed.ts";
 export {
   type DataDeps,

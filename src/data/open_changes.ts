@@ -1,4 +1,4 @@
-/** The stream of a table's changes: what its request must be, and one call of the function that reads them. @module */
+/** The stream of a table's changes: checks its request, and calls the function that reads the changes. @module */
 import { acceptsEventStream, type KeyRequestContext, refuseQuery } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction } from "./call.ts";
@@ -6,18 +6,18 @@ import type { ReadNews } from "./change_feed.ts";
 import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
 
-/** Where the id of a row would be. */
+/** The path segment in place of a row's id. */
 export const CHANGES = "changes";
-/** A reader that is further behind reads the table again. */
+/** A reader that is further behind must read the table again. */
 const MAX_CHANGES = 1000;
 const MAX_CHANGES_BYTES = 1_048_576;
-/** No cursor of ours is longer; one that PostgreSQL cannot read is unknown, and leads to a reset. */
+/** The max length of our cursors. A cursor that PostgreSQL cannot read is unknown, and causes a reset. */
 const MAX_CURSOR_CHARACTERS = 16_384;
 const UNKNOWN_CURSOR = "";
 
 /**
- * `undefined` unless the request asks for a stream of the changes of a table of a live app: any other app's request is
- * answered as one for a row.
+ * `undefined` unless the request is for a stream of changes of a live app's table. Requests of other apps are
+ * handled as requests for a row.
  *
  * @throws {Problem} not_implemented — on Citus; unsupported_query; rate_limited; unavailable
  */

@@ -1,4 +1,4 @@
-/** What the data endpoints say of themselves, beside their routes. @module */
+/** Descriptions of the data endpoints. @module */
 import {
   IF_NONE_MATCH,
   type Operation,
@@ -35,7 +35,7 @@ const SAME: OperationAnswer = {
 };
 const ROW: OperationAnswer["bodies"] = [{ table: "row" }];
 
-/** What every endpoint of a table may answer. */
+/** Error codes of every table endpoint. */
 const COMMON = [
   "unknown_table",
   "not_implemented",
@@ -75,7 +75,7 @@ function textParameter(name: string, description: string, example: string): Oper
   return { in: "query", name, description, schema: { type: "string", examples: [example] } };
 }
 
-/** What a list accepts where `PREVIEW` names filters, beside conditions on columns. */
+/** Parameters of a list if `PREVIEW` contains `filters`, besides conditions on columns. */
 const OF_QUERY: readonly OperationParameter[] = [
   textParameter(
     "order",

@@ -1,4 +1,4 @@
-/** The pure part of this room: what settings and commands need. @module */
+/** The pure part of this module, for settings and commands. @module */
 export {
   DATA_PATH,
   IDEMPOTENCY_BYTES,

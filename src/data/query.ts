@@ -1,12 +1,12 @@
-/** Query parameters of the data endpoints: `limit` and `offset` on a list, nothing else anywhere. Pure. @module */
+/** Query parameters of the data endpoints: only `limit` and `offset`, only on lists. Pure. @module */
 import { readParameters, unsupportedParameter } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
-/** Maximum number of rows per request, the service's documented limit. */
+/** Max rows per request, the documented limit of the service. */
 export const MAX_ROWS = 1000;
 export const MAX_OFFSET = 2_147_483_647;
-/** Why data endpoints take no other parameters. */
+/** The reason for rejecting other parameters. */
 export const ONLY_PAGES =
   "filters, sorting and joins are not supported, only limit and offset on a list";
 
@@ -15,7 +15,7 @@ export type Page = { limit: number; offset: number };
 const WHOLE: Page = { limit: MAX_ROWS, offset: 0 };
 
 /**
- * The page that a list asks for. A limit that is too large is reduced, not refused: the answer says which was used.
+ * The requested page of a list. A limit above the max is reduced, not rejected; the response contains the applied limit.
  *
  * @throws {Problem} unsupported_query — another parameter; invalid_query — not a whole number, or given twice
  */
@@ -41,7 +41,7 @@ export function readWhole(name: string, text: string | undefined, max: number): 
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number from 0");
   const value = Number(text);
-  // A limit has no upper bound: any larger one means the maximum.
+  // A larger limit means the max.
   if (value > max && name !== "limit") throw notWhole(name, text, `at most ${max}`);
   return value;
 }

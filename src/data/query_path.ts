@@ -1,5 +1,5 @@
 /**
- * Along which index a query visits rows, and between which values.
+ * Chooses the index along which a query visits rows, and the range of values.
  *
  * Row security lets PostgreSQL search an index for a condition only if its operator is leakproof: those of ids, references,
  * timestamps and booleans are. Every other condition is a filter over visited rows. Pure.
@@ -11,29 +11,29 @@ import type { Kind } from "../dsl/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import type { ListQuery } from "./list_query.ts";
 
-/** How rows are visited. */
+/** The path along which rows are visited. */
 export type QueryPath = {
   /** `undefined`: the primary key. */
   readonly index: string | undefined;
-  /** The first columns of the index, as far as the walk uses them. */
+  /** The leading columns of the index that the walk uses. */
   readonly columns: readonly QueryColumn[];
-  /** The values of the first of these columns, if they have one each. */
+  /** The values of the leading columns that have one value each. */
   readonly fixed: readonly string[];
-  /** Whether rows are visited in the order of the query; else every row of the walk is visited and sorted. */
+  /** Whether rows are visited in the order of the query. Otherwise the query visits and sorts every row of the walk. */
   readonly isOrdered: boolean;
   readonly isDescending: boolean;
-  /** The conditions that hold for every visited row. */
+  /** The conditions that are true for every visited row. */
   readonly fulfilled: readonly Condition[];
 } & ({ readonly ids: Comparison } | Range);
 
-/** Where a walk begins, and where it ends: values of its first columns, compared one by one. */
+/** The start and the end of a walk: values of its leading columns, compared one by one. */
 export type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
 export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
 
-/** For which app, and without which indexes because they are not built yet. */
+/** The app, and the indexes that are not built yet. */
 export type PathOptions = { readonly appId: string; readonly missing: ReadonlySet<string> };
 
-/** The lowest and the highest value of each kind that PostgreSQL can search an index for behind row security. */
+/** The lowest and the highest value of each kind that PostgreSQL can search in an index under row security. */
 const ENDS: Readonly<Record<Kind, readonly [lowest: string, highest: string] | undefined>> = {
   uuid: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
   ref: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
@@ -45,7 +45,7 @@ const ENDS: Readonly<Record<Kind, readonly [lowest: string, highest: string] | u
   enum: undefined,
   json: undefined,
 };
-/** Kinds with so many values that rows with one of them are probably few. */
+/** Kinds with many distinct values, so that few rows have the same value. */
 const SELECTIVE: ReadonlySet<Kind> = new Set(["uuid", "ref", "timestamp"]);
 
 const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
@@ -53,7 +53,7 @@ const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true };
 
 type Index = {
   readonly name: string | undefined;
-  /** The first columns that can be searched for. */
+  /** The leading columns that can be searched. */
   readonly columns: readonly QueryColumn[];
   /** Whether no two rows have the same values in these columns. */
   readonly isUnique: boolean;
@@ -61,7 +61,7 @@ type Index = {
 /** An index, and the conditions that give its first columns one value each. */
 type Candidate = { readonly index: Index; readonly fixed: readonly Comparison[] };
 
-/** Whether PostgreSQL can search an index for values of this column. */
+/** Whether PostgreSQL can search an index by this column. */
 export function isSearchable({ kind }: QueryColumn): boolean {
   return ENDS[kind] !== undefined;
 }
@@ -96,7 +96,7 @@ export function choosePath(
   const selective = fixed.find((candidate) =>
     candidate.fixed.some(({ column }) => SELECTIVE.has(column.kind)),
   );
-  // An index with the order shows a page after visiting no more than its rows; else few rows are better than many.
+  // An index in the query's order visits only the rows of the page. Otherwise prefer the path with fewer rows.
   if (ordered !== undefined && (ordered.fixed.length > 0 || selective === undefined))
     return toPath(query, ordered, { isOrdered: true });
   const ranged = candidates.find(({ index }) => hasRange(query, index.columns[0]));
@@ -142,14 +142,14 @@ function findComparison(
   );
 }
 
-/** Whether the rest of the index is the order of the query, down to the id: else equal values would be sorted as a whole. */
+/** Whether the rest of the index has the query's order, down to the id. Otherwise the query would sort all equal values. */
 function isInOrder({ where, order }: ListQuery, { index, fixed }: Candidate): boolean {
   const rest = index.columns.slice(fixed.length);
   const isSame = order.every(
     ({ column, isDescending }, place) =>
       rest[place]?.name === column.name && isDescending === order[0]?.isDescending,
   );
-  // Nulls come last in both directions, and an index has them at one end: a walk along them needs a condition.
+  // Nulls sort last in both directions, but an index has them at one end: a walk along them needs a condition.
   return (
     isSame &&
     order.every(({ column }, place) => column.required || (place === 0 && isPresent(where, column)))
@@ -188,7 +188,7 @@ function toPath(
   const lower = next && findComparison(query.where, next, ["gt", "gte"]);
   const upper = next && findComparison(query.where, next, ["lt", "lte"]);
   const lists = { values: fixed.map(({ values: [value = ""] }) => value), ...toEnds(next) };
-  // Nulls are beyond the ends of the values. A walk without another condition needs an end, too: see queries.sql.
+  // Nulls are outside the range of values. A walk without another condition also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
   const bounds = {

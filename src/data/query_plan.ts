@@ -1,4 +1,4 @@
-/** A query as the function of its column set accepts it: columns and values by number, and the values. Pure. @module */
+/** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
 import { Problem } from "../problem.ts";
 import { MAX_VISITS } from "./deps.ts";
@@ -19,7 +19,7 @@ export type PlanOptions = PathOptions & {
 };
 
 export type QueryPlan = {
-  /** What `rowhouse.query_statement` reads, as JSON. */
+  /** The JSON argument of `rowhouse.query_statement`. */
   readonly plan: string;
   readonly values: readonly string[];
   /** The index that the query needs. */
@@ -72,7 +72,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   return { plan: JSON.stringify(plan), values, index: path.index };
 }
 
-/** The values of a walk's columns in the row with which the page begins. @throws {Problem} invalid_query */
+/** The values of a walk's columns in the first row of the page. @throws {Problem} invalid_query */
 function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string | null)[]): Bound {
   const values = after.filter((value) => value !== null);
   if (values.length < after.length)
@@ -82,7 +82,7 @@ function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string 
   return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
 }
 
-/** From a row on: (a > x) or (a = x and b >= y). Nulls come last. */
+/** From a row on: (a > x) or (a = x and b >= y). Nulls sort last. */
 function toAfter(
   [key, ...keys]: readonly SortKey[],
   [value, ...rest]: readonly (string | null)[],
@@ -105,7 +105,7 @@ function toAfter(
   };
 }
 
-/** How to ask so that fewer rows are visited. */
+/** Advice for a query that visits fewer rows. */
 export function explainNeededIndex({ where, order }: ListQuery, { name }: RecordedTable): string {
   const few = `more than ${MAX_VISITS} rows of ${name} would be read`;
   const keys = order.slice(0, -1);

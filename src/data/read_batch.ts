@@ -1,28 +1,28 @@
-/** Reads the rows of a batch, of which all are created or none. Pure. @module */
+/** Reads the rows of a batch. The service creates all of them or none. Pure. @module */
 import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { MAX_BATCH } from "./deps.ts";
 import { readRow } from "./read_row.ts";
 
-/** How many faults are listed: an answer must not outgrow what was sent by much. */
+/** Max listed errors: the response must not be much larger than the request. */
 const MAX_FAULTS = 1000;
 
 export type ReadBatch = {
   /** The known columns of each row, as a JSON array for the table's function. */
   text: string;
   count: number;
-  /** Whether a field was sent that the table does not have. */
+  /** Whether the body has a field that the table does not have. */
   hasUnknown: boolean;
-  /** A lower bound of the answer's size: what the columns take that were left out. */
+  /** A lower bound of the response's size: the bytes of the omitted columns. */
   leastBytes: number;
-  /** The first ones, in order of the rows. */
+  /** The first errors, in order of the rows. */
   faults: Detail[];
 };
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** @throws {Problem} invalid_json — too many rows or none, or something else than rows */
+/** @throws {Problem} invalid_json — too many rows, no rows, or values that are not rows */
 export function checkBatch(body: readonly unknown[]): readonly Body[] {
   if (body.length > 0 && body.length <= MAX_BATCH && body.every(isObject)) return body;
   throw new Problem("invalid_json", {
@@ -30,7 +30,7 @@ export function checkBatch(body: readonly unknown[]): readonly Body[] {
   });
 }
 
-/** Reads each row as a create does; faults name the row by its place. */
+/** Reads each row like a create. Errors contain the index of the row. */
 export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
   const rows = bodies.map((body) => readRow(table, body, { whole: true }));
   const faults = rows.flatMap((row, index) => row.faults.map((fault) => atRow(index, fault)));
@@ -43,7 +43,7 @@ export function readBatch(table: TableDefinition, bodies: readonly Body[]): Read
   };
 }
 
-/** A few bytes may ask for a thousand rows of long defaults, which must not be written just to be measured. */
+/** A small body can create a thousand rows of long defaults: check their size before the write. */
 function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
   const sizes = new Map(table.columns.map((column) => [column.name, sizeOfDefault(column)]));
   const sum = (names: Iterable<string>) =>
@@ -52,7 +52,7 @@ function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
   return bodies.reduce((bytes, body) => bytes + whole - sum(Object.keys(body)), 0);
 }
 
-/** Numbers and times are printed by the database in its own way: they count one. */
+/** The database prints numbers and times in its own notation: they count as one byte. */
 function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
   const text = IS_PRINTED_AS_GIVEN[kind] && value !== undefined ? JSON.stringify(value) : "0";
   return name.length + text.length;
@@ -70,7 +70,7 @@ const IS_PRINTED_AS_GIVEN: Readonly<Record<Kind, boolean>> = {
   ref: false,
 };
 
-/** A fault of a row, as one of the batch. */
+/** An error of a row as an error of the batch. */
 export function atRow(index: number, { path, message }: Detail): Detail {
   return { path: `/${index}${path}`, message };
 }

@@ -1,4 +1,4 @@
-/** The body of a write as a JSON value in which every number is exactly what was sent. @module */
+/** Reads the body of a write as JSON, and preserves every number exactly. @module */
 import { parseJson } from "../http/mod.ts";
 import { findReviver } from "../std/exact_json.ts";
 

@@ -1,4 +1,4 @@
-/** What a request asks of which table: path, headers and body, checked in the order of the contract. @module */
+/** Reads the path, headers and body of a request, and checks them in the order of the contract. @module */
 import type { RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
@@ -26,7 +26,7 @@ export async function requireTable(
   return findTable(deps, context) ?? (await findNewTable(deps, context));
 }
 
-/** The table in the path, if this app has pushed it and this process already knows. */
+/** The table in the path, if this app has pushed it and this process has read the push. */
 function findTable(
   { catalog }: DataDeps,
   { request, principal, params }: KeyRequestContext,
@@ -40,7 +40,7 @@ function findTable(
   return catalog.find(principal.appId, params["table"] ?? "");
 }
 
-/** Another process may have just pushed the table: it is unknown only after one look. */
+/** Another process may have just pushed the table: refresh the catalog once before reporting it as unknown. */
 async function findNewTable(
   { catalog }: DataDeps,
   { principal, params }: KeyRequestContext,
@@ -59,7 +59,7 @@ export function checkAccept(request: Request): void {
   throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
 }
 
-/** The id of a request for one row, after what is checked before it. */
+/** The id of a request for one row, after the checks that come first. */
 export function readRowRequest({ request, query, params }: KeyRequestContext): string {
   checkAccept(request);
   refuseQuery(query, ONLY_PAGES);
@@ -69,19 +69,19 @@ export function readRowRequest({ request, query, params }: KeyRequestContext): s
   return id.toLowerCase();
 }
 
-/** The body as it was sent, and as a JSON value. */
+/** The body as text and as a JSON value. */
 export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
   const text = await readText(request, MAX_BODY);
   return { text, value: readJson(text) };
 }
 
-/** What was made of a body by a table's columns. */
+/** A body read by a table's columns. */
 type Read = { hasUnknown: boolean; faults: Detail[] };
 
 /**
- * The values that were sent; nothing is refused or dropped until the catalog is known to be current. What does not fit tells
- * of columns and of values of enums, so that it is told only to a proven key.
+ * The sent values. Rejects and drops nothing before the catalog is known to be current. Errors reveal names of columns and
+ * enum values, so only a proven key gets them.
  */
 export async function readValues<R extends Read>(
   deps: DataDeps,

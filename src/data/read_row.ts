@@ -1,4 +1,4 @@
-/** Reads a row that was sent: known columns are read, unknown ones dropped, all faults reported. Pure. @module */
+/** Reads a sent row: reads known columns, drops unknown columns, and reports all errors. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
@@ -6,15 +6,15 @@ import { readValue } from "../rows/mod.ts";
 export type ReadRow = {
   /** The known columns as JSON text for the table's function. */
   text: string;
-  /** Whether a field was sent that the table does not have. */
+  /** Whether the body has a field that the table does not have. */
   hasUnknown: boolean;
   faults: Detail[];
 };
 
-/** Columns that every table has and no body can set. */
+/** Columns of every table that a body cannot set. */
 const OWN_COLUMNS = new Set(["id", "app_id"]);
 
-/** Reads the body of a create (`whole`) or an update, in which absent columns stay as they are. */
+/** Reads the body of a create (`whole`) or an update. Absent columns of an update do not change. */
 export function readRow(
   table: TableDefinition,
   body: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
- * The data endpoints: read the request, validate it, call the table's function once, pass its text on. The order of the
- * checks determines what a caller learns, and is part of the contract.
+ * The data endpoints: read the request, validate it, call the table's function once, return its text. The order of the
+ * checks determines what a caller can learn, and is part of the contract.
  *
  * @module
  */
@@ -140,7 +140,7 @@ type SentBatch = {
   value: readonly unknown[];
 };
 
-/** All rows of a batch, or none. */
+/** Creates all rows of a batch, or none. */
 async function createMany(
   deps: DataDeps,
   context: KeyRequestContext,
@@ -155,7 +155,7 @@ async function createMany(
     await checkProof(deps, context, table);
     throw answerTooLarge(bytes);
   }
-  // Sorted, should the clock have gone back: the rows are answered, and listed, in the order of their ids.
+  // Sorted in case the clock went back: responses and lists have the order of the ids.
   const ids = Array.from({ length: read.count }, () => deps.makeId()).sort();
   const path = `/v1/data/db/${table.name}`;
   const claim = claimFor(deps, context, { key, path, body: text });
@@ -207,7 +207,7 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   return replay === undefined ? answerRow(takeMatched(updated)) : answerReplay(replay);
 }
 
-/** The first answer again. */
+/** Replays the first response. */
 function answerReplay(replay: Replay, { headers, ...options }: AnswerOptions = {}): Response {
   const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
   return replay.isShort ? answerUntagged(replay.body, all) : answerRow(replay.body, all);
@@ -226,7 +226,7 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   return answerEmpty();
 }
 
-/** What a write returned. @throws {Problem} precondition_failed — that the row is in another state */
+/** The result of a write. @throws {Problem} precondition_failed — the row is in another state */
 function takeMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
   if (found?.length !== NO_MATCH.length) return found;
   throw new Problem("precondition_failed");

@@ -1,4 +1,4 @@
-/** Lists where `PREVIEW` names filters: reading what was asked, and one call of the function that finds the page. @module */
+/** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
 import type { RecordedTable } from "../catalog/mod.ts";
 import { SIGNALS, SignalError } from "../db/mod.ts";
 import { type KeyRequestContext, readParameters } from "../http/mod.ts";
@@ -34,7 +34,7 @@ export async function readAskedList(
   return { table: asked.table, page: asked.query, query };
 }
 
-/** @throws {Problem} not_implemented — anything but a page, on Citus */
+/** @throws {Problem} not_implemented — on Citus, for anything but a page */
 function refuseQueries(query: string): void {
   for (const [name] of readParameters(query))
     if (name !== "limit" && name !== "offset")
@@ -43,7 +43,7 @@ function refuseQueries(query: string): void {
       });
 }
 
-/** Issues name columns: nothing is rejected until the catalog is known to be current and the key is proven. */
+/** Issues name columns: reject only after the catalog is known to be current and the key is proven. */
 async function readCurrent(
   deps: DataDeps,
   context: KeyRequestContext,
@@ -74,7 +74,7 @@ function prefersCount({ headers }: Request): boolean {
   return preferences.some((text) => /^\s*count\s*=\s*"?bounded"?\s*(?:;|$)/i.test(text));
 }
 
-/** A text that is the same for the same query. */
+/** The cache key of a query. */
 export function toQueryWords(query: ListQuery): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(query)).digest("base64");
 }
@@ -102,10 +102,10 @@ export async function findQueriedPage(
   const options = { appId, missing, visits: deps.maxVisits, isCounted: query.isCounted };
   let index: string | undefined;
   const plan = (current: RecordedTable) => {
-    // Another set of columns may lack one that the query names.
+    // Another column set may lack a column of the query.
     const read = current === table ? query : readListQuery(context.query, current.definition);
     const { index: needed, ...planned } = planQuery(read, current, options);
-    // Of the plan that is sent: a newer table may have another index.
+    // From the plan that is sent: a newer table may have another index.
     index = needed;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     return { endpoint: "query", values: { ...planned, ...rest } } as const;
@@ -118,7 +118,7 @@ export async function findQueriedPage(
       if (signal === SIGNALS.tooManyVisits)
         throw new Problem("needs_index", { message: explainNeededIndex(query, table) });
       if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
-      // A push left it to be built: until then the query is run without it.
+      // The index is a deferred step of a push: the query runs without it until it is built.
       missing.add(index);
     }
   }

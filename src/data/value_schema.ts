@@ -1,5 +1,5 @@
 /**
- * JSON Schemas of the values of each column kind, as the readers of `values.ts` take them and the database prints them.
+ * JSON Schemas of each column kind's values, as the readers of `values.ts` accept them and the database prints them.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import type { JsonSchema } from "../http/mod.ts";
 import { JSON_NUMBERS } from "../rows/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
 
-/** PostgreSQL stores no U+0000. Nor half a character, which few tools could say or send. */
+/** PostgreSQL cannot store U+0000 or lone surrogates. */
 const STORABLE = "^[^\\u0000]*$";
 const UUID = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
 const LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
 const DAY =
   "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
 const CLOCK = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?";
-/** All but the hours of the years 0001 and 9999 that an offset leads out of them. */
+/** All times except the hours that an offset moves out of the years 0001 to 9999. */
 const SENT_TIME = `^(?!0000)([0-9]{4}-${DAY}|${LEAP_YEAR}-02-29)${CLOCK}(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$`;
 
 const JSON_REFERENCE = "#/components/schemas/json";
@@ -23,8 +23,8 @@ const INSIDE = { $ref: JSON_REFERENCE };
 const { least, below } = JSON_NUMBERS;
 
 /**
- * What stands at {@linkcode JSON_REFERENCE}, where a table has such a column. Generators of clients make `any` of it only
- * while no type is said outside of a condition.
+ * The schema at {@linkcode JSON_REFERENCE} if a table has a json column. Client generators produce `any` only
+ * if no type is set outside a condition.
  */
 export const JSON_VALUE: JsonSchema = {
   description: "Any JSON value.",
@@ -43,7 +43,7 @@ export const JSON_VALUE: JsonSchema = {
   },
 };
 
-/** The `format` of each kind's schema; `undefined` where the JSON type says it all. */
+/** The `format` of each kind's schema; `undefined` if the JSON type suffices. */
 export const FORMATS = {
   string: undefined,
   number: "double",
@@ -97,7 +97,7 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   enum: ({ values = [] }) => ({ type: "string", enum: [...values] }),
 };
 
-/** The schema of a column's values; `null` is one unless the column is required. */
+/** The schema of a column's values, with `null` unless the column is required. */
 export function toValueSchema(column: NamedColumn): JsonSchema {
   const schema = describeUnique(column, SCHEMAS[column.kind](column));
   if (column.required)
@@ -110,7 +110,7 @@ export function toValueSchema(column: NamedColumn): JsonSchema {
   };
 }
 
-/** That a column is unique: a fact that no schema of single values can state. */
+/** States that a column is unique, which a schema of single values cannot express. */
 function describeUnique({ unique }: NamedColumn, schema: JsonSchema): JsonSchema {
   if (unique !== true) return schema;
   const { description } = schema;
@@ -122,7 +122,7 @@ function describeUnique({ unique }: NamedColumn, schema: JsonSchema): JsonSchema
 
 const UNIQUE = "No two rows of the app have the same value.";
 
-/** The default of a column as its schema says it; the time of the insert is no value that could be written down. */
+/** The default of a column in its schema. The time of the insert is not a constant value. */
 export function toDefaultSchema({ kind, default: value }: NamedColumn): { default?: Json } {
   return value === undefined || (kind === "timestamp" && value === "now") ? {} : { default: value };
 }

@@ -1,14 +1,14 @@
-/** A value in a query string, read as a write would read it. @module */
+/** Reads a value in a query string by the rules of a write. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Read, readValue } from "../rows/mod.ts";
 import { readJson } from "./read_json.ts";
 
-/** A number as JSON writes it. */
+/** A number in JSON notation. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
 const asText = (text: string): unknown => text;
-/** The JSON value of a text; a value of another kind than the column's if the text is invalid. */
+/** The JSON value of a text; a value of another kind if the text is invalid. */
 const TO_JSON: Readonly<Record<Kind, (text: string) => unknown>> = {
   string: asText,
   number: (text) => (NUMBER.test(text) ? readJson(text) : text),
@@ -21,7 +21,7 @@ const TO_JSON: Readonly<Record<Kind, (text: string) => unknown>> = {
   ref: asText,
 };
 
-/** The value, or what is wrong with it. */
+/** The value or an error. */
 export function readValueText(
   text: string,
   column: Pick<NamedColumn, "name" | "kind" | "required" | "values">,

@@ -1,5 +1,5 @@
 /**
- * A rule of the table that a row broke, as a problem: it names the columns, and never repeats PostgreSQL. Pure.
+ * Converts a violated rule of a table to a Problem that names the columns, and never contains PostgreSQL's message. Pure.
  *
  * @module
  */
@@ -21,12 +21,12 @@ const MESSAGES: Readonly<Record<Violation["kind"], Describe>> = {
   value: () => "Does not fit the column",
 };
 
-/** Whether the broken constraint, if one is named, belongs to this table. */
+/** Whether the violated constraint, if it is named, belongs to this table. */
 export function isKnown({ whole }: RecordedTable, { constraint }: Violation): boolean {
   return constraint === undefined || findConstraint(whole, constraint) !== undefined;
 }
 
-/** The problem for a broken rule. */
+/** The Problem for a violated rule. */
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
@@ -44,7 +44,7 @@ function showTogether(columns: readonly Column[]): string {
   return names.length < 2 ? last : `combination of ${names.slice(0, -1).join(", ")} and ${last}`;
 }
 
-/** The refusal of values, with all known faults. */
+/** The Problem for invalid values, with all known errors. */
 export function toInvalid(details: Detail[]): Problem {
   return new Problem("validation_failed", {
     message: "Some values do not fit their columns; nothing was written",
@@ -52,7 +52,7 @@ export function toInvalid(details: Detail[]): Problem {
   });
 }
 
-/** The columns at fault, of those that the app is served: a constraint may include others. */
+/** The violating columns that the app is served: a constraint can include other columns. */
 function blame({ constraint, column }: Violation, { table }: BrokenRow): Column[] {
   const named =
     constraint === undefined ? undefined : findConstraint(table.whole, constraint)?.columns;

@@ -196,7 +196,7 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
 
 /** What other apps declared must stay true. Described from the owner's side, without naming the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
-  const remedy = "keep it as it is: another app declares it";
+  const remedy = "keep it, because another app declares it";
   const broken = found.uses
     .filter((use) => use.appId !== found.ownerAppId)
     .flatMap((use) => findConflicts(use.definition, next, remedy))

@@ -322,7 +322,7 @@ test("a value that only another app's rows have, by a default, blocks without te
   });
   expect(refused.json).toMatchObject({
     error: "incompatible_schema",
-    message: expect.stringContaining("rows of this app, or of another one, have it"),
+    message: expect.stringContaining("rows of this app or another app have it"),
   });
 });
 

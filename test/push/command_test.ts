@@ -142,7 +142,7 @@ test("a file that was edited, renamed, added or is a stray is refused by name; a
       says: "is not a migration that push wrote",
       files: { [name]: text, "0002_later.sql": "select 1;\n" },
     },
-    { says: `was renamed, and is ${name}`, files: { [`0001_mine.sql`]: text } },
+    { says: `was renamed; rename it back to ${name}`, files: { [`0001_mine.sql`]: text } },
     { says: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
     { says: "only files that push wrote", files: { [name]: text, "notes.md": "" } },
   ];

@@ -331,7 +331,7 @@ test.each([
     journal: [{ seq: 7, checksum: OTHER }],
     status: 409,
     error: "diverged_history",
-    says: "has not applied migration 7",
+    says: "must first apply migration 7",
   },
   {
     name: "a journal that is no list",

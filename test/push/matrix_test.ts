@@ -365,7 +365,7 @@ const OWNER_SHARED: Case[] = [
     name: "another default",
     changes: { amount: t.decimal().default("2") },
     blames: ["amount"],
-    says: "another app declares it so",
+    says: "another app declares it",
   },
   {
     name: "a default of a unique column",
