@@ -1,10 +1,10 @@
 /**
- * API key → Principal. Every failure gets the same answer. A key's record is kept in memory for as long as the version of
- * keys is confirmed; the database refuses a revoked key at once in any case. While the database is away nothing
- * confirms it, and every key, known or not, is answered 503.
+ * API key → Principal. Every failure gets the same response. A key's record is cached while the version of keys is confirmed.
+ * The database rejects a revoked key immediately in any case. While the database is unavailable nothing confirms the version,
+ * and every key, known or unknown, gets 503.
  *
- * Unknown keys are not remembered, so that a new key works everywhere at once. They cannot cost more than one query at a
- * time, because concurrent look-ups are combined.
+ * Unknown keys are not cached, so a new key works everywhere immediately. They cost at most one query at a time, because
+ * concurrent lookups are batched.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { makeFailures } from "./failures.ts";
 import type { SharedBuckets } from "./shared_buckets.ts";
 
 /**
- * The principal of a request; the client's address is read only if the key is not known yet.
+ * The principal of a request. Reads the client's address only if the key is not cached.
  *
  * @throws {Problem} unauthenticated; rate_limited
  */
@@ -41,17 +41,17 @@ export type AuthenticateDeps = {
   buckets: SharedBuckets;
 };
 
-/** A record is read again after this time even if no key changed: reading it also notes that the key is in use. */
+/** Max age of a cached record, even if no key changed: reading a record also updates the key's last use. */
 const RECORD_LIFE_MS = 60_000;
 /** Maximum age of the confirmed version of keys: well under the 5 s within which a revocation must take effect. */
 const CONFIRMATION_LIFE_MS = 3000;
-/** How long a proven key is looked up again, whatever else came from its address. */
+/** How long a proven key is exempt from the failure limit of its address. */
 const PROVEN_LIFE_MS = 600_000;
 const MAX_RECORDS = 10_000;
-/** Anything longer is not a key. */
+/** Longer texts are not keys. */
 const BEARER = new RegExp(`^Bearer +([\\w.-]{1,${KEY_MAX_LENGTH}})$`, "i");
 
-/** The id of the key that a request presents, which does not prove the key. */
+/** The id of the presented key, without verification. */
 export function readPresentedKeyId(request: Request, keyPrefix: string): string | undefined {
   return readKeyText(readBearer(request) ?? "", keyPrefix)?.keyId;
 }
@@ -103,7 +103,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   return async (request, readAddress) => {
     const text = readBearer(request);
     if (text === undefined) return await verifyFrom(readAddress(), { text, digest: "" });
-    // Looked up by its digest: no secret stays in memory, and the time of the look-up reveals nothing about one.
+    // Cache by digest: no secret stays in memory, and lookup timing reveals nothing about a key.
     const digest = Bun.CryptoHasher.hash("sha256", text, "base64");
     const cached = cache.get(digest);
     if (cached !== undefined && isCurrent(cached, deps)) return checkExpiry(cached, deps.now());
@@ -111,13 +111,13 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   };
 }
 
-/** What identifies a look-up: equal for equal keys, so that they share one. */
+/** Parses the batch key of a lookup; equal API keys share a lookup. */
 function toUse(text: string): KeyUse {
   const [keyId = "", proof = ""] = text.split(" ");
   return { keyId, proof };
 }
 
-/** Whether a key was found valid lately, so that others' failures from its address do not count against it. */
+/** Whether a key was recently valid, so that other failures from its address do not count against it. */
 function isProven(cached: Cached | undefined, time: number): boolean {
   return cached !== undefined && time - cached.readAt <= PROVEN_LIFE_MS;
 }
@@ -128,8 +128,8 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
   if (time - confirmedAt > CONFIRMATION_LIFE_MS || time - cached.readAt > RECORD_LIFE_MS)
     return false;
   const latest = watch.latest()?.keys ?? 0;
-  // A record may be newer than the last look at versions; if a later look does not reach its version, it is from
-  // another database, such as a restored one.
+  // A record can be newer than the last version check. If a later check does not reach its version, the record is from
+  // another database, such as one before a restore.
   return cached.version === latest || (cached.version > latest && cached.readAt >= confirmedAt);
 }
 

@@ -1,4 +1,4 @@
-/** Batched look-ups: while one is under way, look-ups of other keys are collected and sent together. @module */
+/** Batched lookups: while a lookup is running, other keys are collected for the next one. @module */
 import { Problem } from "../problem.ts";
 
 export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
@@ -6,8 +6,8 @@ export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<K
 const MAX_WAITING = 10_000;
 
 /**
- * Turns a look-up of many keys into one of a single key: however many callers and keys there are, only one query is under
- * way. Callers that ask for the same key share the answer.
+ * Turns a lookup of many keys into a lookup of one key. Only one query runs at a time, for any number of callers and keys.
+ * Callers with the same key share the result.
  */
 export function makeBatch<Key, Value>(
   lookUp: LookUp<Key, Value>,

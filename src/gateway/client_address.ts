@@ -1,6 +1,6 @@
 /**
- * The client's address: the socket's, or what trusted proxies report. `X-Forwarded-For` from anyone else is ignored, and
- * other headers of that kind are never read.
+ * The client's address: the socket's address, or the address that trusted proxies report. `X-Forwarded-For` from other peers
+ * is ignored. Similar headers are never read.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { toPlainAddress } from "../std/client_network.ts";
 
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 
-/** A reader that trusts these proxies: addresses and networks such as `10.0.0.0/8`. */
+/** A reader that trusts the given proxies: addresses and networks such as `10.0.0.0/8`. */
 export function makeReadAddress(trusted: readonly string[]): ReadAddress {
   if (trusted.length === 0) return toPlainAddress;
   const isTrusted = makeIsTrusted(trusted);
@@ -27,22 +27,22 @@ export function makeReadAddress(trusted: readonly string[]): ReadAddress {
 }
 
 /**
- * Whether the proxies are every address of IPv4 or of IPv6, by one network or by several together: then anybody's
- * `X-Forwarded-For` is believed.
+ * Whether the proxies cover all of IPv4 or IPv6, in one network or several: then any client can set its address with
+ * `X-Forwarded-For`.
  */
 export function trustsEverybody(trusted: readonly string[]): boolean {
   const isTrusted = makeIsTrusted(trusted);
   return [IPV4_SAMPLES, IPV6_SAMPLES].some((samples) => samples.every(isTrusted));
 }
 
-/** An address of each /8 from which callers may come, and of each /12 of the IPv6 addresses that are given out. */
+/** An address in each /8 of public IPv4, and in each /12 of allocated IPv6. */
 const IPV4_SAMPLES = Array.from({ length: 223 }, (_, index) => `${index + 1}.51.100.7`);
 const IPV6_SAMPLES = Array.from(
   { length: 512 },
   (_, index) => `${(0x2000 + index * 16).toString(16)}:db8::7`,
 );
 
-/** Whether a text is an address or a network in the form that {@linkcode makeReadAddress} takes. */
+/** Whether a text is an address or network that {@linkcode makeReadAddress} accepts. */
 export function isProxy(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const version = isIP(address);

@@ -1,6 +1,6 @@
 /**
- * Failed authentications by client address: a client that keeps guessing is answered 429 before anything is looked up. Keys
- * that this process found valid in the last minutes are never refused for that.
+ * Limits failed authentications by client address: a client over the limit gets 429 before any lookup. Keys that this process
+ * recently found valid are exempt.
  *
  * @module
  */
@@ -10,21 +10,21 @@ import { type SharedBucket, type SharedBuckets, waitSeconds } from "./shared_buc
 
 export type Failures = {
   /**
-   * Counts an authentication as failed before its outcome is known, because others from the same address are under way.
+   * Counts a failure before the outcome is known, because other requests from the same address are running.
    *
    * @throws {Problem} rate_limited — too many failed from this address
    */
   readonly count: (address: string) => Promise<void>;
-  /** Takes a count back: it did not fail. */
+  /** Reverts a count after a success. */
   readonly giveBack: (address: string) => void;
-  /** Counts one that failed without having been counted before. */
+  /** Counts a failure that `count` has not counted. */
   readonly note: (address: string) => void;
 };
 
-/** Generous for one misconfigured program behind a shared address, far too few for guessing. */
+/** Enough for a misconfigured program behind a shared address, and far too few to guess keys. */
 export const FAILURES_PER_MINUTE = 600;
 
-/** Counts failures in buckets that all processes share, one for each network of a client. */
+/** Counts failures in buckets that all processes share, one per client network. */
 export function makeFailures(buckets: SharedBuckets): Failures {
   const look = (address: string): SharedBucket =>
     buckets.look(toName(toClientNetwork(address)), FAILURES_PER_MINUTE);
@@ -42,7 +42,7 @@ export function makeFailures(buckets: SharedBuckets): Failures {
   };
 }
 
-/** A digest: the database need not know the address. */
+/** A digest, so that the database does not store the address. */
 function toName(network: string): string {
   return `from ${Bun.CryptoHasher.hash("sha256", network, "hex")}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Forwarding to a service. The request's body is read first, because it is small and signed. A large answer is streamed; a
- * small one is read whole, so that a service that breaks off gives a 502 and not half an answer. The caller's abort and
- * the deadline end the call. Nothing is ever sent twice.
+ * Forwards requests to a service. The request body is read first, because it is small and signed. A large response is
+ * streamed. A small response is buffered, so that an interrupted response becomes a 502. The caller's abort and the deadline
+ * end the call. Requests are never retried.
  *
  * @module
  */
@@ -28,10 +28,10 @@ export type Upstream = {
   /** The service's origin. */
   url: string;
   secret: string;
-  /** Longer than the service's own deadline, so that the service answers first. */
+  /** Longer than the service's own deadline, so that the service responds first. */
   deadlineMs: number;
   now: () => number;
-  /** Aborted when this process begins to stop: event streams, which have no end of their own, end then. */
+  /** Aborted when this process starts to shut down; ends event streams. */
   draining: AbortSignal;
 };
 
@@ -44,7 +44,7 @@ export type ForwardOptions = {
 
 export type Forward = (context: RequestContext, options: ForwardOptions) => Promise<Response>;
 
-/** An answer of up to this size is read whole. */
+/** Max size of a buffered response. */
 const WHOLE_BYTES = 65_536;
 const EMPTY = new Uint8Array();
 
@@ -54,18 +54,18 @@ export function makeForward(upstream: Upstream): Forward {
     const { body, oversize } = await takeSignable(context.request, options.maxBytes);
     const call = toCall(upstream, context, { ...options, body, oversize });
     const response = await send(upstream, context, call);
-    // The rest of a body that was too large is never read: the connection cannot be used again.
+    // The rest of an oversized body is never read, so the connection cannot be reused.
     if (oversize) response.headers.set("connection", "close");
     return response;
   };
 }
 
-/** The body of a request; one that is too large is not sent, and the service refuses the request in its own order. */
+/** The body of a request. An oversized body is not sent: the service rejects the request in its own order of checks. */
 async function takeSignable(
   request: Request,
   maxBytes: number,
 ): Promise<{ body: Uint8Array<ArrayBuffer>; oversize: boolean }> {
-  // No route that deletes reads a body.
+  // No DELETE route reads a body.
   const taken = request.method === "DELETE" ? EMPTY : await takeBody(request, maxBytes);
   if (!(taken instanceof Problem)) return { body: taken, oversize: false };
   if (taken.code === "body_too_large") return { body: EMPTY, oversize: true };
@@ -107,7 +107,7 @@ function toCall(
   return { url: url + target, method, headers, body };
 }
 
-/** The service continues our span; `tracestate` of a trace that is not continued is not passed on. */
+/** Makes the service continue our span. Removes `tracestate` if the caller's trace is not continued. */
 function setTrace(headers: Headers, trace: Trace | undefined): void {
   if (trace !== undefined) headers.set("traceparent", toTraceparent(trace));
   if (trace?.parentSpanId === undefined) headers.delete("tracestate");
@@ -125,7 +125,7 @@ function readTarget(requestUrl: string): string {
   throw new Problem("unknown_route");
 }
 
-/** The service's answer, or why there is none. */
+/** The service's response. @throws {Problem} bad_gateway; unavailable; timeout */
 async function send(upstream: Upstream, context: RequestContext, call: Call): Promise<Response> {
   const { signal } = context.request;
   const abort = new AbortController();
@@ -162,7 +162,7 @@ class DeadlineError extends Error {
 }
 class AnswerError extends Error {}
 
-/** The answer as the caller gets it. An answer without our request id was not made by the service. */
+/** The response for the caller. A response without our request id did not come from the service. */
 async function take(
   response: Response,
   { request, requestId }: RequestContext,
@@ -182,7 +182,7 @@ async function take(
   return new Response(body, { status: response.status, headers });
 }
 
-/** The body of an answer to HEAD, which is not sent: without any, the answer would announce a length of 0. */
+/** A body for responses to HEAD, which is never sent: without a body the response would announce a length of 0. */
 function makeUnsent(): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => {
@@ -193,15 +193,15 @@ function makeUnsent(): ReadableStream<Uint8Array> {
 }
 
 /**
- * The service's bytes as they come; if it breaks off, so does the caller's connection, so that the caller can tell. A stream
- * that would go on ends with this signal.
+ * Streams the service's bytes. If the service breaks off, the caller's connection breaks too, so that the caller detects it.
+ * The signal ends streams that would continue.
  */
 function toCaller(
   stream: ReadableStream<Uint8Array>,
   until: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   const reader = stream.getReader();
-  // A read that waits is done then.
+  // Completes a pending read.
   const stop = () => {
     until?.removeEventListener("abort", stop);
     return reader.cancel();
@@ -216,7 +216,7 @@ function toCaller(
         controller.close();
       } catch {
         until?.removeEventListener("abort", stop);
-        controller.error(); // without the reason: the server would print it, and it cannot reach the caller
+        controller.error(); // no reason: the server would log it, and the caller never gets it
       }
     },
     cancel: stop,
@@ -240,12 +240,12 @@ const PERHAPS = "; the request may or may not have taken effect";
 
 function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
   if (error instanceof DeadlineError)
-    return { code: "timeout", message: `The ${audience} service did not answer in time` };
+    return { code: "timeout", message: `The ${audience} service did not respond in time` };
   if (!isConnectFailure(error))
-    return { code: "bad_gateway", message: `The ${audience} service broke off its answer` };
+    return { code: "bad_gateway", message: `The ${audience} service interrupted its response` };
   return {
     code: "unavailable",
-    message: `The ${audience} service cannot be reached`,
+    message: `The ${audience} service is unreachable`,
     retryAfterS: 1,
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Which headers pass between a caller and a service. Headers of one connection, those that only the gateway decides, and
- * credentials that are not for this service are removed. @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+ * Filters the headers between a caller and a service. Removes connection headers, headers that only the gateway sets, and
+ * credentials for other services. @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
  *
  * @module
  */
 import type { Audience } from "./signature.ts";
 
-/** Headers that belong to one connection, or are set again for the next. */
+/** Headers of one connection, or headers that each hop sets again. */
 const OF_CONNECTION = [
   "connection",
   "keep-alive",
@@ -20,7 +20,7 @@ const OF_CONNECTION = [
 ];
 const FAMILY = "rowhouse-";
 
-/** The client's address is in the signed context; what callers claim about their route is never passed on. */
+/** The signed context holds the client's address; callers' claims about their route are never forwarded. */
 const NOT_PASSED = new Set([
   ...OF_CONNECTION,
   "host",
@@ -31,13 +31,13 @@ const NOT_PASSED = new Set([
   "accept-encoding",
 ]);
 
-/** A service has no use for a key, and the data service has none for a cookie. */
+/** No service needs an API key, and the data service needs no cookies. */
 const CREDENTIALS: Readonly<Record<Audience, readonly string[]>> = {
   data: ["authorization", "cookie"],
   identity: ["authorization"],
 };
 
-/** The caller's headers that a service gets: never one of the signed headers, however it is spelled. */
+/** The caller's headers for a service, without signed headers in any spelling. */
 export function toServiceHeaders(headers: Headers, audience: Audience): Headers {
   const passed = new Headers();
   const named = readConnection(headers.get("connection"));
@@ -48,12 +48,12 @@ export function toServiceHeaders(headers: Headers, audience: Audience): Headers 
     if (CREDENTIALS[audience].includes(spelt) || named.has(name)) continue;
     passed.append(name, value);
   }
-  // Without one, fetch would send its own.
+  // Without this header, fetch sends its own.
   passed.set("accept-encoding", headers.get("accept-encoding") ?? "identity");
   return passed;
 }
 
-/** A service's headers that the caller gets. */
+/** The service's headers for the caller. */
 export function toCallerHeaders(headers: Headers): Headers {
   const passed = new Headers(headers);
   for (const name of [...OF_CONNECTION, ...readConnection(headers.get("connection")), "date"])

@@ -1,10 +1,10 @@
-/** A service's routes on the gateway: the same method, path and access, with a handler that forwards. @module */
+/** A service's routes on the gateway: the same method, path and access, with a forwarding handler. @module */
 import type { OptionalKeyContext, Route, VirtualHost } from "../http/mod.ts";
 import type { Forward } from "./forward.ts";
 
 export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; maxBytes: number };
 
-/** The routes with the same checks before the handler, and a handler that forwards. */
+/** The routes with the same access checks and a forwarding handler. */
 export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
   { forward, ...options }: ForwardedOptions,

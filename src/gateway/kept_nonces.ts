@@ -1,8 +1,7 @@
 /**
- * Nonces in the database, where each is used once by all processes of a service together: two processes that get the same
- * signed write at once insert the same key, and one of them succeeds. The nonce counts before the request is handled and
- * whatever becomes of it, so that a write that was refused cannot be sent again either. Requests that arrive while a
- * statement is under way share the next one.
+ * Used nonces in the database, shared by all processes of a service: if two processes get the same signed write, both insert
+ * the same key and only one succeeds. The nonce is used up before the request is handled, regardless of the outcome, so a
+ * rejected write cannot be replayed either. Requests that arrive during a statement share the next one.
  *
  * @module
  */
@@ -13,10 +12,10 @@ import { makeBatch } from "./batch.ts";
 /** Whether a nonce is new to every process. @throws {Problem} unavailable; timeout; overloaded */
 export type UseNonce = (nonce: string) => Promise<boolean>;
 
-/** A queue of its own: pages and rows do not wait behind nonces, nor these behind them. */
+/** A separate queue, so that nonces and other queries do not wait for each other. */
 const NONCE_QUEUE = "nonces";
 
-/** A check that records each nonce in the database; concurrent ones share a statement. */
+/** A check that records each nonce in the database; concurrent checks share a statement. */
 export function makeUseNonce(db: Database): UseNonce {
   const use = makeBatch<string, true>(async (nonces) => {
     const byId = new Map(nonces.map((nonce) => [toId(nonce), nonce]));
@@ -33,13 +32,13 @@ export function makeUseNonce(db: Database): UseNonce {
   };
 }
 
-/** Whatever became of the nonce, the write that it is for has not begun. */
+/** An unknown outcome of the nonce becomes `unavailable`, because the write has not started. */
 function toCertain(error: unknown): unknown {
   if (!(error instanceof Problem && error.code === "unknown_outcome")) return error;
   return new Problem("unavailable", { cause: error, retryAfterS: 1 });
 }
 
-/** The same 128 bits as PostgreSQL prints them. */
+/** The nonce as a UUID in PostgreSQL's format. */
 function toId(nonce: string): string {
   const digits = Buffer.from(nonce, "base64url").toString("hex");
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
@@ -47,7 +46,7 @@ function toId(nonce: string): string {
 
 const SWEEP_STEP = 5000;
 
-/** Deletes some that no process would accept any more; returns whether there may be more. */
+/** Deletes a batch of expired nonces; returns whether more may exist. */
 export async function sweepNonces({ db }: { db: Database }): Promise<boolean> {
   return (
     (await call(db, "sweep_nonces", { max_rows: SWEEP_STEP }, { queue: NONCE_QUEUE })) >= SWEEP_STEP

@@ -1,6 +1,6 @@
 /**
- * Leases of tokens from the buckets that all processes share: what was taken is reported to the database, which answers with
- * leases. One statement at a time, of as many buckets as are due; while there is nothing to report, nothing is sent.
+ * Leases of tokens from the shared buckets: a process reports its use to the database, which returns leases. One statement
+ * runs at a time, for all buckets that are due. Nothing is sent while there is nothing to report.
  * @see shared_buckets.ts
  *
  * @module
@@ -13,7 +13,7 @@ export const MINUTE_MS = 60_000;
 
 /** Refills a bucket up to a time; `perMinute` is both its size and its refill per minute. */
 export function refill(bucket: Bucket, perMinute: number, time: number): void {
-  // A clock that was set back changes nothing.
+  // Ignore a clock that was set back.
   const passed = Math.max(0, time - bucket.countedAt);
   bucket.tokens = Math.min(perMinute, bucket.tokens + (passed * perMinute) / MINUTE_MS);
   bucket.countedAt = time;
@@ -22,36 +22,36 @@ export function refill(bucket: Bucket, perMinute: number, time: number): void {
 export type SharedBucket = Bucket & {
   readonly name: string;
   perMinute: number;
-  /** Taken, and not yet reported. */
+  /** Used tokens that are not reported yet. */
   unreported: number;
-  /** Asked for since the last report, refused requests included. */
+  /** Requested tokens since the last report, including rejected requests. */
   demand: number;
   lease: { tokens: number; granted: number; endsAt: number; isShort: boolean; askedAt: number };
 };
 
-/** The least that is leased at a time, as a share of the limit. */
+/** Min size of a lease, as a share of the limit. */
 const LEASE_SHARE = 0.05;
-/** How long a lease is used: shorter than the database keeps it. */
+/** Lifetime of a lease in the process: shorter than in the database. */
 const LEASE_MS = 2000;
-/** The longest delay of a report that is not urgent. */
+/** Max delay of a report that is not urgent. */
 const REPORT_MS = 1000;
-/** The shortest time between two statements. */
+/** Min time between two statements. */
 const PAUSE_MS = 50;
 /**
- * After half a second without an answer the database counts as away. Steps, not time: after a pause of this process an answer
- * that is already there is read first.
+ * The database counts as unavailable after half a second without a response. Counted in steps, not in time: after a pause of
+ * this process, a response that has already arrived is read first.
  */
 const PATIENCE_STEPS = 10;
 const PATIENCE_STEP_MS = 50;
-/** The most buckets in one statement. */
+/** Max buckets per statement. */
 const MAX_REPORTS = 500;
 
 export type Reporter = {
-  /** Reports these, and what else is due, as soon as it may; resolves when the leases are there, or the database away. */
+  /** Reports these and all other due buckets as soon as possible; resolves with the leases or if the database is unavailable. */
   requestLeases: (buckets: readonly SharedBucket[]) => Promise<void>;
-  /** As soon as it may. */
+  /** Reports as soon as possible. */
   reportNow: (bucket: SharedBucket) => void;
-  /** Within about a second. */
+  /** Reports within about a second. */
   reportSoon: (bucket: SharedBucket) => void;
   isAway: () => boolean;
 };
@@ -62,19 +62,19 @@ export type ReporterDeps = {
   now: () => number;
 };
 
-/** A reporter with one statement under way at a time; no timer runs while there is nothing to report. */
+/** A reporter that runs one statement at a time, and no timer while there is nothing to report. */
 export function makeReporter(deps: ReporterDeps): Reporter {
   const { now } = deps;
   const due = new Set<SharedBucket>();
   let isAway = false;
   let sentAt = Number.NEGATIVE_INFINITY;
   let last = Promise.resolve();
-  /** The next statement, which reports all that is due when it is sent. */
+  /** The next statement, which reports everything that is due when it is sent. */
   let next: Promise<void> | undefined;
 
   async function send(): Promise<void> {
     await last;
-    // Also where there is no need to pause: requests that arrive together ask together.
+    // Sleep even without a pause, so that concurrent requests share a statement.
     await Bun.sleep(Math.max(0, sentAt + PAUSE_MS - now()));
     sentAt = now();
     next = undefined;
@@ -88,7 +88,7 @@ export function makeReporter(deps: ReporterDeps): Reporter {
     const sent = [...due].slice(0, MAX_REPORTS).map(toSent);
     for (const { bucket } of sent) due.delete(bucket);
     isAway = !(await exchange(deps, sent, askedAt));
-    // Reported again together with what comes.
+    // Report again with the next statement.
     if (isAway) for (const { bucket } of sent) due.add(bucket);
   }
 
@@ -115,7 +115,7 @@ export function makeReporter(deps: ReporterDeps): Reporter {
   };
 }
 
-/** A function whose calls within `delayMs` of the first become one run at the end of that time. Keeps no process alive. */
+/** Debounces `run`: calls within `delayMs` of the first call become one run. Does not keep the process alive. */
 function makeDelayed(run: () => void, delayMs: number): () => void {
   let isTimed = false;
   return () => {
@@ -140,7 +140,7 @@ async function endsInTime(work: Promise<void>): Promise<boolean> {
 
 type Sent = { bucket: SharedBucket; report: Report; demand: number };
 
-/** Sends one statement and settles what it answers; false if the database is away. */
+/** Sends one statement and applies its result; false if the database is unavailable. */
 async function exchange(
   { lease, noteFault, now }: ReporterDeps,
   sent: readonly Sent[],
@@ -163,7 +163,7 @@ function toSent(bucket: SharedBucket): Sent {
   return { bucket, report: { name, perMinute, taken, wanted }, demand };
 }
 
-/** What was taken while the statement was under way is not in the answer. */
+/** Applies a lease, minus the tokens that were used while the statement ran. */
 function settle(
   { bucket, report, demand }: Sent,
   answer: Leased | undefined,
@@ -172,7 +172,7 @@ function settle(
   if (answer === undefined || bucket.perMinute !== report.perMinute) return;
   bucket.unreported -= report.taken;
   bucket.demand -= demand;
-  // Whatever the database says, a process by itself never allows more than the limit.
+  // A single process never allows more than the limit, even if the database grants more.
   refill(bucket, bucket.perMinute, time);
   bucket.tokens = Math.min(bucket.tokens, answer.left - bucket.unreported);
   bucket.lease = {
@@ -184,18 +184,18 @@ function settle(
   };
 }
 
-/** What a process has taken of a bucket, and what it would like to have of it. */
+/** A process's used and requested tokens of a bucket. */
 export type Report = { name: string; perMinute: number; taken: number; wanted: number };
-/** What it may take from now on, and how much there is for all processes together. */
+/** The tokens that are leased to a process, and the tokens that are left for all processes. */
 export type Leased = { leased: number; left: number };
 
-/** The leases by the names of their buckets. @throws {Error} the database is away */
+/** Leases by bucket name. @throws {Error} the database is unavailable */
 export type Lease = (reports: readonly Report[]) => Promise<ReadonlyMap<string, Leased>>;
 
-/** A queue of its own: whoever waits for a lease does not wait behind pages, nor these behind it. */
+/** A separate queue, so that leases and other queries do not wait for each other. */
 const LEASE_QUEUE = "leases";
 
-/** Leases for a process, which is told apart from others by its id, a UUID. */
+/** Leases for the process with the given id, a UUID. */
 export function makeLease(db: Database, processId: string): Lease {
   return async (reports) => {
     const rows = await call(
@@ -214,7 +214,7 @@ export function makeLease(db: Database, processId: string): Lease {
   };
 }
 
-/** Forgets buckets and leases that no process has used for a while. */
+/** Deletes buckets and leases that no process has used recently. */
 export async function sweepLeases({ db }: { db: Database }): Promise<boolean> {
   await call(db, "sweep_leases", {}, { queue: LEASE_QUEUE });
   return false;

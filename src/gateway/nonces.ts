@@ -1,12 +1,12 @@
 /**
- * Used nonces: each is accepted once by this process, in bounded memory. What another process has accepted, only the database
- * knows: see `kept_nonces.ts`.
+ * Used nonces of this process, in bounded memory: each is accepted once. The database stores those of all processes: see
+ * `kept_nonces.ts`.
  *
  * @module
  */
 
 export type Nonces = {
-  /** Notes a nonce of a request signed at `timestamp`; says whether it is new, and whether there was room for it. */
+  /** Records the nonce of a request that was signed at `timestamp`; `full` if memory is at the limit. */
   readonly use: (nonce: string, timestamp: number) => "new" | "used" | "full";
 };
 
@@ -15,16 +15,16 @@ export function makeNonce(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
 }
 
-/** Whether a text has the form of one. */
+/** Whether a text has the format of a nonce. */
 export function isNonce(text: string): boolean {
   return /^[\w-]{22}$/.test(text);
 }
 
-/** Nonces are forgotten together, by the slice of time in which they were signed. */
+/** Nonces are deleted together, by the time slice of their signature. */
 const SLICE_MS = 10_000;
 const MAX_NONCES = 1_000_000;
 
-/** A store that forgets a nonce once its timestamp is outside `windowMs`, when the request is refused anyway. */
+/** A store that deletes a nonce after `windowMs`, when its timestamp alone causes a rejection. */
 export function makeNonces(options: {
   now: () => number;
   windowMs: number;

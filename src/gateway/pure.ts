@@ -1,3 +1,3 @@
-/** The pure part of this room: what settings need. @module */
+/** The pure part of this module, used by the settings. @module */
 export { isProxy } from "./client_address.ts";
 export { MIN_SECRET_BYTES } from "./signature.ts";

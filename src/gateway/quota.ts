@@ -1,6 +1,6 @@
 /**
- * Rate limits of keys and apps: a request takes one token of its key and one of its app, or is rejected with the time
- * to wait. Requests of the Console have a limit of their own. Says how much is left on every answer.
+ * Rate limits of keys and apps: a request uses a token of its key and a token of its app, or is rejected with the time to
+ * wait. The Console has a separate limit. Every response reports the remaining quota.
  *
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
@@ -10,24 +10,24 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
-/** Headers that tell a caller its quota. */
+/** Headers that report the quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
 
 /**
- * Takes what a request costs: at once where this process has it on lease.
+ * Uses the tokens of a request; immediate if this process has a lease.
  *
  * @throws {Problem} rate_limited — with `Retry-After` and the quota's headers
  */
 export type TakeQuota = (principal: Principal) => Quota | Promise<Quota>;
 
-/** For each app. Reading 50,000 rows is 50 requests; changing 500 rows is 1,000. */
+/** Limit per app. Reading 50,000 rows costs 50 requests; changing 500 rows costs 1,000. */
 const CONSOLE_PER_MINUTE = 6000;
 
-/** Takes a token of the app's bucket and one of the key's, by the limits of the app. */
+/** Uses a token of the app's bucket and a token of the key's bucket, by the limits of the app. */
 export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }): TakeQuota {
   const { limits, buckets } = deps;
   const toMeters = ({ appId, keyId, isOfConsole }: Principal): Meters => {
-    // A search by an administrator never uses up the limit of the app.
+    // Administrators never use up the limit of the app.
     if (isOfConsole)
       return [{ name: "console", bucket: buckets.look(`console ${appId}`, CONSOLE_PER_MINUTE) }];
     const limit = limits.of(appId);
@@ -43,7 +43,7 @@ export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }):
       if (rejected !== undefined) throw rateLimited(rejected, meters);
       return toQuota(meters, meters.reduce(toNearest));
     };
-    // All or none: a request that the app's limit refuses does not use up the key's.
+    // All or none: a request over the app's limit does not use a token of the key.
     const empty = buckets.take(meters.map(({ bucket }) => bucket));
     return empty instanceof Promise ? empty.then(answer) : answer(empty);
   };
@@ -56,7 +56,7 @@ function toNearest(nearest: Meter, meter: Meter): Meter {
   return meter.bucket.tokens < nearest.bucket.tokens ? meter : nearest;
 }
 
-/** What is left of the nearest limit now, and after how many seconds it is full again. */
+/** Remaining tokens of the closest limit, and the seconds until it is full again. */
 function toQuota(meters: Meters, { name, bucket }: Meter, left = bucket.tokens): Quota {
   const wait = Math.ceil(waitFor(bucket, bucket.perMinute, bucket.perMinute) / 1000);
   const policies = meters.map((meter) => `"${meter.name}";q=${meter.bucket.perMinute};w=60`);
@@ -66,11 +66,11 @@ function toQuota(meters: Meters, { name, bucket }: Meter, left = bucket.tokens):
   };
 }
 
-/** Nothing is left for a rejected caller: what remains is leased to other processes. */
+/** Reports 0 remaining tokens, because the rest is leased to other processes. */
 function rateLimited(meter: Meter, meters: Meters): Problem {
   const { name, bucket } = meter;
   return new Problem("rate_limited", {
-    message: `This ${name} may send ${bucket.perMinute} requests per minute`,
+    message: `This ${name} is limited to ${bucket.perMinute} requests per minute`,
     headers: toQuota(meters, meter, 0),
     retryAfterS: waitSeconds(bucket, bucket.perMinute),
   });

@@ -1,6 +1,6 @@
 /**
- * How a process receives a request: the gateway from anyone, a service behind it only from the gateway, signed. Says who
- * asks and from where; nothing else in the service reads headers for that.
+ * Receives requests: the gateway accepts requests from anyone, services only signed requests from the gateway. Determines
+ * the caller and its address. No other module reads headers for that.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { SignedContext } from "./signed_context.ts";
 import { takeBody } from "./take_body.ts";
 import { type Verify, writes } from "./verify.ts";
 
-/** Where a request came from, according to the server. */
+/** The sender of a request, as the server reports it. */
 export type Peer = {
   requestIP: (request: Request) => { address: string } | null;
   timeout?: (request: Request, seconds: number) => void;
@@ -30,17 +30,17 @@ export type Received = {
   /** The principal that the gateway found; `undefined` if this process checks the key itself. */
   readonly principal: Principal | undefined;
   /**
-   * What is asked of the database before a request is handled that may write: the answer if it is refused.
+   * The database check before a write; returns the response if the request is rejected.
    *
    * @throws {Problem} unavailable
    */
   readonly checkUnused?: (() => Promise<Response | undefined>) | undefined;
 };
 
-/** The request as the service continues with it, or the answer if it is refused here. */
+/** The request to handle, or the response if the request is rejected. */
 export type Receive = (request: Request, peer: Peer) => Promise<Received | Response>;
 
-/** What `Host` names. */
+/** The virtual host that a `Host` header names. */
 export type ReadVirtualHost = (host: string | null) => VirtualHost;
 
 export type OpenDeps = {
@@ -71,7 +71,7 @@ export type SignedDeps = {
   maxBytes: number;
 };
 
-/** Accepts requests that the gateway signed; of others only `/live`. */
+/** Accepts requests that the gateway signed, and unsigned requests for `/live`. */
 export function makeSignedReceive(deps: SignedDeps): Receive {
   return async (request) => {
     const target = splitTarget(request.url);
@@ -102,7 +102,7 @@ function toUnsigned(request: Request, requestId: string): Received {
   return { request, requestId, address: "", virtualHost: "gateway", principal: undefined };
 }
 
-/** The same for every failure: only the log says what was wrong. */
+/** The same response for every failure. Only the log has the reason. */
 function refuse({ log, makeRequestId }: SignedDeps, { method }: Request, reason: string): Response {
   log("warn", "signature refused", { reason, method });
   return answerJson(
@@ -118,7 +118,7 @@ function refuse({ log, makeRequestId }: SignedDeps, { method }: Request, reason:
   );
 }
 
-/** The caller's request, with its body and `Host`; a body that was not sent is announced as larger than any route accepts. */
+/** The caller's request with its body and `Host`. An omitted body is announced as larger than any route accepts. */
 function restore(
   request: Request,
   body: Uint8Array<ArrayBuffer> | undefined,

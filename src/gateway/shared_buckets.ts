@@ -1,19 +1,18 @@
 /**
- * Token buckets that all processes share, without a statement a request. The bucket of a name is a row of the database; a
- * process takes from it ahead, by a lease of up to two seconds, and reports afterwards what it has taken.
+ * Token buckets that all processes share, without a statement per request. Each bucket is a row in the database. A process
+ * leases tokens for up to two seconds and reports its use afterwards.
  *
- * Why a limit holds for all processes together: the database grants only what is in the bucket less what others have on
- * lease, so that leases never add up to more than there is. Without a lease a process takes at most a hundredth of the limit
- * (or one request) before it reports, so that the next leases are smaller by that: in the long run all together take what the
- * limit allows, and at one moment a hundredth more for each process. What is left is shared by what each wants, which is
- * twice what was asked of it lately: if only one is asked for much, it has nearly all with its next lease. Use below
- * a hundredth of the limit is not reported.
+ * Why a limit holds for all processes together: the database grants only the tokens in the bucket minus the leases of other
+ * processes, so leases never exceed the bucket. Without a lease, a process uses at most 1% of the limit (or one request)
+ * before it reports, and the next leases shrink by that amount. On average all processes together stay within the limit; at
+ * any moment they can exceed it by 1% per process. The rest is shared by demand, which is twice the recent requests of each
+ * process: a single busy process gets nearly all tokens with its next lease. Use below 1% of the limit is not reported.
  *
- * Requests that find no lease wait for one together: a process has one statement under way at a time, for many names. What
- * a process knows of a bucket is never too little (what others have taken meanwhile is missing), so an empty one refuses at
- * once. A lease ends earlier here than in the database, by a clock that is never set, and what a dead process held is
- * free again after that. While the database does not answer, each process allows what it knew to be left, refilled by the limit:
- * no more than if it were alone.
+ * Requests without a lease wait together: a process runs one statement at a time, for many buckets. A process never
+ * underestimates a bucket (it misses the recent use of other processes), so an empty bucket rejects immediately. A lease ends
+ * earlier here than in the database, by a monotonic clock, and the tokens of a dead process are free again after that. While
+ * the database is unavailable, each process allows its last known tokens, refilled by the limit: no more than if it were the
+ * only process.
  *
  * @module
  */
@@ -30,31 +29,31 @@ import {
 export type { SharedBucket } from "./leases.ts";
 
 export type SharedBuckets = {
-  /** The bucket of a name, as far as this process knows it; the limit is both its size and its refill per minute. */
+  /** The local state of a bucket. The limit is both its size and its refill per minute. */
   readonly look: (name: string, perMinute: number) => SharedBucket;
-  /** Takes a token of each bucket, or none: then the first that has none for this process is returned. */
+  /** Uses a token of each bucket, or none and returns the first empty bucket. */
   readonly take: (
     buckets: readonly SharedBucket[],
   ) => SharedBucket | undefined | Promise<SharedBucket | undefined>;
-  /** Takes a token of a bucket, whether there is one or not. */
+  /** Uses a token of a bucket, even if it is empty. */
   readonly note: (bucket: SharedBucket) => void;
   readonly giveBack: (bucket: SharedBucket) => void;
 };
 
 export type SharedBucketsDeps = {
   lease: Lease;
-  /** Is told what kept the database from answering, outages aside. */
+  /** Receives database errors other than outages. */
   noteFault: (error: unknown) => void;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   now?: () => number;
 };
 
 const MAX_BUCKETS = 20_000;
-/** How much of the limit a process takes before it reports. */
+/** The share of the limit that a process uses before it reports. */
 const UNREPORTED_SHARE = 0.01;
-/** How many requests a statement reports at least, unless someone waits for it or a second has passed. */
+/** Min requests per report, unless a request waits for it or a second has passed. */
 const LEAST_REPORTED = 10;
-/** How long a process that was given less than it wanted waits before it asks again. */
+/** Delay before a process that got less than it requested asks again. */
 const SHORT_MS = 250;
 const MAX_ROUNDS = 3;
 
@@ -66,7 +65,7 @@ const NO_LEASE = {
   askedAt: 0,
 };
 
-/** At most 20,000 buckets in memory; a new one is taken to be full until the database has answered. */
+/** Max 20,000 buckets in memory. A new bucket counts as full until the database responds. */
 export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
   const { now = () => performance.now() } = deps;
   const buckets = new BoundedMap<string, SharedBucket>(MAX_BUCKETS);
@@ -82,7 +81,7 @@ export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
     else if (bucket.unreported >= maxUnreported(bucket)) reporter.reportSoon(bucket);
   }
 
-  /** An empty bucket, or "unknown"; `undefined` if all have a token, which is taken at once, because others wait too. */
+  /** An empty bucket, or "unknown"; `undefined` if all have a token, which is used immediately, because other requests wait. */
   function takeKnown(asked: readonly SharedBucket[]): SharedBucket | undefined | "unknown" {
     const verdicts = asked.map(judgeNow);
     const empty = asked[verdicts.indexOf("empty")];
@@ -136,7 +135,7 @@ function look(buckets: Map<string, SharedBucket>, { name, perMinute, time }: Ask
   return made;
 }
 
-/** Whether a bucket has a token for this process, as far as it knows; while the database is away, it knows by itself. */
+/** Whether a bucket has a token for this process; while the database is unavailable, the local state decides. */
 function judge(
   bucket: SharedBucket,
   { isAway, time }: { isAway: boolean; time: number },
@@ -149,7 +148,7 @@ function judge(
   return isShort && time - askedAt < SHORT_MS ? "empty" : "unknown";
 }
 
-/** Whether a request would soon have to wait for a lease; never before there are ten for one statement. */
+/** Whether requests will soon wait for a lease; false for fewer than 10 unreported requests. */
 function isUrgent(bucket: SharedBucket, time: number): boolean {
   if (bucket.unreported < LEAST_REPORTED) return false;
   const { tokens, granted, isShort, endsAt } = bucket.lease;
@@ -162,14 +161,14 @@ function maxUnreported({ perMinute }: SharedBucket): number {
 }
 
 function refresh(bucket: SharedBucket, perMinute: number, time: number): SharedBucket {
-  // What was taken under another limit says nothing of this one.
+  // Use under another limit does not apply to this limit.
   if (perMinute !== bucket.perMinute)
     Object.assign(bucket, { perMinute, unreported: 0, demand: 0, lease: { ...NO_LEASE } });
   refill(bucket, perMinute, time);
   return bucket;
 }
 
-/** Seconds until a bucket holds one token: how long a caller is told to wait. */
+/** Seconds until a bucket holds one token, for `Retry-After`. */
 export function waitSeconds(bucket: Bucket, perMinute: number): number {
   return Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
 }

@@ -1,5 +1,5 @@
 /**
- * Signatures between the gateway and a service. What is signed is eight lines, separated by `\n`, which no line contains:
+ * Signatures between the gateway and a service. The signed text is eight lines, separated by `\n`:
  *
  * ```text
  * rowhouse-v1                                version
@@ -12,13 +12,13 @@
  * eyJyZXF1ZXN0SWQiOiJ…                       identity context, base64url
  * ```
  *
- * The signature is `v1=` and HMAC-SHA-256 of that text under the first of the audience's secrets, hexadecimal; any of
- * them verifies, so that a secret can be changed without an interruption. Test vector: the secret `0123456789abcdef0123456789abcdef`,
+ * The signature is `v1=` and the hexadecimal HMAC-SHA-256 of that text. The first of the audience's secrets signs and all
+ * verify, so that secrets rotate without downtime. Test vector: the secret `0123456789abcdef0123456789abcdef`,
  * audience `data`, `POST /v1/data/db/todos?x=1`, timestamp `1767225600000`, nonce `bm9uY2Utbm9uY2Utbm9uYw`, body
  * `{"title":"Milk"}`, context `e30` give
  * `v1=57f057a67f0d93b261c0772063e917f52bf89ba79db7580e8746b90085810793`.
  *
- * Never tells a caller why a signature failed: that is only logged.
+ * Never returns the reason for a failure to the caller: only the log has it.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export type Signed = {
   context: string;
 };
 
-/** Minimum length of a secret in bytes: that of the hash. */
+/** Minimum length of a secret in bytes: the length of the hash. */
 export const MIN_SECRET_BYTES = 32;
 const PREFIX = "v1=";
 
@@ -56,7 +56,7 @@ export function sign(secret: string, signed: Signed): string {
   return PREFIX + digest(secret, canonical(signed)).toString("hex");
 }
 
-/** Whether one of the secrets made this signature. Every secret is tried, in constant time. */
+/** Whether one of the secrets created this signature. Compares all secrets in constant time. */
 export function isSignedBy(secrets: readonly string[], signed: Signed, signature: string): boolean {
   if (!/^v1=[0-9a-f]{64}$/.test(signature)) return false;
   const claimed = Buffer.from(signature.slice(PREFIX.length), "hex");

@@ -1,6 +1,6 @@
 /**
- * Signed context: what the gateway tells a service about a request, besides the request itself. It is sent signed, as
- * base64url of JSON; a service trusts it only after it has verified the signature.
+ * The signed context: data about a request from the gateway to a service, as base64url of JSON. A service trusts it only
+ * after it has verified the signature.
  *
  * @module
  */
@@ -16,9 +16,9 @@ export type SignedContext = {
   readonly virtualHost: VirtualHost;
   /** `Host` as the caller sent it, for a service that compares it with an `Origin`. */
   readonly host?: string | undefined;
-  /** The app that the key speaks for; absent if the route needs no key. */
+  /** The app and key of the request; absent if the route needs no key. */
   readonly principal: Principal | undefined;
-  /** The body exceeded the route's limit and was not sent: the service refuses the request in its own order of checks. */
+  /** The body exceeded the route's limit and was not sent: the service rejects the request in its own order of checks. */
   readonly oversize: boolean;
 };
 
@@ -54,7 +54,7 @@ export function writeSignedContext({ principal, oversize, host, ...rest }: Signe
   return Buffer.from(JSON.stringify(wire)).toString("base64url");
 }
 
-/** The context in a header's text, or `undefined` if it is malformed. */
+/** The context in a header; `undefined` if it is malformed. */
 export function readSignedContext(text: string): SignedContext | undefined {
   const read = v.safeParse(Wire, tryParseJson(Buffer.from(text, "base64url").toString()));
   if (!read.success) return undefined;

@@ -5,7 +5,7 @@ import { writes } from "./verify.ts";
 
 const EMPTY = new Uint8Array();
 
-/** The body, empty if there is none; or the problem with it: too large, cut short, or too late. */
+/** The body, possibly empty; or a problem: too large, incomplete or too slow. */
 export async function takeBody(
   request: Request,
   maxBytes: number,

@@ -1,6 +1,6 @@
 /**
- * The service's side of a signed request: whether it comes from the gateway, for this service, now, complete, and once. A
- * service behind a gateway accepts nothing else. Never tells a caller what was wrong.
+ * Verifies signed requests in a service: from the gateway, for this service, recent, complete, and not a replay. A service
+ * behind a gateway accepts nothing else. Never returns the reason for a failure to the caller.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
 import { readSignedContext, type SignedContext } from "./signed_context.ts";
 
-/** How far the clocks of two machines may differ, either way. */
+/** Max clock difference between two machines, in either direction. */
 export const WINDOW_MS = 60_000;
 
 export type VerifyOptions = {
@@ -21,12 +21,12 @@ export type VerifyOptions = {
 /** A request as it arrived: `target` is the path and query as sent, `body` the whole body. */
 export type Claim = { method: string; target: string; headers: Headers; body: Uint8Array };
 
-/** The context of a valid request, or the reason why it is refused, for the log. */
+/** The context of a valid request, or the reason for the rejection, for the log. */
 export type Verdict = { context: SignedContext } | { reason: string };
 
 export type Verify = (claim: Claim) => Verdict;
 
-/** A check of signed requests to one service. */
+/** A verifier of signed requests to one service. */
 export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
   const nonces = makeNonces({ now, windowMs: WINDOW_MS });
   return ({ method, target, headers, body }) => {
@@ -40,7 +40,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
       return { reason: "timestamp out of window" };
     const signed = { audience, method, target, timestamp, nonce, body, context: contextText };
     if (!isSignedBy(secrets, signed, signature)) return { reason: "signature differs" };
-    // Only signed requests may use memory for nonces.
+    // Record nonces only after the signature is verified: unsigned requests must not use memory.
     const fault = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
     if (fault !== undefined) return { reason: fault };
     const context = readSignedContext(contextText);
@@ -54,7 +54,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
   }
 }
 
-/** Whether a request with this method changes something, and so is accepted only once. */
+/** Whether a method writes. Requests with such a method are accepted only once. */
 export function writes(method: string): boolean {
   return method !== "GET" && method !== "HEAD";
 }

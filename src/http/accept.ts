@@ -1,13 +1,13 @@
-/** `Accept`: whether a caller takes JSON, or asks for an event stream or a page. @see https://www.rfc-editor.org/rfc/rfc9110#name-accept @module */
+/** Parses `Accept` for JSON, event streams and HTML. @see https://www.rfc-editor.org/rfc/rfc9110#name-accept @module */
 
 import { readWeights } from "./weights.ts";
 
-/** Whether an `Accept` header allows `application/json`; a missing one allows everything. */
+/** Whether an `Accept` header allows `application/json`; a missing header allows everything. */
 export function acceptsJson(accept: string | null): boolean {
   if (accept === null || accept.trim() === "" || accept === "*/*" || accept === "application/json")
     return true;
   const ranges = readWeights(accept);
-  // The most specific range decides: `application/json;q=0, */*` refuses JSON.
+  // The most specific range decides: `application/json;q=0, */*` excludes JSON.
   const decisive = ["application/json", "application/*", "*/*"]
     .map((type) => ranges.find(([name]) => name === type))
     .find((range) => range !== undefined);
@@ -19,13 +19,13 @@ export function acceptsEventStream(accept: string | null): boolean {
   return isNamedType(accept, "text/event-stream");
 }
 
-/** Whether an `Accept` header names HTML, as that of a browser which opens an address does. */
+/** Whether an `Accept` header names HTML, as browsers do on navigation. */
 export function acceptsHtml(accept: string | null): boolean {
   return isNamedType(accept, "text/html");
 }
 
 function isNamedType(accept: string | null, type: string): boolean {
-  // Most requests name neither: this costs less than reading the list.
+  // Most requests name neither type: this check is cheaper than parsing the list.
   if (!accept?.toLowerCase().includes(type)) return false;
   return readWeights(accept).some(([name, weight]) => name === type && weight > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Bodies: read once, bounded, strictly UTF-8, strictly JSON. Nothing beyond the limits is parsed, and nothing of a
- * refused body stays in memory.
+ * Request bodies: read once, size-limited, strict UTF-8, strict JSON. Nothing beyond the limits is parsed, and a rejected body
+ * is not kept in memory.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { jsonDepth } from "../std/json_depth.ts";
 
 export const MAX_DEPTH = 64;
 
-/** How long a body of any size may take to arrive. */
+/** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;
 
-/** An unread body of up to this size is received anyway, so that the connection can be kept. */
+/** Max size of an unread body that is drained to reuse the connection. */
 const DRAINED_BYTES = 65_536;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -36,10 +36,9 @@ export function checkJsonBody(request: Request): void {
 }
 
 /**
- * The text of a body of at most `most` bytes.
+ * The text of a body of at most `maxBytes` bytes.
  *
- * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, cut short, or
- * not there in time
+ * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, incomplete or too slow
  */
 export async function readText(
   request: Request,
@@ -55,9 +54,9 @@ export async function readText(
 }
 
 /**
- * The bytes of a body of at most `most`.
+ * The bytes of a body of at most `maxBytes` bytes.
  *
- * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — cut short, or not there in time
+ * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — incomplete or too slow
  */
 export async function readBody(
   request: Request,
@@ -73,7 +72,7 @@ export async function readBody(
 }
 
 /**
- * Checks before parsing that JSON text is nested at most {@linkcode MAX_DEPTH} deep, so that a bomb costs only a scan.
+ * Checks before parsing that JSON text is nested at most {@linkcode MAX_DEPTH} deep: a JSON bomb costs only a scan.
  *
  * @throws {Problem} invalid_json
  */
@@ -107,7 +106,7 @@ export function checkObject(value: unknown): Readonly<Record<string, unknown>> {
   throw new Problem("invalid_json", { message: "The body is not a JSON object" });
 }
 
-/** A body whose announced length was checked is read in one go, at a tenth of the cost of a stream of chunks. */
+/** Reads a body of announced length as a whole, at a tenth of the cost of a stream. */
 async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array<ArrayBuffer>> {
   let timer: Timer | undefined;
   const lateness = new Promise<never>((_, reject) => {
@@ -122,7 +121,7 @@ async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Ar
   }
 }
 
-/** A body of unknown length, chunk by chunk; a slow sender cannot hold it open for long. */
+/** Reads a body of unknown length in chunks, with a time limit against slow senders. */
 async function readChunks(
   request: Request,
   maxBytes: number,
@@ -163,7 +162,7 @@ function cutShort(message: string, cause?: unknown): Problem {
 }
 
 function tooLarge(maxBytes: number): Problem {
-  // The rest of the body is never read: the connection cannot be used again.
+  // The rest of the body is never read, so the connection cannot be reused.
   return new Problem("body_too_large", {
     message: `The body is larger than ${maxBytes} bytes`,
     headers: { connection: "close" },

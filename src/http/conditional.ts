@@ -1,20 +1,20 @@
-/** Encoded answers: with a tag, with that tag alone for a caller who has the state already, or without one. @module */
+/** Compressed responses, with an entity tag, as 304 without a body, or without a tag. @module */
 import { type EncodedBody, encodeBody, readEncoding } from "./encoding.ts";
 import { type NamedTags, tagHeader } from "./preconditions.ts";
 import { answerBytes, answerEmpty, toBody } from "./respond.ts";
 
-/** A body, and the tag of its state: each encoding of it has a tag of its own. */
+/** A body and the tag of its state. Each encoding has its own tag. */
 export type TaggedBody = EncodedBody & { readonly tag: string };
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The state, in its encoding. */
+/** The response with body and tag. */
 export function answerTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
   const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
   return answerBytes(body, { headers: { ...headers, ...toEncodingHeader(encoding), etag } });
 }
 
-/** The answer to a caller who has named the tag. */
+/** The 304 response to a caller that sent the current tag. */
 export function answerNotModified(
   tag: string,
   known: NamedTags | undefined,
@@ -28,8 +28,8 @@ export function toEncodingHeader(encoding: EncodedBody["encoding"]): Record<stri
 }
 
 /**
- * An answer compressed for its caller. Only for what holds no secret, such as a form's token, next to something that a stranger
- * may choose: the size of both together would tell one from the other. @see https://www.breachattack.com
+ * A compressed response. Never use it for a body with both a secret, such as a form token, and text that an attacker can
+ * choose: the compressed size would reveal the secret. @see https://www.breachattack.com
  */
 export async function compressAnswer(answer: Response, request: Request): Promise<Response> {
   const accepted = readEncoding(request.headers.get("accept-encoding"));

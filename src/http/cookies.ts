@@ -1,27 +1,27 @@
 /**
- * Cookies, read strictly from the raw header: all values under a name, because whoever plants a second cookie can choose
- * which of the two a browser sends first. Nothing is decoded. @see https://www.rfc-editor.org/rfc/rfc6265#section-5.4
+ * Parses cookies strictly from the raw header. Returns all values of a name, because an attacker who plants a second cookie
+ * can choose their order. Nothing is decoded. @see https://www.rfc-editor.org/rfc/rfc6265#section-5.4
  *
  * @module
  */
 
 export type CookieOptions = {
   path: string;
-  /** The cookie is sent to every host under it; without it, only to this host. */
+  /** The cookie is sent to every host under this domain; without a domain, only to this host. */
   domain?: string | undefined;
-  /** Without it the cookie ends with the browser's session; 0 clears it. */
+  /** Without it the cookie ends with the browser's session; 0 clears the cookie. */
   maxAgeS?: number;
-  /** Whether other sites' links send it, or no request of theirs; default: `Lax`. */
+  /** `Lax` (default): links from other sites send the cookie. `Strict`: no request from other sites sends it. */
   sameSite?: "Lax" | "Strict";
 };
 
-/** Adds `Set-Cookie` headers to an answer. */
+/** Adds `Set-Cookie` headers to a response. */
 export function withCookies(response: Response, cookies: readonly string[]): Response {
   for (const cookie of cookies) response.headers.append("set-cookie", cookie);
   return response;
 }
 
-/** All values that a `Cookie` header has under exactly this name, in order. */
+/** All values of exactly this name in a `Cookie` header, in order. */
 export function readCookies(header: string | null, name: string): string[] {
   if (header === null) return [];
   const start = `${name}=`;
@@ -33,9 +33,9 @@ export function readCookies(header: string | null, name: string): string[] {
 }
 
 /**
- * The value of a `Set-Cookie` header; scripts cannot read the cookie, and it is only sent encrypted.
+ * The value of a `Set-Cookie` header. The cookie is `HttpOnly` and `Secure`.
  *
- * @throws {Error} browsers would drop the cookie: the prefix `__Host-` of its name asks for the path / and no domain
+ * @throws {Error} browsers would drop the cookie: the prefix `__Host-` requires the path / and no domain
  * @see https://www.rfc-editor.org/rfc/rfc6265#section-4.1
  */
 export function toSetCookie(name: string, value: string, options: CookieOptions): string {

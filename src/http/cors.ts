@@ -1,6 +1,6 @@
 /**
- * Cross-origin answers: exact origins only, never `*`, never `null`. The caller decides which origins may read an answer;
- * this file only writes the headers. @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ * CORS headers: exact origins only, never `*` or `null`. The caller decides which origins are allowed.
+ * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  *
  * @module
  */
@@ -8,7 +8,7 @@
 const EXPOSED =
   "Deprecation, ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id";
 
-/** Headers that let `origin` read an answer; only `Vary` if it is not allowed to. */
+/** Headers that let `origin` read a response; only `Vary` if `origin` is not allowed. */
 export function corsHeaders(
   origin: string | null,
   allowed: boolean,
@@ -23,7 +23,7 @@ export function corsHeaders(
   };
 }
 
-/** Headers of the answer to a preflight: the path's methods, and the request headers that endpoints read. */
+/** Headers of a preflight response: the path's methods and the request headers that endpoints read. */
 export function preflightHeaders(allow: string, allowed: boolean): Record<string, string> {
   if (!allowed) return { allow };
   return {

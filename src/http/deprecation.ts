@@ -1,5 +1,5 @@
 /**
- * What of the API will end, and how each answer tells its caller: `Deprecation` and `Sunset`.
+ * The `Deprecation` and `Sunset` headers of responses to callers that use deprecated parts of the API.
  * @see https://www.rfc-editor.org/rfc/rfc9745
  * @see https://www.rfc-editor.org/rfc/rfc8594
  *
@@ -7,10 +7,10 @@
  */
 import type { Operation, OperationParameter } from "./operation.ts";
 
-/** Where the rule is written down. */
+/** Link to the deprecation policy. */
 const RULE = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
 
-/** The headers of an answer to a caller who uses something that will end; none for all others. */
+/** The headers of a response; empty if the request uses nothing deprecated. */
 export function deprecationHeaders(
   operation: Operation | undefined,
   sent: { headers: Headers; query: string },

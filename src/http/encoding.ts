@@ -1,29 +1,29 @@
 /**
- * Compressed answers: the encoding that a caller takes, and bodies in it.
+ * Content negotiation and compression of response bodies.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-accept-encoding
  *
  * @module
  */
 import { readWeights } from "./weights.ts";
 
-/** Those that are offered, the best first. */
+/** Supported encodings, best first. */
 export const ENCODINGS = ["zstd", "gzip"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** A body in an encoding; `undefined` as it is. */
+/** A body and its encoding; `undefined` if it is not compressed. */
 export type EncodedBody = {
   readonly encoding: Encoding | undefined;
   readonly body: Uint8Array<ArrayBuffer>;
 };
 
-/** A smaller body fits into so few packets that compressing it gains nothing. */
+/** Smaller bodies fit into so few packets that compression gains nothing. */
 const MIN_COMPRESSED_BYTES = 4096;
-/** Beyond this size another thread compresses, so that no other caller waits. */
+/** Larger bodies are compressed in another thread, so that other requests do not wait. */
 const MAX_HERE_BYTES = 262_144;
-/** The lowest level: a tenth larger than the default's, in a third of the time. */
+/** The lowest level: 10% larger than at the default level, in a third of the time. */
 const LEVEL = { level: 1 } as const;
 
-/** The best encoding that an `Accept-Encoding` header takes; `undefined` if that is none. */
+/** The best encoding that an `Accept-Encoding` header accepts; `undefined` without one. */
 export function readEncoding(header: string | null): Encoding | undefined {
   if (header === null) return undefined;
   const weights = new Map(readWeights(header));
@@ -33,7 +33,7 @@ export function readEncoding(header: string | null): Encoding | undefined {
   )[0];
 }
 
-/** The body in this encoding, unless it is too small to gain from it. */
+/** The compressed body, unless it is too small to gain from compression. */
 export async function encodeBody(
   body: Uint8Array<ArrayBuffer>,
   encoding: Encoding | undefined,

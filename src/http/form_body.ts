@@ -1,4 +1,4 @@
-/** Forms as browsers send them: bounded, URL-encoded, every field once. @module */
+/** Parses form bodies: size-limited, URL-encoded, without repeated fields. @module */
 import { Problem } from "../problem.ts";
 import { readText } from "./body.ts";
 
@@ -15,12 +15,14 @@ export async function readForm(
 ): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
-    throw new Problem("unsupported_media_type", { message: "Send the form as a browser does" });
+    throw new Problem("unsupported_media_type", {
+      message: "Send the form as application/x-www-form-urlencoded",
+    });
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(await readText(request, maxBytes))) {
     if (fields.has(name))
-      throw new Problem("invalid_request", { message: "A field of the form is sent twice" });
+      throw new Problem("invalid_request", { message: "The form has a repeated field" });
     fields.set(name, value);
   }
   return fields;

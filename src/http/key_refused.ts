@@ -15,6 +15,6 @@ export function keyRefused(cause?: unknown): Problem {
 export function scopeMissing(scope: Scope): Problem {
   const name = scope === "schema:read" ? `${scope}, which schema:push includes` : scope;
   return new Problem("forbidden", {
-    message: `This key lacks the scope ${name}: use one that has it, because a key keeps the scopes that it was issued with`,
+    message: `This key lacks the scope ${name}: use a key that has it, because the scopes of a key cannot be changed`,
   });
 }

@@ -1,4 +1,4 @@
-/** HTTP: routes, bodies, answers. Knows nothing of apps, tables or people. @module */
+/** HTTP: routes, bodies, responses. Independent of apps, tables and people. @module */
 export { acceptsEventStream, acceptsHtml, acceptsJson } from "./accept.ts";
 export {
   checkJsonBody,

@@ -1,5 +1,5 @@
 /**
- * What an endpoint says of itself: it stands in the route table, and the API's description is made of it. Handles nothing.
+ * Types that describe endpoints. The OpenAPI document is generated from the descriptions in the route table.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import type { ProblemCode } from "../problem.ts";
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * A schema that each table has its own of: a row as it is answered, a row to create, what to change of one, a page of rows,
- * a page of a query, rows to create together, and rows created together.
+ * Schemas that are generated per table: a row, a row to create, changes to a row, a page of rows, a page of a query, rows to
+ * create together, and rows created together.
  */
 export type TableShape = "row" | "insert" | "update" | "page" | "found" | "inserts" | "rows";
 
 export type Shape = JsonSchema | { readonly table: TableShape };
 
-/** Days in UTC, such as `2027-01-31`, from whose first moment something is deprecated, and is gone. */
+/** Days in UTC, such as `2027-01-31`: the start of the deprecation and of the removal. */
 export type Deprecation = { readonly since: string; readonly until?: string };
 
 export type OperationParameter = {
@@ -27,7 +27,7 @@ export type OperationParameter = {
   readonly deprecated?: Deprecation;
 };
 
-/** The texts of entity tags, or `*`: what {@linkcode OperationParameter} says of `If-Match` and `If-None-Match`. */
+/** An entity tag in `If-Match` and `If-None-Match`. */
 const ONE_TAG = '(W/)?"[!#-~]*"';
 export const TAGS_SCHEMA: JsonSchema = {
   type: "string",
@@ -38,49 +38,49 @@ export const TAGS_SCHEMA: JsonSchema = {
 export const IF_NONE_MATCH: OperationParameter = {
   in: "header",
   name: "If-None-Match",
-  description: "The `ETag` of what the caller has: if it is still right, the answer is 304.",
+  description: "The `ETag` of the caller's copy. Returns 304 if it is still current.",
   schema: { ...TAGS_SCHEMA, examples: ['"5d41402abc4b2a76b9719d911017c592"'] },
 };
 
 export type OperationAnswer = {
   readonly status: number;
   readonly when: string;
-  /** Without one the answer has no body; of several it is one. */
+  /** Alternatives; without any, the response has no body. */
   readonly bodies?: readonly Shape[];
   /** Names of {@linkcode ANSWER_HEADERS}. */
   readonly headers?: readonly AnswerHeader[];
 };
 
-/** The groups of the description, in its order. */
+/** The groups of the OpenAPI document, in order. */
 export const OPERATION_GROUPS = {
   rows: "The rows of an app's tables.",
-  schema: "What an app has declared. `rowhouse db push` calls these endpoints.",
-  identity: "Whether a person is signed in, for browser apps under the cookie's domain.",
+  schema: "The schema that an app has declared. `rowhouse db push` calls these endpoints.",
+  identity: "The signed-in person, for browser apps under the cookie's domain.",
   service: "The service itself.",
 } as const;
 
 export type Operation = {
-  /** Unique. Of an endpoint of tables the name of the table follows. */
+  /** Unique. For table endpoints, the table's name is appended. */
   readonly id: string;
   readonly group: keyof typeof OPERATION_GROUPS;
   readonly summary: string;
   readonly deprecated?: Deprecation;
   readonly parameters?: readonly OperationParameter[];
-  /** Whether every column of the table is a parameter, too. */
+  /** Whether every column of the table is also a parameter. */
   readonly isFiltered?: true;
-  /** Of the request; of several it is one. */
+  /** Alternatives for the request body. */
   readonly bodies?: readonly Shape[];
   readonly answers: readonly OperationAnswer[];
-  /** Refusals beside those that follow from the access. */
+  /** Error codes in addition to those that follow from the access. */
   readonly problems: readonly ProblemCode[];
 };
 
-/** Headers of answers that a program may want to read. */
+/** Response headers for programs. */
 export const ANSWER_HEADERS = {
-  ETag: "The state of the row or page: for `If-Match` and `If-None-Match`.",
+  ETag: "The state of the row or page, for `If-Match` and `If-None-Match`.",
   Location: "The path of the new row.",
-  "Idempotency-Replayed": "`true` if the write happened before: this is what it was answered then.",
+  "Idempotency-Replayed": "`true` if the write happened before. This is the original response.",
   "Preference-Applied":
-    "`return=minimal` on a repeated answer that was too large to keep: it has the id alone.",
+    "`return=minimal` on a replayed response that was too large to store. It contains only the id.",
 } as const;
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;

@@ -1,25 +1,25 @@
 /**
- * Entity tags, and the headers that compare them. @see https://www.rfc-editor.org/rfc/rfc9110#section-13
+ * Entity tags and conditional headers. @see https://www.rfc-editor.org/rfc/rfc9110#section-13
  *
  * @module
  */
 import { Problem } from "../problem.ts";
 import { ENCODINGS } from "./encoding.ts";
 
-/** A tag that a caller named: without its quotes, and without the encoding that an answer had under that name. */
+/** A tag from a request header: `text` is without quotes and encoding suffix. */
 type Named = { readonly text: string; readonly header: string };
 
-/** Which tags a header names: any at all, or these. */
+/** The tags in a header; `*` matches any state. */
 export type NamedTags = "*" | readonly Named[];
 
 type Tag = Named & { readonly isWeak: boolean };
 
 const TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
-/** A compressed answer has a tag of its own; each form of a tag names the same state. */
+/** The suffix of a compressed response's tag. All variants of a tag identify the same state. */
 const FORM = new RegExp(`-(?:${ENCODINGS.join("|")})$`);
 
 /**
- * The tags that a write asks for; `undefined` without the header. Weak ones do not count: they do not tell two states apart.
+ * The tags in `If-Match`; `undefined` without the header. Weak tags never match, because they do not distinguish states.
  *
  * @throws {Problem} invalid_precondition
  */
@@ -29,7 +29,7 @@ export function readIfMatch({ headers }: Request): NamedTags | undefined {
 }
 
 /**
- * The tags of the states that a reader has already; `undefined` without the header.
+ * The tags in `If-None-Match`; `undefined` without the header.
  *
  * @throws {Problem} invalid_precondition
  */
@@ -37,18 +37,18 @@ export function readIfNoneMatch({ headers }: Request): NamedTags | undefined {
   return readTags("If-None-Match", headers.get("if-none-match"));
 }
 
-/** Whether `tag` is among them. */
+/** Whether the tags match `tag`. */
 export function isNamed(tags: NamedTags | undefined, tag: string): boolean {
   return tags !== undefined && (tags === "*" || tags.some(({ text }) => text === tag));
 }
 
-/** The texts of tags that the service may have made, with commas between; `undefined` if every state will do. */
+/** The tags that the service can have created, comma-separated; `undefined` if any state matches. */
 export function listTags(tags: NamedTags | undefined): string | undefined {
   if (typeof tags !== "object") return undefined;
   return tags.flatMap(({ text }) => (text.includes(",") ? [] : [text])).join(",");
 }
 
-/** A tag as a header; where a caller has named it, in the form that the caller has. */
+/** A tag as a header value; if the caller sent the tag, in the caller's variant. */
 export function tagHeader(tag: string, known?: NamedTags): string {
   const found = typeof known === "object" ? known.find(({ text }) => text === tag) : undefined;
   return found?.header ?? `"${tag}"`;
@@ -60,11 +60,11 @@ function readTags(name: string, header: string | null): "*" | readonly Tag[] | u
   const tags = items.map(readTag);
   if (items.length > 0 && tags.every((tag) => tag !== undefined)) return tags;
   throw new Problem("invalid_precondition", {
-    message: `Cannot read ${name}: must be "*", or the text of an ETag in its quotes, or several with commas between`,
+    message: `Cannot read ${name}: must be "*" or a comma-separated list of quoted ETags`,
   });
 }
 
-/** The items between commas; a tag may contain commas itself. */
+/** Splits at commas outside quotes, because tags can contain commas. */
 function splitList(header: string): string[] {
   const items = [""];
   let isQuoted = false;

@@ -1,8 +1,8 @@
-/** The query string: its parameters one by one, strictly decoded. The rooms decide what they mean. @module */
+/** Parses the query string into strictly decoded parameters. Other modules interpret them. @module */
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
-/** The parameters one by one, so that the first bad one of many thousands ends the reading. @throws {Problem} invalid_query */
+/** Yields the parameters lazily, so that parsing stops at the first invalid parameter. @throws {Problem} invalid_query */
 export function* readParameters(query: string): Generator<[name: string, value: string]> {
   for (const part of query.split("&")) {
     if (part === "") continue;
@@ -14,16 +14,16 @@ export function* readParameters(query: string): Generator<[name: string, value: 
 }
 
 /**
- * Refuses any query parameter, for endpoints that take none; `why` ends the sentence.
+ * Rejects all query parameters, for endpoints without parameters. `why` is the end of the message.
  *
  * @throws {Problem} unsupported_query; invalid_query — not percent-encoded UTF-8
  */
-export function refuseQuery(query: string, why = "this endpoint takes none"): void {
+export function refuseQuery(query: string, why = "this endpoint accepts no parameters"): void {
   if (query === "") return;
   for (const [name] of readParameters(query)) throw unsupportedParameter(name, why);
 }
 
-/** The refusal of a parameter that an endpoint does not take. */
+/** The problem for a parameter that an endpoint does not accept. */
 export function unsupportedParameter(name: string, why: string): Problem {
   return new Problem("unsupported_query", {
     message: `Cannot use the query parameter ${quote(name)}: ${why}`,

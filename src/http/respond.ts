@@ -1,19 +1,19 @@
-/** Answers: JSON, with the headers that every answer of the service has. @module */
+/** JSON responses, with the headers that every response has. @module */
 import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";
 
 export type AnswerOptions = { status?: number; headers?: Record<string, string> };
 
-/** Where an answer keeps the size of its body. */
+/** Holds the body size of a response. */
 const SIZE = Symbol("bytes");
 
-/** The size in bytes of an answer's body that was made here; `undefined` for any other. */
+/** The body size in bytes of a response that this module created; `undefined` for other responses. */
 export function sizeOf(response: Response & { [SIZE]?: number }): number | undefined {
   return response[SIZE];
 }
 
-/** An answer whose body is finished JSON: the database's bytes are passed on, neither parsed nor decoded. */
+/** A response with finished JSON: the database's bytes are neither parsed nor decoded. */
 export function answerBytes(bytes: Uint8Array<ArrayBuffer>, options: AnswerOptions = {}): Response {
   const { status = 200, headers } = options;
   const response: Response & { [SIZE]?: number } = new Response(toBody(bytes), {
@@ -24,12 +24,12 @@ export function answerBytes(bytes: Uint8Array<ArrayBuffer>, options: AnswerOptio
   return response;
 }
 
-/** Bun assembles the head and a body of up to this size in one buffer. */
+/** Bun sends the head and a body of up to this size in one buffer. */
 const MAX_ASSEMBLED_BYTES = 15_360;
 
 /**
- * Bytes as the body of an answer. Where a handler has waited for something, Bun sends the head of an answer with a larger
- * body in dozens of packets, one for each half of a header, which takes several times as long as all else; but not that of a stream.
+ * Bytes as a response body. After an async handler, Bun sends the head of a response with a larger body in dozens of packets,
+ * which takes several times as long as the rest. A stream avoids that.
  *
  * @see https://github.com/oven-sh/bun/pull/41341
  */
@@ -43,17 +43,17 @@ export function toBody(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> 
   });
 }
 
-/** An answer with a value as JSON. */
+/** A response with a value as JSON. */
 export function answerJson(value: unknown, options: AnswerOptions = {}): Response {
   return answerBytes(new TextEncoder().encode(JSON.stringify(value)), options);
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export function answerEmpty(options: AnswerOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }
 
-/** The answer for a problem: code, sentence, request id and, if fields are at fault, all details at once. */
+/** The response for a problem: code, message, request id and, for invalid fields, all details. */
 export function answerProblem(
   problem: Problem,
   requestId: string,

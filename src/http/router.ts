@@ -1,6 +1,6 @@
 /**
- * Routes as data: a table of method, path and access that the router, the isolation tests and the docs all read.
- * Paths are matched segment by segment on the text as received; nothing is decoded here.
+ * Routes as data: a table of method, path and access that the router, the isolation tests and the docs share. Paths are
+ * matched by segment on the text as received; nothing is decoded.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import type { Operation } from "./operation.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** One request on its way through the service. */
+/** A request while it is handled. */
 export type RequestContext = {
   readonly request: Request;
   readonly requestId: string;
-  /** The trace that the work on this request is a span of. */
+  /** The trace of this request's span. */
   readonly trace?: Trace | undefined;
   /** Path segments bound to the route's `:names`, as sent. */
   readonly params: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export type RequestContext = {
   readonly query: string;
   /** The client's address, from the socket or a trusted proxy. */
   readonly address: string;
-  /** Adds up the time that the database takes. */
+  /** Sums up the database time. */
   readonly meter: { dbMs: number };
 };
 export type KeyRequestContext = RequestContext & { readonly principal: Principal };
@@ -35,9 +35,9 @@ type Answer = Response | Promise<Response>;
 type Endpoint = {
   readonly method: Method;
   readonly path: string;
-  /** For the description of the API; pages have none. */
+  /** For the OpenAPI document; undefined for pages. */
   readonly operation?: Operation;
-  /** The same where a preview is on. */
+  /** Replaces `operation` if a preview is enabled. */
   readonly previewed?: Readonly<Partial<Record<Preview, Operation>>>;
 };
 
@@ -45,27 +45,27 @@ type Endpoint = {
 export type KeyRoute<Deps> = Endpoint & {
   readonly access: "key";
   readonly scope: Scope;
-  /** A key with this scope gets in too: the handler checks what the request asks for. */
+  /** Keys with this scope are also accepted: the handler checks the request. */
   readonly lesserScope?: Scope;
   readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
 };
-/** An endpoint open to all, or one for a session, whose cookie the room reads. */
+/** An open endpoint, or an endpoint for a session, whose cookie the handler reads. */
 export type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session" | "optional-session";
   readonly handle: (deps: Deps, context: RequestContext) => Answer;
 };
-/** An endpoint for everyone, which tells the holder of a key more: a key that is sent must be good. */
+/** An open endpoint that returns more with a key. A presented key must be valid. */
 export type OptionalKeyRoute<Deps> = Endpoint & {
   readonly access: "optional-key";
   readonly handle: (deps: Deps, context: OptionalKeyContext) => Answer;
 };
-/** An endpoint. `access` says what is checked before `handle` runs. */
+/** An endpoint. `access` defines the checks before `handle` runs. */
 export type Route<Deps> = KeyRoute<Deps> | OptionalKeyRoute<Deps> | OpenRoute<Deps>;
 
 export type Match<Deps> = {
   readonly route: Route<Deps> | undefined;
   readonly params: Readonly<Record<string, string>>;
-  /** What `Allow` says: the path's methods, `HEAD` with `GET`, `OPTIONS` always. */
+  /** The value of `Allow`: the path's methods, `HEAD` with `GET`, and always `OPTIONS`. */
   readonly allow: string;
 };
 
@@ -81,7 +81,7 @@ type Node<Deps> = {
 const NO_PARAMS = Object.freeze({});
 
 /**
- * A router over `routes`: `undefined` if no path matches, `route: undefined` if only the method does not.
+ * A router over `routes`. Returns `undefined` if no path matches, and `route: undefined` if only the method does not match.
  *
  * @throws {Error} two routes with one method and path, or two names for one parameter
  */
@@ -134,7 +134,7 @@ function addSegment<Deps>(node: Node<Deps>, segment: string, path: string): Node
   return next;
 }
 
-/** Path and query of a request target as received: no decoding, a fragment is cut off. */
+/** Path and query of a request target as received: without decoding and without a fragment. */
 export function splitTarget(url: string): { path: string; query: string } {
   const scheme = url.indexOf("://");
   const start = url.startsWith("/") ? 0 : scheme === -1 ? -1 : url.indexOf("/", scheme + 3);
@@ -146,11 +146,11 @@ export function splitTarget(url: string): { path: string; query: string } {
   return { path: url.slice(start, mark), query: url.slice(mark + 1, end) };
 }
 
-/** The request target of a path and a query, as {@linkcode splitTarget} takes it apart. */
+/** The inverse of {@linkcode splitTarget}. */
 export function toTarget({ path, query }: { path: string; query: string }): string {
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** The API's, the identity pages', or one that serves both. */
+/** The host of the API, of the identity pages, or of both. */
 export const VIRTUAL_HOSTS = ["gateway", "identity", "both"] as const;
 export type VirtualHost = (typeof VIRTUAL_HOSTS)[number];

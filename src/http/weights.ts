@@ -1,6 +1,6 @@
 /** Lists with weights, such as `gzip;q=0.5, *;q=0`. @see https://www.rfc-editor.org/rfc/rfc9110#section-12.4.2 @module */
 
-/** The names of a header in lower case, in order, with their weights: 1 without a weight, 0 for one that is malformed. */
+/** The lower-case names in a header, in order, with their weights: 1 without a weight, 0 if malformed. */
 export function readWeights(header: string): [name: string, weight: number][] {
   return header
     .toLowerCase()

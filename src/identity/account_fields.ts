@@ -1,9 +1,9 @@
-/** The fields with which people sign in, the same on every form. @module */
+/** The email and password fields of all forms. @module */
 import { type Field, type Html, renderField } from "../pages/mod.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 import { MAX_BYTES } from "./password.ts";
 
-/** With `hasPasskeys` a browser offers those in the field, too. */
+/** With `hasPasskeys` the browser also suggests passkeys in the field. */
 export function renderEmailField({
   hasPasskeys = false,
   ...field

@@ -1,4 +1,4 @@
-/** The frame of a person's own pages: who is signed in, and the pages there are. Who is not is sent to sign in. @module */
+/** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
 import { type OwnAccount, readOwnAccount } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, type ShownCookies, SignInTooOld } from "../accounts/actions/mod.ts";
 import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
@@ -23,7 +23,7 @@ import {
   LOGIN_PATH,
 } from "./paths.ts";
 
-/** A page of a person's own is a line here and one in page_routes.ts. */
+/** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [
   { name: "Apps", path: LOGIN_PATH },
   { name: "Profile", path: ACCOUNT_PATH },
@@ -34,19 +34,19 @@ const TABS = [
 ] as const;
 export type TabName = (typeof TABS)[number]["name"];
 
-/** A request for one of these pages by someone who is signed in. */
+/** An authenticated request for an account page. */
 export type OwnVisit = {
   deps: PageDeps & { sessionIdleS: number };
   shown: ShownCookies;
   context: RequestContext;
   account: OwnAccount;
-  /** What was sent; empty for a page that is only read. */
+  /** Form fields; empty on `GET`. */
   fields: ReadonlyMap<string, string>;
-  /** For the forms of the page. */
+  /** The form token. */
   token: string;
 };
 
-/** Reads the account, and a form that was sent. @throws {Problem} forbidden — the form is not the page's own */
+/** Reads the account and the submitted form. @throws {Problem} forbidden — the form token is invalid */
 export function enterAccount(
   handle: (visit: OwnVisit) => Response | Promise<Response>,
 ): (deps: PageDeps, context: RequestContext) => Promise<Response> {
@@ -78,12 +78,12 @@ export function enterAccount(
   };
 }
 
-/** The sign-in that returns to a page which asks for a fresh one. */
+/** The path of a sign-in that returns to `path`, which requires a recent sign-in. */
 export function toFreshSignIn(path: string): string {
   return `${LOGIN_PATH}?${new URLSearchParams({ to: path })}`;
 }
 
-/** These are open to whoever has to add a second factor first. */
+/** People who must add a second factor can open only these pages. */
 function isSecurityPage({ url }: Request): boolean {
   return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
 }
@@ -95,7 +95,7 @@ export type AccountPage = {
   status?: number;
   headers?: Record<string, string>;
   cookies?: readonly string[];
-  /** Besides that of all these pages. */
+  /** In addition to `page`, which every account page loads. */
   scripts?: readonly ScriptName[];
 };
 
@@ -112,7 +112,7 @@ ${body}`;
 type TabDeps = Pick<PageDeps, "providers">;
 
 export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
-  // Without a provider there is nothing to link.
+  // Hide the tab if no provider is set up.
   const tabs = TABS.filter(
     ({ path }) => path !== ACCOUNT_PROVIDERS_PATH || providers.list.length > 0,
   );

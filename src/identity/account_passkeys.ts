@@ -1,4 +1,4 @@
-/** `/account/security/passkeys`: a person's own passkeys, and how to add, rename or remove one. @module */
+/** `/account/security/passkeys`: lists, adds, renames and removes a person's passkeys. @module */
 import {
   type AddOutcome,
   addOwnPasskey,
@@ -42,34 +42,34 @@ import { describeThrottle } from "./sign_in_page.ts";
 
 const MOST = 10;
 const LABEL = "label";
-/** What was done before the page is shown, by its query. */
+/** Result of the previous form, keyed by the page's query. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
   [
     "done=add",
-    "The passkey is added: you can sign in with it from now on. Keep another one, or recovery codes, in case you lose it.",
+    "Passkey added. You can now sign in with it. Add a second passkey or keep recovery codes in case you lose it.",
   ],
-  ["done=rename", "The passkey has its new name."],
-  ["done=remove", "The passkey is removed. You may delete it on your device, too."],
+  ["done=rename", "Passkey renamed."],
+  ["done=remove", "Passkey removed. You can also delete it on your device."],
 ]);
 
 type Trouble = { status: number; fault: string; headers?: Record<string, string> };
-const STALE = "That took too long. Please try again.";
+const STALE = "The request expired. Please try again.";
 const REPEATED =
-  "This passkey is added already. If recovery codes were shown with it and you did not keep them, make new ones under Security.";
+  "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
 const FAULTS: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = {
   nobody: STALE,
   replayed: STALE,
-  full: `You have ${MOST} passkeys already. Remove one that you do not use first.`,
-  taken: "This passkey is known here already.",
+  full: `You already have ${MOST} passkeys, which is the maximum. Remove a passkey first.`,
+  taken: "This passkey is already in use.",
 };
-const WRONG = "Your browser's answer could not be verified. Please try again.";
-const UNNAMED = `Give the passkey a name of at most ${PASSKEY_LABEL_MAX_CHARS} characters.`;
+const WRONG = "The passkey could not be verified. Please try again.";
+const UNNAMED = `Enter a name of 1 to ${PASSKEY_LABEL_MAX_CHARS} characters.`;
 
 export async function answerPasskeys(visit: OwnVisit): Promise<Response> {
   return (await answerRemove(visit)) ?? (await answerWith(visit, undefined));
 }
 
-/** Asks before one is removed. @throws {SignInTooOld} */
+/** The confirmation page for a removal. @throws {SignInTooOld} */
 async function answerRemove(visit: OwnVisit): Promise<Response | undefined> {
   const { deps, shown, context } = visit;
   const wanted = readRemoved(context.query);
@@ -84,7 +84,7 @@ async function answerRemove(visit: OwnVisit): Promise<Response | undefined> {
   });
 }
 
-/** Adds, renames or removes one. @throws {SignInTooOld} */
+/** Adds, renames or removes a passkey. @throws {SignInTooOld} */
 export async function answerPasskeysForm(visit: OwnVisit): Promise<Response> {
   const act = visit.fields.get("act") ?? "add";
   const change = CHANGES.get(act);
@@ -95,7 +95,7 @@ export async function answerPasskeysForm(visit: OwnVisit): Promise<Response> {
     : await answerWith(visit, trouble);
 }
 
-/** With the first second factor: recovery codes, and then on to where the person was going. */
+/** If this is the first second factor, shows recovery codes and then continues to the original destination. */
 async function answerAdd(visit: OwnVisit): Promise<Response> {
   const { deps, context, account } = visit;
   const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
@@ -140,7 +140,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Trouble | "fi
 async function rename({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return refuse(UNNAMED);
-  // One that is gone meanwhile needs no name.
+  // Renaming a passkey that was removed is not an error.
   await renameOwnPasskey(deps, shown, { ref: fields.get("ref") ?? "", label });
   return undefined;
 }
@@ -179,7 +179,7 @@ async function answerWith(visit: OwnVisit, trouble: Trouble | undefined): Promis
 ${remark !== undefined && renderNotice("remark", remark)}
 ${trouble !== undefined && renderNotice("fault", trouble.fault)}
 ${!passkeys.isFresh && renderStale()}
-${passkeys.list.length === 0 ? html`<p class="empty">You have no passkey yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
+${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
   return answerAccountPage(deps, {
@@ -194,12 +194,12 @@ ${part}
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">To add or remove one, you must have signed in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
 }
 
 type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };
 
-/** What adds one, for whoever may. */
+/** The form that adds a passkey; `undefined` if the person cannot add one now. */
 function renderAdd(
   visit: OwnVisit,
   { passkeys: { list, sessionId, isFresh }, party, isNew }: AddOptions,

@@ -1,6 +1,6 @@
 /**
- * `/account/password`: another password, for whoever knows the current one. Guesses count like those at the sign-in, and all
- * other sessions end.
+ * `/account/password`: changes the password, given the current one. Wrong guesses share the sign-in limits. A change ends
+ * all other sessions.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export function answerPassword(visit: OwnVisit): Response {
 export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
   const { fields, account } = visit;
   const typed = { present: fields.get("present") ?? "", ...readNewPassword(fields) };
-  // Before anything is counted or hashed: whoever mistypes the new one is told at once.
+  // Validate before counting or hashing: a typo in the new password must not use up an attempt.
   const faults = findFaults(account, typed);
   if (Object.values(faults).some((list) => list.length > 0))
     return answerForm(visit, { status: 422, faults });
@@ -77,7 +77,7 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
     isKnownDevice: attempt.isKnownDevice,
     deviceName: toDeviceName(context.request.headers.get("user-agent")),
   });
-  // Someone else has just changed it: this session has ended too.
+  // Another request has just changed the password, which ended this session.
   if (!isDone) throw new NotSignedIn();
   return answerSeeOther(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
 }
@@ -115,9 +115,9 @@ function answerForm(
     title: "Password",
     status,
     ...(headers === undefined ? {} : { headers }),
-    body: html`<p class="lead">A new one signs you out everywhere but here</p>
-${isChanged && renderNotice("remark", "Your password is changed. Wherever else you were signed in, you have been signed out.")}
+    body: html`<p class="lead">A new password ends all your other sessions</p>
+${isChanged && renderNotice("remark", "Password changed. All your other sessions have ended.")}
 ${notice !== undefined && renderNotice("fault", notice)}
-${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask an administrator for a link that sets one.</p>`}`,
+${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`}`,
   });
 }

@@ -1,4 +1,4 @@
-/** `/account`: a person's name, and the address of a picture, as apps are told them. @module */
+/** `/account`: a person's name and picture URL, which apps receive. @module */
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
 import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
 import { answerSeeOther, html, renderField, renderForm, renderNotice } from "../pages/mod.ts";
@@ -38,19 +38,17 @@ const CONTROL = /\p{Cc}/u;
 
 function findNameFaults(name: string): string[] {
   if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-  return isStorableText(name) && !CONTROL.test(name)
-    ? []
-    : ["Use characters that can be seen, on one line."];
+  return isStorableText(name) && !CONTROL.test(name) ? [] : ["Use visible characters on one line."];
 }
 
-/** Apps put it into their pages: nothing but an address of a picture on the web. */
+/** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */
 function findPictureFaults(text: string): string[] {
   if (text === "") return [];
   const url = URL.canParse(text) && isStorableText(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
-    return ["Use an address that begins with https://, or leave this empty."];
+    return ["Enter a URL that begins with https://, or leave this field empty."];
   return url.href.length > PICTURE_MAX_CHARS
-    ? [`Use an address of at most ${PICTURE_MAX_CHARS} characters.`]
+    ? [`Use at most ${PICTURE_MAX_CHARS} characters.`]
     : [];
 }
 
@@ -79,10 +77,10 @@ function answerForm(
     }),
     renderField({
       name: "picture",
-      label: "Address of a picture",
+      label: "Picture URL",
       type: "url",
       autocomplete: "photo",
-      hint: "Apps may load it from there, each time that they show it. Rowhouse does not.",
+      hint: "Apps load the picture from this URL. Rowhouse never does.",
       maxLength: PICTURE_MAX_CHARS,
       value: typed.picture,
       faults: faults.picture,
@@ -95,8 +93,8 @@ function answerForm(
     tab: "Profile",
     title: "Profile",
     status: isRefused ? 422 : 200,
-    body: html`<p class="lead">What apps are told about you, besides your email address</p>
-${isSaved && renderNotice("remark", "Your profile is saved.")}
+    body: html`<p class="lead">Apps receive this profile and your email address</p>
+${isSaved && renderNotice("remark", "Profile saved.")}
 ${renderForm({ ...form, button: "Save" })}
 ${deps.hasConsole && account.isAdministrator && html`<p class="more"><a href="${CONSOLE_PATH}">Back to the Console</a></p>`}`,
   });

@@ -1,4 +1,4 @@
-/** `/account/linked`: the accounts at providers with which a person may sign in, and how to link or unlink one. @module */
+/** `/account/linked`: lists, links and unlinks a person's accounts at providers. @module */
 import {
   type OwnLinks,
   readOwnLinks,
@@ -24,10 +24,10 @@ import { type Provider, ProviderAway } from "./providers.ts";
 
 const LINK = "link";
 const UNLINK = "unlink";
-/** What was done before the page is shown, by its query. */
+/** Result of the previous form, keyed by the page's query. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
-  ["done=link", "It is linked: you can sign in with it from now on."],
-  ["done=unlink", "It is no longer linked."],
+  ["done=link", "Account linked. You can now sign in with it."],
+  ["done=unlink", "Account unlinked."],
 ]);
 
 export async function answerLinks(visit: OwnVisit): Promise<Response> {
@@ -37,7 +37,7 @@ export async function answerLinks(visit: OwnVisit): Promise<Response> {
   );
 }
 
-/** Asks before one is unlinked; the last way to sign in stays without a question. @throws {SignInTooOld} */
+/** The confirmation page; the last sign-in method cannot be unlinked. @throws {SignInTooOld} */
 async function answerUnlink(visit: OwnVisit): Promise<Response | undefined> {
   const { deps, account, context } = visit;
   const provider = deps.providers.find(readRemoved(context.query));
@@ -52,16 +52,17 @@ async function answerUnlink(visit: OwnVisit): Promise<Response | undefined> {
     isFresh,
     action: ACCOUNT_PROVIDERS_PATH,
     title: "Unlink the account",
-    text: html`<p><strong><bdi>${label}</bdi></strong> no longer signs you in. Roles on apps that it gave you are taken.</p>`,
+    text: html`<p><strong><bdi>${label}</bdi></strong> will no longer sign you in. You lose the app roles that it granted.</p>`,
     fields: html`<input type="hidden" name="provider" value="${name}">`,
   });
 }
 
-/** Leads to the provider, or takes the link away. @throws {Problem} invalid_request — there is no such provider */
+/** Continues to the provider, or unlinks it. @throws {Problem} invalid_request — unknown provider */
 export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, fields } = visit;
   const provider = deps.providers.find(fields.get("provider"));
-  if (provider === undefined) throw new Problem("invalid_request", { message: "Name a provider" });
+  if (provider === undefined)
+    throw new Problem("invalid_request", { message: "The form names no known provider." });
   if (fields.get("act") === LINK) return await answerToProvider(visit, provider);
   const { name, issuer, label } = provider.settings;
   const outcome = await unlinkOwnProvider(deps, shown, { issuer, provider: name });
@@ -71,11 +72,11 @@ export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
 
 async function answerLast(visit: OwnVisit, label: string): Promise<Response> {
   return await answerWith(visit, {
-    fault: `${label} stays linked: you have no other way to sign in. Set a password or link another account first.`,
+    fault: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
   });
 }
 
-/** A page between, because a browser applies a form's rules to every redirect after it, and a provider may have several hosts. */
+/** An intermediate page: browsers apply `form-action` to every redirect after a form, and providers can use several hosts. */
 async function answerToProvider(
   { deps, account }: OwnVisit,
   provider: Provider,
@@ -89,8 +90,8 @@ async function answerToProvider(
     const { href, cookie } = await startAtProvider(deps, provider, purpose);
     const body = html`
 <h1>Link your account at <bdi>${label}</bdi></h1>
-<p>You go to <strong>${new URL(href).host}</strong> now. Whichever account you sign in with there signs you in here as <strong>${account.email}</strong> from then on.</p>
-<p><a class="button button-primary" href="${href}"><span>Go on to <bdi>${label}</bdi></span></a></p>
+<p>You continue to <strong>${new URL(href).host}</strong>. The account that you choose there can then sign in here as <strong>${account.email}</strong>.</p>
+<p><a class="button button-primary" href="${href}"><span>Continue to <bdi>${label}</bdi></span></a></p>
 <p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
     return answerPage({ title: "Link an account", body }, { cookies: [cookie] });
   } catch (error) {
@@ -109,11 +110,11 @@ async function answerWith(
   const now = deps.now();
   const { list } = deps.providers;
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
-  const body = html`<p class="lead">Accounts elsewhere with which you sign in here</p>
+  const body = html`<p class="lead">External accounts that can sign you in</p>
 ${remark !== undefined && renderNotice("remark", remark)}
 ${fault !== undefined && renderNotice("fault", fault)}
 ${!links.isFresh && canLink && renderStale(list, links)}
-${list.length === 0 ? html`<p>Here people sign in with a password only.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
+${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
   const status = fault === undefined ? 200 : 422;
   return answerAccountPage(deps, {
     tab: "Linked",
@@ -123,11 +124,11 @@ ${list.length === 0 ? html`<p>Here people sign in with a password only.</p>` : h
   });
 }
 
-/** How to be allowed to link: with a provider that is linked already, or by the password. */
+/** How to get a recent sign-in: with a linked provider, or with the password. */
 function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
   const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
   const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
-  return html`<p class="notice notice-warn">To link an account, you must have signed in within the last 10 minutes: sign out and in again${again.map(
+  return html`<p class="notice notice-warn">Linking an account requires a sign-in within the last 10 minutes: sign out and sign in again${again.map(
     ({ settings: { name, label } }) =>
       html`, or <a href="${OIDC_PATH}/${name}?${query}">sign in with <bdi>${label}</bdi> again</a>`,
   )}.</p>`;

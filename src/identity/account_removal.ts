@@ -1,6 +1,6 @@
 /**
- * The page that asks before a second factor or a linked account is removed. The form that it shows is that of the page where
- * it stands.
+ * The confirmation page before a second factor or a linked account is removed. Its form is sent to the page that lists the
+ * item.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { answerAccountPage, type OwnVisit, type TabName } from "./account_page.t
 import { TOKEN_FIELD } from "./form_token.ts";
 
 export type Removal = {
-  /** The page that takes the form, and that shows what is removed. */
+  /** The page that lists the item and accepts the form. */
   action: string;
   title: string;
-  /** What removing it means. */
+  /** The consequence of the removal. */
   text: Part;
   fields?: Part;
 };
 
-/** What a page's query asks to remove. */
+/** The item that the query asks to remove. */
 export function readRemoved(query: string): string | undefined {
   return new URLSearchParams(query).get("remove") ?? undefined;
 }
 
-/** Asks before a second factor is removed. @throws {SignInTooOld} */
+/** The confirmation page for a second factor. @throws {SignInTooOld} */
 export function answerRemoval(
   visit: OwnVisit,
   { isFresh, totpSince, passkeys }: OwnSecondFactor,
@@ -32,7 +32,7 @@ export function answerRemoval(
 ): Response {
   const isLast = passkeys + (totpSince === null ? 0 : 1) === 1;
   const body = html`<p>${text}</p>
-${isLast && html`<p class="notice notice-warn">It is your only second factor. Without it the password, or your provider, signs you in alone, and your recovery codes no longer work.</p>`}`;
+${isLast && html`<p class="notice notice-warn">This is your only second factor. Without it, your password or provider is enough to sign in, and your recovery codes stop working.</p>`}`;
   return answerQuestion(visit, { tab: "Security", act: "remove", isFresh, ...removal, text: body });
 }
 

@@ -1,6 +1,6 @@
 /**
- * `/account/security`: a person's second factor, and the recovery codes that stand in for it. Whatever changes it asks for a
- * sign-in of the last ten minutes.
+ * `/account/security`: a person's second factor and recovery codes. Every change requires a sign-in within the last 10
+ * minutes.
  *
  * @module
  */
@@ -30,12 +30,12 @@ import { readReturnTo, toReturnQuery } from "./return_to.ts";
 
 const REMOVE = "remove";
 const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
-/** What was done before the page is shown, by its query. */
+/** Result of the previous form, keyed by the page's query. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
-  ["done=removed", "The authenticator app is removed. Signing in no longer asks for its codes."],
+  ["done=removed", "Authenticator app removed. You no longer need its codes to sign in."],
   [
     "done=shown",
-    "Your recovery codes were shown already, and are not shown again. If you did not keep them, make new ones.",
+    "Your recovery codes were already shown and cannot be shown again. If you did not save them, create new codes.",
   ],
 ]);
 
@@ -46,7 +46,7 @@ export async function answerSecurity(visit: OwnVisit): Promise<Response> {
     return answerRemoval(visit, own, {
       action: ACCOUNT_SECURITY_PATH,
       title: "Remove the authenticator app",
-      text: "Signing in no longer asks for its codes.",
+      text: "You will no longer need its codes to sign in.",
     });
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
@@ -63,7 +63,7 @@ ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">With the 
   });
 }
 
-/** New recovery codes, or no authenticator app any more. @throws {SignInTooOld} */
+/** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
 export async function answerSecurityForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, fields, account } = visit;
   if (fields.get("act") === REMOVE) {
@@ -79,7 +79,7 @@ export async function answerSecurityForm(visit: OwnVisit): Promise<Response> {
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">To change anything here, you must have signed in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Changes require a sign-in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
 }
 
 type RowOptions = { next: string; now: number };
@@ -96,7 +96,7 @@ function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions)
 function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
   return html`<li class="session"><div class="session-text">
 <span class="session-name">Passkeys</span>${passkeys > 0 && html` <span class="pill pill-good">on</span>`}
-<span class="session-more">${passkeys === 0 ? "none yet: a fingerprint, a face or a PIN in place of a code, or of the password too" : `${passkeys} added`}</span>
+<span class="session-more">${passkeys === 0 ? "none yet: use a fingerprint, face or PIN instead of a code or password" : `${passkeys} added`}</span>
 </div><div class="session-acts"><a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}${query}">${passkeys === 0 ? "Add" : "Manage"}<span class="visually-hidden"> passkeys</span></a></div></li>`;
 }
 
@@ -107,7 +107,7 @@ function renderCodes(
   if (totpSince === null && passkeys === 0) return false;
   return html`<li class="session"><div class="session-text">
 <span class="session-name">Recovery codes</span>${recoveryCodes < 3 && html` <span class="pill pill-warn">${recoveryCodes === 0 ? "none" : "few left"}</span>`}
-<span class="session-more">${recoveryCodes > 0 && `${recoveryCodes} left, `}for when your phone is not at hand</span>
+<span class="session-more">${recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone</span>
 </div>${isFresh && html`<div class="session-acts">${renderMakeCodes(token, codesVersion)}</div>`}</li>`;
 }
 
@@ -116,7 +116,7 @@ function renderMakeCodes(token: string, replaced: string): Html {
     action: ACCOUNT_SECURITY_PATH,
     token: { name: TOKEN_FIELD, value: token },
     fields: html`<input type="hidden" name="act" value="codes"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">`,
-    button: html`Make new ones<span class="visually-hidden"> in place of these recovery codes</span>`,
+    button: html`Create new codes<span class="visually-hidden"> that replace your recovery codes</span>`,
     look: "quiet",
   });
 }

@@ -1,4 +1,4 @@
-/** `/account/sessions`: where a person is signed in, and how to end that. @module */
+/** `/account/sessions`: lists and ends a person's sessions. @module */
 import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
 import { isIdText } from "../accounts/secrets/mod.ts";
 import {
@@ -14,10 +14,10 @@ import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
 const ALL_OTHERS = "others";
-/** What was done before the page is shown, by its query. */
+/** Result of the previous form, keyed by the page's query. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
-  ["ended=one", "That session is ended."],
-  ["ended=others", "All other sessions are ended."],
+  ["ended=one", "Session ended."],
+  ["ended=others", "All other sessions ended."],
 ]);
 
 export function answerSessions({ deps, account, context, token }: OwnVisit): Response {
@@ -28,7 +28,7 @@ export function answerSessions({ deps, account, context, token }: OwnVisit): Res
   return answerAccountPage(deps, {
     tab: "Sessions",
     title: "Sessions",
-    body: html`<p class="lead">Where you are signed in. End what you do not recognise, then change your password.</p>
+    body: html`<p class="lead">Your active sessions. End any session that you do not recognize, then change your password.</p>
 ${remark !== undefined && renderNotice("remark", remark)}
 <ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
 ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
@@ -50,7 +50,7 @@ function renderSession(
 ): Html {
   const name = device ?? "Unknown browser";
   return html`<li class="session"><div class="session-text">
-<span class="session-name">${name}</span>${isOwn && html` <span class="pill pill-good">this one</span>`}
+<span class="session-name">${name}</span>${isOwn && html` <span class="pill pill-good">this session</span>`}
 <span class="session-more">${address !== null && html`from ${address} · `}signed in ${renderTime(signedInAt, now)}${!isOwn && html` · last seen ${renderTime(lastSeenAt, now)}`}</span>
 </div>${!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}</li>`;
 }

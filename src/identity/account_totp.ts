@@ -1,6 +1,6 @@
 /**
- * `/account/security/app`: shows the secret of a new authenticator app as a QR code, and stores it once a code of the app
- * confirms it. Until then it is nowhere but in the page, sealed for this person.
+ * `/account/security/app`: shows the secret for an authenticator app as a QR code, and stores it after a code from the app
+ * confirms it. Until then only the page holds the secret, sealed for this person.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_cod
 import { findWayOn } from "./return_to.ts";
 
 const SEALED_FIELD = "sealed";
-/** How long a person may take to add it to an app: about as long as the sign-in is fresh. */
+/** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
 const LIFE_MS = 600_000;
 const CODE_CHARS = 16;
 
@@ -66,8 +66,9 @@ export async function answerTotpForm(visit: OwnVisit): Promise<Response> {
 }
 
 const EXPIRED =
-  "This page was open for too long. Scan the new code below, and remove what you added to the app before.";
-const WRONG = "This is not the code that the app shows now. Is the clock of your phone right?";
+  "The page expired. Remove the entry that you added to the app, then scan the new code below.";
+const WRONG =
+  "The code is not correct. Check that the clock of your phone is right, then try again.";
 
 function makeNew({ deps }: OwnVisit): NewTotp {
   return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
@@ -81,7 +82,7 @@ function answerForm(visit: OwnVisit, { totp, replaced, notice, fault }: State): 
   const code = renderField({
     name: "code",
     label: "Code",
-    hint: "The six digits that the app shows for this account.",
+    hint: "The 6 digits that the app shows for this account.",
     type: "text",
     inputMode: "numeric",
     autocomplete: "one-time-code",
@@ -95,7 +96,7 @@ ${renderForm({
   action: toTarget(splitTarget(context.request.url)),
   token: { name: TOKEN_FIELD, value: token },
   fields: html`<input type="hidden" name="${SEALED_FIELD}" value="${sealed}"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">${code}`,
-  button: "Turn it on",
+  button: "Turn on",
 })}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`;
   const status = notice === undefined && fault === undefined ? 200 : 422;
@@ -103,11 +104,11 @@ ${renderForm({
 }
 
 function renderKey(key: string, uri: string): Html {
-  return html`<p class="lead">Scan this with the app, then enter the code that it shows</p>
+  return html`<p class="lead">Scan this QR code with your app, then enter the code from the app</p>
 <div class="qr">${renderQrCode(uri, "QR code for your authenticator app")}
-<div class="qr-text"><p>Cannot scan it? <a href="${uri}">Open it in an app on this device</a>, or enter this key by hand:</p>
+<div class="qr-text"><p>Cannot scan it? <a href="${uri}">Open it in an app on this device</a>, or enter this key manually:</p>
 <p><code class="key">${key.match(/.{1,4}/g)?.join(" ") ?? key}</code></p>
-<p class="quiet">Show it to nobody: whoever has it can make your codes.</p></div></div>`;
+<p class="quiet">Keep it secret: anyone who has it can generate your codes.</p></div></div>`;
 }
 
 function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {

@@ -1,6 +1,6 @@
 /**
- * `/add-second-factor`: asks whoever should have a second factor to add one, after a sign-in, and in place of pages that are
- * closed without it. Where the person was going is in the query, and is checked again.
+ * `/add-second-factor`: asks people to add a required second factor, after a sign-in and instead of pages that require one.
+ * The query holds the original destination, which is checked again.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
 
-/** @throws {Problem} unknown_app; invalid_request — what checks the way on */
+/** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
 export async function answerAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
   const returnTo = readReturnTo(context.query);
   const { location, back } = await checkReturnTo(deps, context, returnTo);
@@ -32,19 +32,19 @@ function answerAsk(visitor: Visitor, { returnTo, later, now }: Ask): Response {
   const body = html`
 <h1>${title}</h1>
 <p class="lead">Signed in as <strong>${visitor.email}</strong></p>
-<p>With one, your password alone lets nobody in: signing in also asks for a code that an app on your phone shows, or for a passkey. It takes a minute.</p>
-<p><a class="button button-primary" href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}">Add it now</a></p>
+<p>A second factor protects your account if someone learns your password. You sign in with a code from an app on your phone or with a passkey. Setup takes about a minute.</p>
+<p><a class="button button-primary" href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}">Add a second factor</a></p>
 ${later === undefined ? renderDemanded(returnTo) : html`<p><a class="button button-quiet" href="${later}">Later</a></p>${renderDue(visitor, now)}`}`;
   return answerPage({ title, body });
 }
 
 function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {
   if (factorDueAt === null || isFactorOverdue) return false;
-  return html`<p class="aside">It will be needed ${renderTime(factorDueAt, now)}.</p>`;
+  return html`<p class="aside">Becomes required ${renderTime(factorDueAt, now)}.</p>`;
 }
 
 function renderDemanded({ kind }: ReturnTo): Html {
   return kind === "console"
-    ? html`<p class="aside">The Console is closed without it; <a href="${LOGIN_PATH}">your account</a> is not.</p>`
-    : html`<p class="aside">Nothing else is open without it.</p>`;
+    ? html`<p class="aside">The Console requires a second factor. <a href="${LOGIN_PATH}">Your account</a> does not.</p>`
+    : html`<p class="aside">You need a second factor to continue.</p>`;
 }

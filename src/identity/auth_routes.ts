@@ -1,6 +1,6 @@
 /**
- * `GET /v1/auth/me` and `POST /v1/auth/logout`: what browser apps ask with the shared cookie. One statement each, and
- * nothing is decided without the database: an outage is neither a sign-out nor a sign-in.
+ * `GET /v1/auth/me` and `POST /v1/auth/logout`, called by browser apps with the shared cookie. One statement each. The
+ * database decides everything: an outage signs no one in or out.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
   const presented = readSessionCookie(request, deps.identitySecrets);
-  // No one, whatever the database would say: a request without a session costs no query.
+  // A request without a session costs no query.
   if (presented === "") throw new Problem("unauthenticated");
   const { sessionIdleS, requireSecondFactor } = deps.identity;
   const demandsFactor = requireSecondFactor === "all";
@@ -78,14 +78,14 @@ async function answerLogout(
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 
-/** The pages and the gateway itself count as registered: they belong to the service. */
+/** Whether an origin can sign people out: registered origins, the pages and the gateway. */
 function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolean {
   return (
     origins.isRegistered(origin) || origin === identity.identityUrl || origin === identity.publicUrl
   );
 }
 
-/** The app that is asked about. @throws {Problem} invalid_request — malformed, or given twice */
+/** The `app` parameter. @throws {Problem} invalid_request — malformed or repeated */
 function readSlug(query: string): string | undefined {
   const [slug, ...more] = new URLSearchParams(query).getAll("app");
   if (more.length > 0) throw new Problem("invalid_request");
@@ -93,7 +93,7 @@ function readSlug(query: string): string | undefined {
   return slug;
 }
 
-/** A problem in the form for browser apps: only its code, and one code for everything that is the service's fault. */
+/** A problem as browser apps receive it: only the code, and `request_failed` for every server error. */
 export function answerAuthProblem(problem: Problem): Response {
   const error = problem.status >= 500 ? "request_failed" : problem.code;
   return answerJson(
@@ -103,8 +103,8 @@ export function answerAuthProblem(problem: Problem): Response {
 }
 
 /**
- * The headers that let an app read an identity endpoint's answer, whatever its status: for an origin of the app that is
- * asked about, or any registered one if the app is unknown or none is named.
+ * The CORS headers of identity endpoints, for every status. They allow the origins of the requested app, or any registered
+ * origin if the app is unknown or missing.
  */
 export function authCorsHeaders(
   { origins }: Pick<AuthDeps, "origins">,

@@ -1,6 +1,6 @@
 /**
- * `/authorize`: an app sends a person here to sign in, and the person returns to one of the app's own targets. Whoever is
- * already signed in returns at once; whoever is sent here again and again is told why.
+ * `/authorize`: an app sends a person here to sign in, and the person returns to a registered target of the app. With a
+ * session, the redirect is immediate. Repeated redirects in a short time end at a page that explains the loop.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
-/** Counts how often an app has sent its visitor back here without a pause. */
+/** Counts redirects from one app in quick succession. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
 const MAX_RETURNS = 5;
 const PAUSE_S = 20;
 
-/** The form, or the way back for whoever is signed in. */
+/** The sign-in form, or a redirect to the app if the person has a session. */
 export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
   const authorizeQuery = readAuthorizeQuery(context.query);
   const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
@@ -31,7 +31,7 @@ export async function answerAuthorize(deps: PageDeps, context: RequestContext): 
   });
 }
 
-/** The answer to the form; the target is checked again. */
+/** The response to the form; the target is checked again. */
 export async function answerAuthorizeForm(
   deps: PageDeps,
   context: RequestContext,
@@ -63,7 +63,7 @@ function toSignInTarget(
   };
 }
 
-/** Back to the app at once, unless it has just sent the same visitor several times. */
+/** A redirect to the app, unless the app has just sent the same visitor several times. */
 function answerReturn(
   { request }: RequestContext,
   { slug, href }: { slug: string; href: string },
@@ -87,9 +87,9 @@ function answerLoop(
 ): Response {
   const { host, protocol } = new URL(href);
   const body = html`
-<h1>${slug} keeps sending you back</h1>
-<p>You are signed in, but <strong>${slug}</strong> at ${host} does not notice, and keeps asking.</p>
-<p>Usually its page is open at an address that does not receive the sign-in cookie, or your browser blocks cookies for it${protocol === "http:" && html`, or it should be opened with https`}. If this keeps happening, tell whoever runs the app.</p>
+<h1>${slug} keeps redirecting you</h1>
+<p>You are signed in, but <strong>${slug}</strong> at ${host} does not detect it and redirects you here again.</p>
+<p>Usually the app is open at an address that does not receive the sign-in cookie, or your browser blocks its cookies${protocol === "http:" && html`, or the app must be opened with https`}. If this keeps happening, contact your administrator.</p>
 <p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
 <p><a href="${LOGIN_PATH}">Your account</a></p>`;
   return answerPage({ title: "Too many redirects", body }, { status: 409, cookies });

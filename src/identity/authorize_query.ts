@@ -1,4 +1,4 @@
-/** The app on whose behalf someone signs in, and where the person returns to: read from a query, checked against targets. @module */
+/** Reads the app and the return address of a sign-in from the query, and checks them against the app's targets. @module */
 import { APP_SLUG, type AppTargets } from "../accounts/apps/mod.ts";
 import { Problem } from "../problem.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
@@ -12,13 +12,13 @@ export function readAuthorizeQuery(query: string): AuthorizeQuery {
   const [slug, ...moreSlugs] = parameters.getAll("app");
   const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
   if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
-    throw refuse("The link does not say clearly which app you came from.");
+    throw refuse("The link must contain exactly one valid app name.");
   if (redirectUri === undefined || moreUris.length > 0)
-    throw refuse("The link does not say clearly where to send you back to.");
+    throw refuse("The link must contain exactly one return address.");
   return { slug, redirectUri };
 }
 
-/** @throws {Problem} unknown_app; invalid_request — the app has not registered where to return to */
+/** @throws {Problem} unknown_app; invalid_request — the app has not registered the return address */
 export function checkAuthorizeQuery(
   { redirectUri }: AuthorizeQuery,
   app: AppTargets | undefined,
@@ -29,7 +29,7 @@ export function checkAuthorizeQuery(
   return { app, href };
 }
 
-/** Browsers apply form-action to redirects after a form, and an app may redirect its visitor to a sibling host. */
+/** Includes sibling hosts: browsers apply `form-action` to redirects after a form, and an app can redirect to a sibling. */
 export function toFormTargets(
   { cookieDomain }: Pick<IdentitySettings, "cookieDomain">,
   href: string,
@@ -41,7 +41,7 @@ export function toFormTargets(
 
 function refuseReturn(): Problem {
   return refuse(
-    "The app has not registered the address that this link would send you back to. You have not been signed in, and nothing was sent there.",
+    "The app has not registered the return address of this link. You have not been signed in, and nothing was sent to that address.",
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Long passwords that people choose and that no list of leaked passwords has yet, and the words that such passwords consist
- * of. Written the way {@linkcode foldText} folds a password.
+ * Common long passwords that lists of leaked passwords do not contain, and the words that such passwords combine. Folded as
+ * by {@linkcode foldText}.
  *
  * @module
  */
@@ -24,7 +24,7 @@ meinpasswortistsicher motdepassemotdepasse monmotdepasse contrasenacontrasena mi
   ),
 );
 
-/** A password made only of these, digits and punctuation is common, however many it combines. */
+/** A password of only these words, digits and punctuation is common, regardless of its length. */
 export const COMMON_WORDS: readonly string[] = [
   ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(
     " ",

@@ -1,6 +1,6 @@
 /**
- * The cookies of a session: one for every host under the cookie's domain, one for the pages only. A sibling host can plant
- * the first on any path; it can neither read nor plant the second, which `__Host-` binds to this host.
+ * The cookies of a session: one for every host under the cookie's domain, and one for the pages only. A sibling host can
+ * plant the first on any path. It can neither read nor plant the second, which `__Host-` binds to this host.
  *
  * @module
  */
@@ -40,16 +40,16 @@ import type { IdentitySettings } from "./settings.ts";
 
 /** Sent to every host under `COOKIE_DOMAIN`. */
 export const SESSION_COOKIE = "__Secure-rowhouse_session";
-/** Sent only to the identity pages, which require both. */
+/** Sent only to the identity pages, which require both cookies. */
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
-/** Kept when a person signs out: it is not a session. */
+/** Marks a known device. Not a session: signing out does not clear it. */
 export const DEVICE_COOKIE = "__Host-rowhouse_device";
-/** Of a sign-in that waits for the second factor: not a session, either. */
+/** Identifies a sign-in that waits for the second factor. Not a session. */
 export const PENDING_COOKIE = "__Host-rowhouse_pending";
-/** The longest time that browsers keep a cookie. */
+/** The maximum lifetime that browsers allow. */
 const DEVICE_MAX_S = 400 * DAY_S;
 
-/** Every path on which a cookie could be planted so that it is sent to an endpoint or a page. */
+/** Every path where a planted cookie would be sent to an endpoint or a page. */
 const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([
   AUTHORIZE_PATH,
@@ -68,7 +68,7 @@ const PAGE_PATHS = withParents([
   `${OIDC_PATH}/`,
 ]);
 
-/** The presented sessions of the shared cookie, as the database is asked about them. */
+/** The sessions in the shared cookies, as the SQL function expects them. */
 export function readSessionCookie(request: Request, secrets: IdentitySecrets): string {
   return toPresented(
     secrets,
@@ -89,7 +89,7 @@ export function readPageCookies(
   };
 }
 
-/** What of both cookies is presented: sessions that a sign-in ends. */
+/** The sessions in both cookies, which a sign-in ends. */
 export function readPresented(request: Request, secrets: IdentitySecrets): string {
   const { session, identity } = readPageCookies(request, secrets);
   return [session, identity].filter((text) => text !== "").join(",");
@@ -113,7 +113,7 @@ export function clearSession({ cookieDomain }: IdentitySettings): string[] {
   return clear(PATHS, cookieDomain);
 }
 
-/** The same for every path of the pages, and the pages' own cookie. */
+/** The `Set-Cookie` headers that clear the shared cookie from every path of the pages, and the pages' own cookie. */
 export function clearPages({ cookieDomain }: IdentitySettings): string[] {
   return [
     ...clear([...new Set([...PATHS, ...PAGE_PATHS])], cookieDomain),
@@ -121,12 +121,12 @@ export function clearPages({ cookieDomain }: IdentitySettings): string[] {
   ];
 }
 
-/** The path of a request as a cookie may have it. */
+/** Request paths that are valid as a cookie's path. */
 const COOKIE_PATH = /^[\w/.~%-]{1,200}$/;
 
 /**
- * The same for a visitor whom a page takes for no one while the browser sends more than one shared cookie: the sign-in page
- * sees none that was planted on this page's own path, and would send the visitor back to it for ever.
+ * The `Set-Cookie` headers that clear cookies planted on this page's own path. The sign-in page does not receive those
+ * cookies, and would redirect the visitor back to this page forever.
  */
 export function clearPlanted({ headers, url }: Request, settings: IdentitySettings): string[] {
   if (readCookies(headers.get("cookie"), SESSION_COOKIE).length < 2) return [];
@@ -139,18 +139,18 @@ function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
 }
 
-/** The device that a browser is known as, whoever is signed in. */
+/** The browser's known device, independent of the session. */
 export function readDeviceCookie(request: Request, secrets: IdentitySecrets): Device | undefined {
   const [text = "", ...more] = readCookies(request.headers.get("cookie"), DEVICE_COOKIE);
   return more.length === 0 ? readDevice(secrets, text) : undefined;
 }
 
-/** The `Set-Cookie` header of a device on which someone has just signed in. */
+/** The `Set-Cookie` header of a device after a sign-in. */
 export function toDeviceCookie(text: string): string {
   return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
 }
 
-/** The same for a browser in which someone has just shown, or added, a second factor. */
+/** The `Set-Cookie` header of a device after a second factor was verified or added. */
 export function markFactorDevice(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   request: Request,
@@ -160,13 +160,13 @@ export function markFactorDevice(
   return toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: true }));
 }
 
-/** The sign-in that waits in this browser, as the database is asked about it; empty: none. */
+/** The browser's pending sign-in, as the SQL function expects it; empty if there is none. */
 export function readPendingCookie(request: Request, secrets: IdentitySecrets): string {
   const [text = "", ...more] = readCookies(request.headers.get("cookie"), PENDING_COOKIE);
   return more.length === 0 ? toPendingShown(secrets, text) : "";
 }
 
-/** The `Set-Cookie` header of a sign-in that waits for the second factor. */
+/** The `Set-Cookie` header of a pending sign-in. */
 export function toPendingCookie({ text }: NewPending): string {
   return toSetCookie(PENDING_COOKIE, text, { path: "/", maxAgeS: PENDING_LIFE_S });
 }

@@ -1,6 +1,6 @@
 /**
- * `/forgot`: has a link mailed that sets a new password and continues to the app that the person was signing in to. The
- * response and the work are the same whether or not the address has an account.
+ * `/forgot`: mails a link that sets a new password and continues to the app that the person was signing in to. Response and
+ * timing do not depend on whether the address has an account.
  *
  * @module
  */
@@ -17,9 +17,9 @@ import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
-const TITLE = "Forgotten your password?";
+const TITLE = "Forgot your password?";
 
-/** @throws {Problem} unknown_app; invalid_request — where the query asks to return to */
+/** @throws {Problem} unknown_app; invalid_request — the return address is invalid */
 export async function answerForgot(deps: PageDeps, context: RequestContext): Promise<Response> {
   if (!deps.hasMail) return answerWithoutMail();
   const { back } = await checkReturnTo(deps, context, readReturnTo(context.query));
@@ -27,7 +27,7 @@ export async function answerForgot(deps: PageDeps, context: RequestContext): Pro
   return answerForm(deps, context, { status: 200, back });
 }
 
-/** @throws {Problem} forbidden — the form is not the page's own; and as {@linkcode answerForgot} */
+/** @throws {Problem} forbidden — the form token is invalid; and as {@linkcode answerForgot} */
 export async function answerForgotForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
@@ -38,7 +38,7 @@ export async function answerForgotForm(deps: PageDeps, context: RequestContext):
   if (typed.trim() === "")
     return answerForm(deps, context, { status: 422, back, faults: ["Enter your email address."] });
   const canonical = toCanonicalEmail(typed);
-  // What PostgreSQL cannot store is no one's address, but counts like any other.
+  // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";
   const waitS = await askForPassword(deps, {
     email,
@@ -63,15 +63,15 @@ function answerForm(deps: PageDeps, context: RequestContext, state: State): Resp
   const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
   const body = html`
 <h1>${TITLE}</h1>
-<p class="lead">You get a mail with a link that sets a new one.</p>
+<p class="lead">We will email you a link to set a new password</p>
 ${notice !== undefined && renderNotice("fault", notice)}
 ${renderForm({
   action: `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
   token: { name: TOKEN_FIELD, value: token },
   fields: renderEmailField({ value: typed, faults, isFirst: true }),
-  button: "Send the link",
+  button: "Send link",
 })}
-<p class="aside"><a href="${back}">Back to the sign-in</a></p>`;
+<p class="aside"><a href="${back}">Back to sign-in</a></p>`;
   return answerPage(
     { title: TITLE, body, scripts: ["page"] },
     { status, cookies, ...(headers === undefined ? {} : { headers }) },
@@ -81,16 +81,16 @@ ${renderForm({
 function answerSent(back: string): Response {
   const body = html`
 <h1>Check your mail</h1>
-<p>If this address has an account with a password, we sent a mail with a link. The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
-<p>If no mail arrives within a few minutes, look in your spam folder or ask an administrator.</p>
-<p><a class="button button-primary" href="${back}">Back to the sign-in</a></p>`;
+<p>If this address has an account with a password, we sent a mail with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
+<p>If no mail arrives within a few minutes, check your spam folder or contact your administrator.</p>
+<p><a class="button button-primary" href="${back}">Back to sign-in</a></p>`;
   return answerPage({ title: "Check your mail", body });
 }
 
 function answerWithoutMail(): Response {
   const body = html`
 <h1>${TITLE}</h1>
-<p>Ask an administrator of your apps: they can give you a link that sets a new one.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Back to the sign-in</a></p>`;
+<p>Ask your administrator for a link to set a new password.</p>
+<p><a class="button button-primary" href="${LOGIN_PATH}">Back to sign-in</a></p>`;
   return answerPage({ title: TITLE, body });
 }

@@ -1,6 +1,6 @@
 /**
- * Form tokens: a form is accepted only with the pages' exact `Origin` and a token derived from a cookie that no other host
- * can read or plant. The sign-in form is bound to a cookie of its own, the others to the session.
+ * Form tokens against CSRF. A form requires the pages' exact `Origin` and a token derived from a cookie that no other host
+ * can read or plant. The sign-in form has its own cookie; other forms are bound to the session.
  *
  * @module
  */
@@ -16,27 +16,27 @@ import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 const FORM_COOKIE = "__Host-rowhouse_form";
 export const TOKEN_FIELD = "form_token";
 
-/** What a form's token is bound to: a cookie of its own, or the session that shows the form. */
+/** The cookie that a form's token is bound to: the form's own cookie, or the session. */
 export type FormBinding = "form" | "session";
 
-/** The token for a form that is about to be shown, and the cookie that it needs, unless the browser already has it. */
+/** The token for a form, and its cookie unless the browser already has it. */
 export function makeFormToken(
   request: Request,
   randomBytes: RandomBytes,
 ): { token: string; cookies: string[] } {
-  // An existing one is kept: a second tab must not invalidate the first one's form.
+  // Reuse an existing cookie: a second tab must not invalidate the form in the first tab.
   const kept = readBound(request, "form");
   const value = kept ?? makeSecret(randomBytes);
   const cookies = kept === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
   return { token: toToken("form", value), cookies };
 }
 
-/** The token for a form that is only shown to signed-in people. */
+/** The token for a form that requires a session. */
 export function toSessionToken(request: Request): string {
   return toToken("session", readBound(request, "session") ?? "");
 }
 
-/** @throws {Problem} forbidden — another site sent the form, or it is older than its cookie */
+/** @throws {Problem} forbidden — another site sent the form, or the token does not match the cookie */
 export function checkForm(
   request: Request,
   settings: IdentitySettings,
@@ -52,7 +52,7 @@ export function checkForm(
   )
     return;
   throw new Problem("forbidden", {
-    message: "This form was not sent from its own page, or it was open for too long",
+    message: "The form came from another page, or its page expired",
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Leaked passwords of 15 or more characters, as digests. The file is generated (`bin/cli/generate_passwords.ts`) and read when
- * someone first chooses a password.
+ * Leaked passwords of 15 or more characters, as digests. `bin/cli/generate_passwords.ts` generates the file, which is loaded
+ * with the first new password.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import { type DigestSet, readDigestSet } from "../std/digest_set.ts";
 import { foldText } from "../std/fold_text.ts";
 
 export const KNOWN_PASSWORDS_FILE = join(import.meta.dirname, "known_passwords.bin");
-/** Shorter passwords are rejected for their length. */
+/** Min length of a password, in code points. */
 export const MIN_CODE_POINTS = 15;
-/** What is left of a password without punctuation is compared too, unless too little is left of it. */
+/** Min length of a password without punctuation to be compared too. */
 const MIN_FOLDED = 12;
 
 let known: DigestSet | undefined;
@@ -23,7 +23,7 @@ export function isKnownPassword(text: string): boolean {
   return known.has(text.toLowerCase()) || known.has(foldText(text));
 }
 
-/** The forms in which the list has a password; none if it is too short to be chosen. */
+/** The variants of a password in the list; empty if it is too short. */
 export function toPasswordVariants(password: string): string[] {
   const lower = password.toLowerCase();
   if ([...lower].length < MIN_CODE_POINTS) return [];

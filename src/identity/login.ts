@@ -1,4 +1,4 @@
-/** `/login` and `/sign-out`: a person's own page, with the apps that they may open and the ways to sign out. @module */
+/** `/login` and `/sign-out`: the sign-in form, the list of a person's apps, and signing out. @module */
 import {
   endSessions,
   endSessionsEverywhere,
@@ -26,17 +26,17 @@ import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_pag
 
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
-/** What was done before the form is shown, by the value of `signed-out`. */
+/** Result of the sign-out, keyed by the value of `signed-out`. */
 const REMARKS: ReadonlyMap<string | null, string> = new Map([
   ["here", "You are signed out."],
-  ["everywhere", "You are signed out, here and wherever else you were signed in."],
+  ["everywhere", "You are signed out. All your sessions have ended."],
 ]);
-const PASSWORD_IS_SET = "Your password is set. Earlier sessions have ended.";
-/** An administrator may open every app: the rest is found by its name. */
+const PASSWORD_IS_SET = "Password set. Your earlier sessions have ended.";
+/** Administrators can open every app, so the list is limited and has a search. */
 const MAX_APPS = 50;
 const SLUG_MAX = 40;
 
-/** The apps of whoever is signed in, otherwise the form. */
+/** The person's apps; without a session, the sign-in form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const search = readSearch(context.query);
   const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
@@ -68,15 +68,15 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
   });
 }
 
-/** The form's answer. */
+/** The response to the form. */
 export async function answerLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
   return await answerSignIn(deps, context, { target: toTarget(context.query), fields });
 }
 
-const AGAIN = "again, please: this needs a sign-in of the last 10 minutes";
+const AGAIN = "This page requires a sign-in within the last 10 minutes";
 
-/** The account, or a page of it that asks for a fresh sign-in. */
+/** The account, or an account page that requires a recent sign-in. */
 function toTarget(query: string): SignInTarget {
   const returnTo = readReturnTo(query);
   if (returnTo.kind !== "own") return { action: LOGIN_PATH, location: LOGIN_PATH };
@@ -89,7 +89,7 @@ export async function answerSignOut(
   { request, address: from }: RequestContext,
 ): Promise<Response> {
   const fields = await readForm(request);
-  // A second tab, or a second click: there is nothing left to end.
+  // A second tab or a double click: the session has already ended.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
     return answerSeeOther(SIGNED_OUT);
   checkForm(request, deps.identity, { fields, binding: "session" });
@@ -139,7 +139,8 @@ function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): P
     apps.length === 0
       ? html`<p class="empty">${search === "" ? "You do not have access to any app yet. Ask your administrator for access." : "No app has this name."}</p>`
       : html`<ul class="apps">${apps.map(renderApp)}</ul>`,
-    hasMoreApps && html`<p class="more">The first ${MAX_APPS} apps. Search for the others.</p>`,
+    hasMoreApps &&
+      html`<p class="more">Showing the first ${MAX_APPS} apps. Search to find others.</p>`,
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Identity: who is signed in, the pages that sign people in and out, and passwords. Grants nothing by itself. @module */
+/** Identity: sessions, sign-in pages, account pages and passwords. The database grants access. @module */
 export {
   type AuthDeps,
   answerAuthProblem,

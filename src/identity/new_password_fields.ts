@@ -1,9 +1,9 @@
-/** A new password on a form, typed twice: the two fields, and what is wrong with what was typed. @module */
+/** The two fields of a new password on a form, and their validation. @module */
 import type { Html } from "../pages/mod.ts";
 import { renderPasswordField } from "./account_fields.ts";
 import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
 
-/** What was typed; a browser that sends no second field has typed it once. */
+/** The submitted values; without a second field, `again` equals `password`. */
 export type NewPassword = { password: string; again: string };
 export type NewPasswordFaults = { password: string[]; again: string[] };
 
@@ -12,14 +12,14 @@ export function readNewPassword(fields: ReadonlyMap<string, string>): NewPasswor
   return { password, again: fields.get("password_again") ?? password };
 }
 
-/** Every fault of both; `names` are words connected with the person. */
+/** All validation errors of both fields; `names` are words connected with the person. */
 export function findNewPasswordFaults(
   { password, again }: NewPassword,
   names: readonly string[],
 ): NewPasswordFaults {
   return {
     password: findPasswordFaults(password, names),
-    again: again === password ? [] : ["The two passwords differ."],
+    again: again === password ? [] : ["The passwords do not match."],
   };
 }
 
@@ -38,7 +38,7 @@ export function renderNewPasswordFields(
     }),
     renderPasswordField({
       name: "password_again",
-      label: "New password again",
+      label: "Confirm new password",
       autocomplete: "new-password",
       faults: faults.again,
     }),

@@ -1,4 +1,4 @@
-/** What the identity endpoints say of themselves, beside their routes. @module */
+/** OpenAPI descriptions of the identity endpoints. @module */
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
 
@@ -8,24 +8,24 @@ const USER: JsonSchema = {
     id: {
       type: "string",
       format: "uuid",
-      description: "The person's id. It never changes; the address and the name may.",
+      description: "The person's id. It never changes. The address and the name can change.",
     },
     email: {
       type: "string",
       format: "email",
-      description: "The address with which the person signs in.",
+      description: "The person's email address, used to sign in.",
     },
     displayName: {
       type: ["string", "null"],
-      description: "The name to show; null if the person has none.",
+      description: "The display name, or null.",
     },
     avatarUrl: {
       type: ["string", "null"],
-      description: "The address of a picture of the person, if there is one.",
+      description: "The URL of the person's picture, or null.",
     },
     role: {
       type: ["string", "null"],
-      description: `The role on the app that was asked about, such as \`editor\`; of administrators, \`admin\`. Null if no app was named. Pattern: \`${ROLE_PATTERN}\`.`,
+      description: `The person's role on the app, such as \`editor\`. Administrators have \`admin\`. Null without \`app\`. Pattern: \`${ROLE_PATTERN}\`.`,
     },
   },
   required: ["id", "email", "displayName", "avatarUrl", "role"],
@@ -35,12 +35,12 @@ export const OPERATIONS = {
   me: {
     id: "get_me",
     group: "identity",
-    summary: "Get the person who is signed in, and the person's role on an app",
+    summary: "Get the signed-in person and their role on an app",
     parameters: [
       {
         in: "query",
         name: "app",
-        description: "The app's name; who has no role on it is refused.",
+        description: "The app's name. Returns 403 if the person has no role on the app.",
         schema: { type: "string", pattern: SLUG_PATTERN },
       },
     ],
@@ -50,7 +50,7 @@ export const OPERATIONS = {
   logout: {
     id: "sign_out",
     group: "identity",
-    summary: "Sign out, on all apps",
+    summary: "Sign out of all apps",
     answers: [{ status: 204, when: "Signed out, or there was no session." }],
     problems: ["forbidden"],
   },

@@ -1,4 +1,4 @@
-/** What the identity pages need, and how they find out who visits. @module */
+/** Dependencies of the identity pages, and their session lookup. @module */
 
 import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
 import {
@@ -20,14 +20,14 @@ import type { IdentitySettings } from "./settings.ts";
 export type PageDeps = {
   db: Database;
   identity: IdentitySettings;
-  /** Whether administrators find the Console here. */
+  /** Whether the Console is enabled. */
   hasConsole: boolean;
-  /** Whether people are mailed links. */
+  /** Whether mail is set up. */
   hasMail: boolean;
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;
-  /** With whom people may sign in besides by a password. */
+  /** OpenID Connect providers for sign-in. */
   providers: Providers;
   log: Log;
   makeId: () => string;
@@ -35,7 +35,7 @@ export type PageDeps = {
   now: () => number;
 };
 
-/** Who visits, by both cookies, with the apps that are asked for. One statement. */
+/** The visitor, by both cookies, and the requested apps. One statement. */
 export function readSessionOfPage(
   { db, identity, identitySecrets, providers }: PageDeps,
   { request }: RequestContext,
@@ -53,7 +53,7 @@ export function readSessionOfPage(
   );
 }
 
-/** Of whom a second factor is asked. */
+/** The rule that decides who needs a second factor. */
 export function toFactorRule({
   identity,
   providers,
@@ -61,7 +61,7 @@ export function toFactorRule({
   return identity.requireSecondFactor ?? (providers.list.length > 0 ? "console" : "default");
 }
 
-/** Whether this visitor gets to no page before adding a second factor. */
+/** Whether this visitor must add a second factor before opening any other page. */
 export function isFactorDemanded(
   deps: Pick<PageDeps, "identity" | "providers">,
   { isFactorOverdue }: Pick<Visitor, "isFactorOverdue">,

@@ -1,4 +1,4 @@
-/** The identity pages as a table. @module */
+/** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
 import { answerSeeOther, assetRoutes, brandRoute } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
@@ -70,7 +70,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
 
 type Handle = Parameters<typeof enterAccount>[0];
 
-/** A page for whoever is signed in, and its form. */
+/** The routes of an account page and its form, which require a session. */
 function own(path: string, { show, take }: { show: Handle; take: Handle }): Route<PageDeps>[] {
   return [
     { method: "GET", path, access: "open", handle: enterAccount(show) },

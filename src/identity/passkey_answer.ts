@@ -1,6 +1,6 @@
 /**
- * What a browser sends of a passkey: read, and then verified against the challenge, the pages' own origin and host, and the
- * key that is stored. A refusal has no reason for whoever sent it.
+ * A browser's WebAuthn response: parsed, then verified against the challenge, the pages' origin and host, and the stored
+ * key. The sender never gets a reason for a failure.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import * as v from "valibot";
 import { ALGORITHMS, toUserHandle } from "./passkey_options.ts";
 import type { RelyingParty } from "./relying_party.ts";
 
-/** The longest id of a credential. */
+/** Max length of a credential's id. */
 const MAX_ID_BYTES = 1023;
-/** The longest public key, encoded as COSE. */
+/** Max length of a public key, encoded as COSE. */
 const MAX_KEY_BYTES = 2048;
 
 const Text = v.pipe(v.string(), v.maxLength(8192), v.regex(/^[\w-]+$/));
@@ -31,14 +31,14 @@ const Attestation = v.object({
   response: v.object({
     clientDataJSON: Text,
     attestationObject: Text,
-    // Only those that there is a word for: it is stored and shown to browsers again.
+    // Only known transports: they are stored and sent to browsers again.
     transports: v.fallback(v.array(v.picklist(TRANSPORTS)), []),
   }),
 });
 
-/** Of a passkey that there is. */
+/** The response of an existing passkey. */
 export type Assertion = v.InferOutput<typeof Assertion>;
-/** Of a new one. */
+/** The response of a new passkey. */
 export type Attestation = v.InferOutput<typeof Attestation>;
 
 export function readAssertion(text: string): Assertion | undefined {
@@ -57,7 +57,7 @@ function read<Shape extends v.GenericSchema>(
   return parsed.success ? parsed.output : undefined;
 }
 
-/** What the answer must be for. */
+/** The expected host and challenge of a response. */
 export type Expected = { party: RelyingParty; challenge: string };
 
 export type NewPasskey = {
@@ -68,7 +68,7 @@ export type NewPasskey = {
   transports: readonly string[];
 };
 
-/** The new passkey; `undefined` if the answer is not right. */
+/** The new passkey; `undefined` if the response is invalid. */
 export async function verifyAttestation(
   answer: Attestation,
   { party, challenge }: Expected,
@@ -89,17 +89,17 @@ export async function verifyAttestation(
   const { credential, credentialBackedUp: isBackedUp } = result.registrationInfo;
   const { id: credentialId, counter: signCount } = credential;
   const publicKey = new Uint8Array(credential.publicKey);
-  // The verifier does not compare the id that is said with the one in the data.
+  // The verifier does not compare the response's id with the id in the authenticator data.
   if (credentialId !== answer.id || publicKey.length > MAX_KEY_BYTES) return undefined;
   return { credentialId, publicKey, signCount, isBackedUp, transports };
 }
 
-/** What is stored of a passkey, and whose it is. */
+/** A stored passkey and its owner. */
 type StoredKey = { userId: string; publicKey: Uint8Array<ArrayBuffer> };
 
 /**
- * What the authenticator has counted; `undefined` if the answer is not right. Whether the count rises is for the database to
- * check, in the statement that stores it.
+ * The authenticator's signature counter; `undefined` if the response is invalid. The database checks that the counter rises,
+ * in the statement that stores it.
  */
 export async function verifyAssertion(
   answer: Assertion,
@@ -108,7 +108,7 @@ export async function verifyAssertion(
 ): Promise<{ signCount: number } | undefined> {
   const { verifyAuthenticationResponse } = await loadVerifier();
   const { userHandle, ...response } = answer.response;
-  // By itself it must say whose it is; otherwise it may.
+  // A passkey without a password must name its owner; as a second factor it may omit the owner.
   const handle = userHandle ?? (isAlone ? undefined : toUserHandle(stored.userId));
   if (handle !== toUserHandle(stored.userId)) return undefined;
   const result = await refuseErrors(
@@ -125,14 +125,14 @@ export async function verifyAssertion(
   return { signCount: result.authenticationInfo.newCounter };
 }
 
-/** Attestations of these formats end at certificates that the verifier knows. */
+/** Attestation formats for which the verifier has built-in root certificates. */
 const ROOTED = ["android-key", "android-safetynet", "apple"] as const;
 
 /**
- * When it is first needed: it takes tens of milliseconds and megabytes.
+ * Loads the verifier on first use, because it costs tens of milliseconds and megabytes.
  *
- * No attestation is asked for, and none is believed. With roots the verifier would follow a sender's chain of certificates, and
- * load lists of revoked ones from whatever address stands in them: a phone's own key can sign such a certificate.
+ * Attestation is neither requested nor trusted. With root certificates, the verifier would follow a sender's certificate chain
+ * and download revocation lists from the URLs in it: a phone's key can sign such a certificate.
  */
 async function loadVerifier(): Promise<typeof import("@simplewebauthn/server")> {
   const verifier = await import("@simplewebauthn/server");
@@ -141,7 +141,7 @@ async function loadVerifier(): Promise<typeof import("@simplewebauthn/server")> 
   return verifier;
 }
 
-/** The verifier throws whatever it finds wrong with an answer, and bytes that it cannot read throw from within it. */
+/** Returns `undefined` if the verifier throws: it throws for invalid responses and for unreadable bytes. */
 async function refuseErrors<Result>(verifying: Promise<Result>): Promise<Result | undefined> {
   try {
     return await verifying;
@@ -155,7 +155,7 @@ const ClientData = v.object({
   topOrigin: v.optional(v.never()),
 });
 
-/** Whether it was asked for in a frame of another page: none of ours is ever shown in one. */
+/** Whether the response was created in a frame of another page; these pages never run in frames. */
 function isFramed(clientDataJSON: string): boolean {
   return read(ClientData, Buffer.from(clientDataJSON, "base64url").toString("utf8")) === undefined;
 }

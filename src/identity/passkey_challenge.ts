@@ -1,6 +1,6 @@
 /**
- * The challenge that a passkey signs: random, for one purpose, and in a sealed cookie that no other host can read or plant.
- * That it is used once is for the database to say, in the statement that uses it.
+ * The challenge that a passkey signs: random, for one purpose, in a sealed cookie that no other host can read or plant. The
+ * database ensures that it is used only once, in the statement that uses it.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { readCookies, toSetCookie } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 
 export const CHALLENGE_COOKIE = "__Host-rowhouse_passkey";
-/** How long a person may take to answer. */
+/** Lifetime of a challenge. */
 export const CHALLENGE_LIFE_S = 600;
-/** A second tab gets the same challenge while there is so much time left: it must not invalidate the first one's. */
+/** Age up to which a second tab gets the same challenge, so that it does not invalidate the first tab. */
 const KEPT_S = 300;
 const CHALLENGE_BYTES = 32;
 
 const Purpose = v.variant("kind", [
-  /** A passkey alone: whose it is, its answer says. */
+  /** A passkey without a password: its response names the owner. */
   v.object({ kind: v.literal("sign-in") }),
   v.object({ kind: v.literal("second-factor"), pendingId: v.string() }),
   v.object({ kind: v.literal("register"), userId: v.string(), sessionId: v.string() }),
@@ -26,15 +26,15 @@ const Kept = v.object({ challenge: v.string(), startedAtS: v.number(), purpose: 
 
 export type ChallengePurpose = v.InferOutput<typeof Purpose>;
 type Kept = v.InferOutput<typeof Kept>;
-/** It is no one's: who uses it is not known yet, or is in its purpose. */
+/** Sealed without an owner: the person is unknown at this point, or part of the purpose. */
 const SEALING = { purpose: "passkey challenge", owner: "" } as const;
 
 type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
 type ReadDeps = { identitySecrets: IdentitySecrets; now: () => number };
 
 /**
- * A challenge for a page that is about to be shown, and the cookie that goes with it, unless the browser has it already.
- * After one has failed, which may have been used, there is a new one.
+ * A challenge for a page, and its cookie unless the browser already has it. `isNew` creates a new challenge after a failure,
+ * which may have used the previous one.
  */
 export function makeChallenge(
   deps: SealDeps & ReadDeps,
@@ -51,7 +51,7 @@ export function makeChallenge(
   return { challenge, cookies: [cookie] };
 }
 
-/** The challenge that this browser was given for this very purpose, unless that was too long ago. */
+/** The browser's challenge for this purpose; `undefined` if it expired. */
 export function readChallenge(
   deps: ReadDeps,
   request: Request,
@@ -81,7 +81,7 @@ function readKept(
   return undefined;
 }
 
-/** `undefined` for what was not sealed here, or by another release. */
+/** `undefined` if the text was not sealed by this service and release. */
 function readJson(text: string | undefined): Kept | undefined {
   if (text === undefined) return undefined;
   const parsed = v.safeParse(Kept, JSON.parse(text));

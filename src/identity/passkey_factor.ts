@@ -1,6 +1,6 @@
 /**
- * A passkey as the second factor of a sign-in that waits: one of those that the person has. Its challenge is for that sign-in
- * alone, which ends with its first use.
+ * A passkey as the second factor of a pending sign-in. The challenge is valid only for this sign-in, which ends with its
+ * first use.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { findRelyingParty } from "./relying_party.ts";
 
 type Offer = { action: string; token: string; pending: PendingSignIn; isAgain: boolean };
 
-/** The button, and the cookies that it needs; nothing for whoever has no passkey. */
+/** The button and its cookies; empty if the person has no passkey. */
 export function offerPasskeyFactor(
   deps: PageDeps,
   request: Request,
@@ -45,11 +45,11 @@ ${renderPasskeyForm({
   look: pending.hasTotp ? "quiet" : "primary",
 })}
 </div>
-<noscript><p class="notice notice-remark">Your passkeys need JavaScript.</p></noscript>`;
+<noscript><p class="notice notice-remark">Passkeys require JavaScript.</p></noscript>`;
   return { part, cookies };
 }
 
-/** What proves to the database that the answer is right; `undefined` for one that is not. */
+/** The proof of a valid response for the database; `undefined` for an invalid response. */
 export async function findPasskeyFactor(
   deps: PageDeps,
   request: Request,

@@ -1,18 +1,17 @@
-/** A form that a browser's passkey fills in and sends; the script of these pages does that, and shows the form. @module */
+/** A form for passkeys. The script `passkey` shows the form, fills it in and sends it. @module */
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 
-/** The hidden field that the script puts the passkey's answer into. */
+/** The hidden field for the passkey's response. */
 export const PASSKEY_FIELD = "passkey";
 
 export type PasskeyForm = {
   action: string;
   token: string;
-  /** `sign-in` offers passkeys in the page's fields, too; `new` makes one. */
+  /** `sign-in` also suggests passkeys in the page's fields; `new` creates a passkey. */
   kind: "sign-in" | "use" | "new";
-  /** The options of the browser's call, as the W3C's JSON. */
+  /** The options of the WebAuthn call, as JSON. */
   options: object;
-  /** What stands above the button. */
   fields?: Part;
   button: Part;
   look?: "primary" | "quiet";

@@ -1,5 +1,5 @@
 /**
- * What a page tells the browser about the passkey that it asks for: a new one, or one that there is.
+ * WebAuthn options for creating a passkey and for signing in with one.
  *
  * @see https://www.w3.org/TR/webauthn-3/
  * @module
@@ -11,18 +11,18 @@ import type {
 import { CHALLENGE_LIFE_S } from "./passkey_challenge.ts";
 import type { RelyingParty } from "./relying_party.ts";
 
-/** EdDSA, ES256 and RS256, which all authenticators and Bun know. @see https://www.iana.org/assignments/cose */
+/** EdDSA, ES256 and RS256, which authenticators and Bun support. @see https://www.iana.org/assignments/cose */
 export const ALGORITHMS: readonly number[] = [-8, -7, -257];
 
 const TIMEOUT_MS = CHALLENGE_LIFE_S * 1000;
 
-/** A passkey that a person has already. */
+/** An existing passkey of a person. */
 export type KnownPasskey = { credentialId: string; transports: readonly string[] };
 type Transports = NonNullable<
   NonNullable<PublicKeyCredentialRequestOptionsJSON["allowCredentials"]>[number]["transports"]
 >;
 
-/** For a new passkey, which no authenticator makes that holds one of `known`. */
+/** Options for a new passkey. Authenticators that hold a `known` passkey are excluded. */
 export function toCreationOptions(
   { id }: RelyingParty,
   {
@@ -51,7 +51,7 @@ export function toCreationOptions(
   };
 }
 
-/** For one of `known`; without them for any of this host that can say itself whose it is. */
+/** Options for a `known` passkey; without `known`, for any discoverable passkey of this host. */
 export function toRequestOptions(
   { id: rpId }: RelyingParty,
   { challenge, known = [] }: { challenge: string; known?: readonly KnownPasskey[] },
@@ -65,7 +65,7 @@ export function toRequestOptions(
   };
 }
 
-/** What an authenticator keeps of the person: the id, which says nothing about anyone. */
+/** The user handle that an authenticator stores: the person's id, which reveals nothing. */
 export function toUserHandle(userId: string): string {
   return Buffer.from(userId.replaceAll("-", ""), "hex").toString("base64url");
 }

@@ -1,6 +1,6 @@
 /**
- * Signing in with a passkey alone, which has proven both that it is there and who holds it. Whose it is, the passkey says
- * itself: the page that asks knows nothing of anyone.
+ * Sign-in with a passkey and no password. User verification makes the passkey both factors. The passkey names its owner, so
+ * the page reveals nothing about any account.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { findRelyingParty } from "./relying_party.ts";
 
 const PURPOSE = { kind: "sign-in" } as const;
 
-/** The button of a sign-in page, and the cookies that it needs; nothing where browsers know no passkeys. */
+/** The button of a sign-in page and its cookies; empty where browsers do not support passkeys. */
 export function offerPasskey(
   deps: PageDeps,
   request: Request,
@@ -46,12 +46,12 @@ ${renderPasskeyForm({ ...form, kind: "sign-in", options: toRequestOptions(party,
 export type PasskeySignIn =
   | { kind: "done"; cookies: string[] }
   | { kind: "throttled"; waitS: number }
-  /** The page was open for too long, or was used before. */
+  /** The challenge expired or was already used. */
   | { kind: "stale" }
-  /** The same for every fault of the answer. */
+  /** The response is invalid, for any reason. */
   | { kind: "refused" };
 
-/** Signs in with what a browser's passkey answered, or says why not. */
+/** Signs in with a passkey's response, or returns the reason for the failure. */
 export async function signInWithPasskey(
   deps: PageDeps,
   context: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * Which passwords may be chosen: long ones that no one would guess first. A refusal says why, so that the next choice is
- * better. @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
+ * The password policy: long passwords that are not among the first guesses. An error gives the reason.
+ * @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { isKnownPassword, MIN_CODE_POINTS } from "./known_passwords.ts";
 
 export const MAX_BYTES = 1024;
 export const PASSWORD_HINT = `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`;
-/** How many characters must be left of a password without names that everyone knows. */
+/** Minimum length without names that others know. */
 const MIN_WITHOUT_CONTEXT = 8;
-/** Characters that do not follow from the one before. */
+/** Minimum number of characters that do not follow from the previous character. */
 const MIN_SURPRISES = 6;
 const MIN_DIFFERENT = 5;
-/** Shorter names occur in too many words by accident. */
+/** Shorter names occur in too many words by chance. */
 const MIN_NAME = 4;
 
 const ROWS = ["01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop"];
@@ -32,21 +32,21 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   "!": "i",
 };
 
-/** A password in the form that is hashed: the same, however a keyboard composes its letters. */
+/** The normalized password that is hashed: independent of how a keyboard composes letters. */
 export function toPasswordForm(text: string): string {
   return text.normalize("NFKC");
 }
 
 /**
- * Why a password may not be chosen, all reasons at once; none means that it may. `names` are words connected with the
- * person: the address, the name, the apps.
+ * All reasons against a password; empty if it is valid. `names` are words connected with the person: the address, the name,
+ * the apps.
  */
 export function findPasswordFaults(text: string, names: readonly string[]): string[] {
   const password = toPasswordForm(text);
   const length = [...password].length;
   if (length < MIN_CODE_POINTS) {
     return [
-      `Use at least ${MIN_CODE_POINTS} characters: this has ${length}. A few unrelated words work well.`,
+      `Use at least ${MIN_CODE_POINTS} characters. This password has ${length}. A few unrelated words work well.`,
     ];
   }
   if (new TextEncoder().encode(password).length > MAX_BYTES)
@@ -58,23 +58,23 @@ type Rule = { reason: string; isBroken: (password: string, names: readonly strin
 
 const RULES: readonly Rule[] = [
   {
-    reason: "This is one of the passwords that attackers try first. Use words of your own.",
+    reason: "This is a common password that attackers try first. Choose less common words.",
     isBroken: isCommon,
   },
   {
-    reason: "This is little more than your email address, your name, or the name of an app.",
+    reason: "This consists mostly of your email address, your name, or the name of an app.",
     isBroken: isMadeOfNames,
   },
   { reason: "This repeats the same few characters.", isBroken: isRepetition },
   {
-    reason: "This follows the alphabet, the digits or a row of the keyboard.",
+    reason: "This follows the alphabet, the digits or a keyboard row.",
     isBroken: (password) => countSurprises(password) < MIN_SURPRISES,
   },
 ];
 
 function isCommon(password: string): boolean {
   const plain = password.toLowerCase();
-  // Years and punctuation at either end are what people add when a password is refused.
+  // People add years and punctuation at either end when a password is rejected.
   const core = plain.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
   return [plain, core, toLookAlike(core)].some((text) => {
     const folded = foldText(text);
@@ -83,7 +83,7 @@ function isCommon(password: string): boolean {
   });
 }
 
-/** Whether a text is nothing but the given words, one after another. */
+/** Whether a text is a concatenation of the given words. */
 function isMadeOf(text: string, words: readonly string[]): boolean {
   const reachable = new Set([0]);
   for (let at = 0; at < text.length; at++) {
@@ -108,7 +108,7 @@ function isRepetition(password: string): boolean {
   return new Set(folded).size < MIN_DIFFERENT || /^(.{1,7})\1+(.{0,6})$/su.test(folded);
 }
 
-/** Characters that are neither equal to the one before nor next to it in the alphabet or on the keyboard. */
+/** Counts characters that neither repeat the previous character nor follow it in the alphabet or on the keyboard. */
 function countSurprises(password: string): number {
   const characters = [...password.toLowerCase()];
   return characters.filter((character, index) => {

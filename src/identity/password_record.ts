@@ -1,4 +1,4 @@
-/** Hashing and verifying passwords: what is hashed is their MAC with the service's secret. @module */
+/** Hashes and verifies passwords. The input of the hash is a MAC of the password with the service's secret. @module */
 
 import { findPasswordLink, usePasswordLink } from "../accounts/people/mod.ts";
 import {
@@ -16,7 +16,7 @@ import { toPasswordForm } from "./password.ts";
 
 export type PasswordDeps = { hashing: Hashing; identitySecrets: IdentitySecrets };
 
-/** What is stored of a person's new password. */
+/** The stored record of a new password. */
 export async function makePasswordRecord(
   { hashing, identitySecrets }: PasswordDeps,
   userId: string,
@@ -27,10 +27,10 @@ export async function makePasswordRecord(
   return toPasswordRecord(current, userId, hash);
 }
 
-/** A right password: what proves that to the database, and whether it must be hashed again. */
+/** A correct password: the proof for the database, and whether the hash is current. */
 export type RightPassword = { proof: string; isCurrent: boolean };
 
-/** Always one hash: an unknown person, or one without a password, costs as much as a wrong password. */
+/** Always computes one hash: an unknown person, or a person without a password, costs as much as a wrong password. */
 export async function verifyPassword(
   { hashing, identitySecrets }: PasswordDeps,
   { known, isKnownDevice }: { known: KnownUser | undefined; isKnownDevice: boolean },
@@ -38,7 +38,7 @@ export async function verifyPassword(
 ): Promise<RightPassword | undefined> {
   const { userId = "", password: stored } = known ?? {};
   const { current } = identitySecrets;
-  // Without the secret that it was made with, a hash matches nothing.
+  // A hash matches nothing without the secret that was used to create it.
   const by = stored && findIdentitySecret(identitySecrets, stored.secretId);
   const keyed = toKeyedPassword(by ?? current, userId, toPasswordForm(password));
   const isRight = await hashing.verify(keyed, by && stored?.hash, { isFirst: isKnownDevice });

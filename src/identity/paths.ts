@@ -1,6 +1,6 @@
 /** The paths of the endpoints and the pages. @module */
 
-/** The beginning of all endpoints: everything below it answers in their form. */
+/** Prefix of the identity endpoints, which respond with JSON. */
 export const AUTH_PATH = "/v1/auth/";
 export const ME_PATH = `${AUTH_PATH}me`;
 export const LOGOUT_PATH = `${AUTH_PATH}logout`;
@@ -9,32 +9,32 @@ export const AUTHORIZE_PATH = "/authorize";
 export const LOGIN_PATH = "/login";
 export const ACCOUNT_PATH = "/account";
 export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
-/** The accounts at providers with which a person may sign in. */
+/** A person's linked accounts at providers. */
 export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
 export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
-/** The second factor of a person. */
+/** A person's second factor. */
 export const ACCOUNT_SECURITY_PATH = `${ACCOUNT_PATH}/security`;
-/** How an authenticator app is added. */
+/** Adds an authenticator app. */
 export const ACCOUNT_TOTP_PATH = `${ACCOUNT_SECURITY_PATH}/app`;
 export const ACCOUNT_PASSKEYS_PATH = `${ACCOUNT_SECURITY_PATH}/passkeys`;
-/** Where a sign-in goes on that waits for the second factor. */
+/** The second step of a sign-in. */
 export const SECOND_FACTOR_PATH = "/second-factor";
-/** Where people are asked to add a second factor. */
+/** Asks people to add a second factor. */
 export const ADD_FACTOR_PATH = "/add-second-factor";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PATH = "/forgot";
 export const SET_PASSWORD_PATH = "/set-password";
-/** The account of a person who has just set a password. */
+/** The account page after a password was set. */
 export const PASSWORD_SET = `${LOGIN_PATH}?done=password`;
 
-/** Below it are, for each provider by name, where a sign-in with it starts and where it sends people back to. */
+/** Prefix of the start and callback paths of each provider. */
 export const OIDC_PATH = "/oidc";
 
-/** Below it are the pages of the Console, to which the same cookies are sent. */
+/** Prefix of the Console's pages, which receive the same cookies. */
 export const CONSOLE_PATH = "/console";
 export const CONSOLE_SIGN_IN_PATH = `${CONSOLE_PATH}/sign-in`;
 
-/** Paths with all their parents, with and without a final slash: wherever a cookie for them may be set. */
+/** Paths and all their parents, with and without a final slash: every path where a cookie for them can be set. */
 export function withParents(paths: readonly string[]): string[] {
   const all = paths.flatMap((path) => {
     const parts = path.split("/").slice(1, -1);

@@ -1,4 +1,4 @@
-/** A refusal as a page: what happened, what to do now, and the id to find it in the log. Never a form. @module */
+/** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
 import { answerPage, type Html, html, renderCopyButton } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
@@ -9,32 +9,32 @@ const RETRY_S = "5";
 const REFERENCE_CHARS = 12;
 const AWAY: Words = {
   title: "Back in a moment",
-  text: "Signing in does not work right now. This has neither signed you in nor signed you out. Please try again shortly.",
+  text: "Sign-in is temporarily unavailable. You have not been signed in or out. Please try again shortly.",
 };
 const WORDS: Partial<Record<ProblemCode, Words>> = {
   unknown_app: {
-    title: "There is no such app",
-    text: "The link that brought you here names an app that does not exist, or no longer exists. Open the app again, or ask whoever runs it.",
+    title: "App not found",
+    text: "The link names an app that does not exist or was deleted. Open the app again, or contact your administrator.",
   },
   unknown_route: {
     title: "Page not found",
-    text: "This page does not exist, or no longer exists.",
+    text: "This page does not exist or was removed.",
   },
   forbidden: {
-    title: "This form was not accepted",
-    text: "It was not sent from its own page, or the page was open for too long. Go to your account page and start again. Your browser must allow cookies.",
+    title: "Form rejected",
+    text: "The form came from another page, or its page expired. Go to your account page and start again. Your browser must allow cookies.",
   },
   rate_limited: {
     title: "Too many requests",
-    text: "Please wait a little, then try again.",
+    text: "Please wait a moment, then try again.",
   },
   method_not_allowed: {
-    title: "This link cannot be used like that",
+    title: "This link cannot be opened this way",
     text: "Please start again from your account page.",
   },
   request_failed: {
     title: "Something went wrong",
-    text: "The fault is ours, and it has been logged. Please try again.",
+    text: "The server failed to handle the request. The error was logged. Please try again.",
   },
   unavailable: AWAY,
   overloaded: AWAY,
@@ -42,10 +42,10 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
   timeout: AWAY,
 };
 
-/** The refused request: of a link, or of a form. */
+/** The failed request: from a link or a form. */
 export type RefusedRequest = { requestId: string; method: string };
 
-/** The page for a problem. */
+/** The error page for a problem. */
 export function answerProblemPage(problem: Problem, refused: RefusedRequest): Response {
   const { title, body, headers } = describeProblem(problem, refused);
   const page = html`
@@ -55,7 +55,7 @@ ${body}
   return answerPage({ title, body: page, scripts: ["page"] }, { status: problem.status, headers });
 }
 
-/** What a page for a problem shows below its heading, and its headers. */
+/** Title, body and headers of an error page. */
 export function describeProblem(
   problem: Problem,
   { requestId, method }: RefusedRequest,
@@ -67,15 +67,15 @@ export function describeProblem(
   return { title, body, headers: { ...retry, ...problem.headers } };
 }
 
-/** The end of the request's id: short enough to be read out, and found in the log as it is. */
+/** The end of the request's id: short enough to read out, and searchable in the log. */
 function toReference(requestId: string): string {
   return requestId.slice(-REFERENCE_CHARS);
 }
 
-/** For a request that cannot be read, the problem's own sentence says why. */
+/** Invalid requests show the problem's own message. */
 function toWords({ message }: Problem, method: string): Words {
   return {
-    title: method === "POST" ? "This form was not accepted" : "This link does not work",
+    title: method === "POST" ? "Form rejected" : "This link does not work",
     text: message,
   };
 }

@@ -1,15 +1,15 @@
-/** The buttons of a sign-in page that lead to the providers. Links, not forms: see provider_start.ts. @module */
+/** The provider buttons of a sign-in page. They are links, not forms: see provider_start.ts. @module */
 import { type Html, html } from "../pages/mod.ts";
 import { OIDC_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
 
-/** One for each provider, with the query of the page's own form, which says where it returns to. */
+/** A button for each provider, with the query of the form's action, which names the destination. */
 export function renderProviders({ list }: Providers, action: string): Html | false {
   const at = action.indexOf("?");
   return renderButtons(list, at === -1 ? "" : action.slice(at));
 }
 
-/** The buttons of providers with which an invitation can be accepted: those that are trusted with the domain of its address. */
+/** Buttons of the providers that can accept an invitation: those that are trusted for the domain of its address. */
 export function renderInvitedProviders(
   { list }: Providers,
   { email, query }: { email: string; query: string },

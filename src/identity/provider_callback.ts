@@ -1,6 +1,6 @@
 /**
- * Where a provider sends people back to. Only the browser that started comes in, once, for the provider that it started
- * with; the way back is checked again before anything else happens, and a session is made as by a password.
+ * The callback of a provider. It accepts each sign-in once, from the browser and for the provider that it started with. The
+ * destination is checked again first. The session is created as after a password.
  *
  * @module
  */
@@ -39,7 +39,7 @@ import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
 import { type Admitted, toCookies } from "./sign_in.ts";
 import { answerAdmitted } from "./sign_in_page.ts";
 
-/** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has where to return to */
+/** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has the return address */
 export async function answerProviderCallback(
   deps: PageDeps,
   context: RequestContext,
@@ -61,7 +61,7 @@ export async function answerProviderCallback(
   return await signInAs(deps, context, { ...arrival, signed: result.signed });
 }
 
-/** What this browser started, with this provider, and got this answer for. */
+/** The sign-in that this browser started with this provider; `undefined` if `state` does not match. */
 function readOwnState(
   deps: PageDeps,
   { request, query }: RequestContext,
@@ -73,7 +73,7 @@ function readOwnState(
   return state.provider === name && state.issuer === issuer ? state : undefined;
 }
 
-/** Not audited, and the cookie stays: any other site can lead a browser here. */
+/** Not audited, and the cookie is not cleared: any other site can send a browser here. */
 function answerStale(back: string): Response {
   return answerProviderPage({ ...PROVIDER_WORDS.stale(), back });
 }
@@ -83,7 +83,6 @@ type Arrival = {
   state: ProviderState;
   location: string;
   back: string;
-  /** The client's. */
   address: string;
 };
 
@@ -100,7 +99,7 @@ async function signInAs(
   const found = await findPerson(deps, provider.settings, signed);
   if ("refusal" in found) return await refuse(deps, arrival, found);
   const claimed = await readClaimedRoles(provider.settings, signed).catch(() => undefined);
-  // No one is signed in on half of what the provider says: roles could be left that it no longer gives.
+  // Fail without the complete claims: otherwise the person could keep roles that the provider no longer grants.
   if (claimed === undefined)
     return await refuse(deps, arrival, { refusal: "away", reason: "userinfo" });
   const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
@@ -110,7 +109,7 @@ async function signInAs(
   return answerAdmitted({ ...admitted, cookies }, { location, action });
 }
 
-/** Links the account to the person who started it, and who must still be signed in. */
+/** Links the account to the person who started the sign-in and who must still be signed in. */
 async function linkAs(
   deps: PageDeps,
   { request, address }: RequestContext,
@@ -131,7 +130,7 @@ function toNobody(error: unknown): "nobody" {
   throw error;
 }
 
-/** Whether the person proved it after this sign-in was started. */
+/** Whether the person authenticated at the provider after this sign-in started. */
 function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean {
   return authTimeS !== undefined && authTimeS >= startedAtS - CLOCK_TOLERANCE_S;
 }
@@ -170,7 +169,7 @@ async function admit(
 
 type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole[] };
 
-/** What is stored of the roles; an app that cannot be used is for operators to know, and no one else's fault. */
+/** The stored records of the roles. Roles on unknown and disabled apps are logged for operators. */
 async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed) {
   const found = await makeClaimedRecords(deps, { userId, provider, claimed });
   const faults = [

@@ -1,6 +1,6 @@
 /**
- * The provider's answer: its code is exchanged for a token, of which issuer, audience, signature, times and nonce are
- * verified. What does not hold is a reason for operators; nothing of the answer itself is kept.
+ * Exchanges the provider's code for a token and verifies its issuer, audience, signature, times and nonce. A failure gets a
+ * reason for operators. The provider's response is not stored.
  * @see https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
  * @see https://www.rfc-editor.org/rfc/rfc9207
  *
@@ -27,15 +27,15 @@ const Profile = v.object({
 });
 export type Profile = v.InferOutput<typeof Profile>;
 
-/** What a provider says of a person, by name. */
+/** A person's claims, by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 export type Signed = Subject & {
-  /** When the person last proved it to the provider, in seconds, if the provider says so. */
+  /** When the person last authenticated at the provider, in seconds; `undefined` if the provider does not report it. */
   authTimeS: number | undefined;
-  /** Those of the token. */
+  /** The claims of the token. */
   claims: Claims;
-  /** What the provider says of the person beyond its token, asked for once; nothing, if it says no more. @throws its failure */
+  /** The claims of the user-info endpoint, fetched once; empty without an endpoint. @throws the provider's failure */
   readUserInfo: () => Promise<Claims>;
 };
 export type Exchange =
@@ -44,7 +44,7 @@ export type Exchange =
 
 type ExchangeOptions = { callback: string; query: string; state: ProviderState; now: () => number };
 
-/** Verifies the provider's answer, or says what is wrong with it. Never throws. */
+/** Verifies the provider's response, or returns the reason for the failure. Never throws. */
 export async function exchange(
   provider: Provider,
   { callback, query, state, now }: ExchangeOptions,
@@ -77,7 +77,7 @@ export async function exchange(
   }
 }
 
-/** Why verified claims cannot be used; `undefined` if they can. */
+/** The reason why verified claims are unusable; `undefined` if they are usable. */
 function findClaimIssue(
   { iat, sub, auth_time: authTimeS }: IDToken,
   { latestS }: { latestS: number },
@@ -101,7 +101,7 @@ function makeUserInfo(
   };
 }
 
-/** What the provider says of the person: asked for where the token does not hold it. */
+/** The person's profile, from the token or else from the user-info endpoint. */
 export async function readProfile({ claims, readUserInfo }: Signed): Promise<Profile> {
   const held = v.safeParse(Profile, claims);
   if (held.success && held.output.email !== undefined) return held.output;
@@ -109,13 +109,13 @@ export async function readProfile({ claims, readUserInfo }: Signed): Promise<Pro
     const info = v.safeParse(Profile, await readUserInfo());
     return info.success ? info.output : {};
   } catch {
-    return {}; // without an address nobody is linked by it
+    return {}; // without an address, no one is linked by address
   }
 }
 
 const AWAY = new Set(["OAUTH_TIMEOUT", "OAUTH_ABORT"]);
 
-/** What failed, by the code that the library gives it. */
+/** The kind of failure and its reason, from the library's error code. */
 function toFailure(error: unknown): { kind: "denied" | "away" | "wrong"; reason: string } {
   if (error instanceof ProviderAway) return { kind: "away", reason: "away" };
   if (error instanceof AuthorizationResponseError)

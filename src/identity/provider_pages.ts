@@ -1,73 +1,73 @@
-/** What people are told where a sign-in with a provider does not succeed: what happened, and the way back. @module */
+/** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
 import { answerPage, html } from "../pages/mod.ts";
 
 export type ProviderPage = {
   title: string;
   text: string;
   status: number;
-  /** Where a person starts again. */
+  /** The page to start again. */
   back: string;
   cookies?: readonly string[];
   retryAfterS?: number;
 };
 
-/** Each takes the provider's label. */
+/** Each function takes the provider's label. */
 export const PROVIDER_WORDS = {
   stale: () => ({
     status: 400,
-    title: "This sign-in cannot be finished",
-    text: "It was started in another browser, more than ten minutes ago, or before a later one, or it has been used already. Please start again. Your browser must allow cookies.",
+    title: "Sign-in expired",
+    text: "The sign-in started in another browser, is older than 10 minutes, was replaced by a newer one, or was already used. Please start again. Your browser must allow cookies.",
   }),
   away: (label: string) => ({
     status: 503,
-    title: `${label} does not answer`,
-    text: `Signing in with ${label} does not work right now. You have not been signed in. Please try again in a moment, or sign in another way.`,
+    title: `${label} is not responding`,
+    text: `Sign-in with ${label} is unavailable right now. You have not been signed in. Please try again in a moment, or sign in another way.`,
   }),
   denied: (label: string) => ({
     status: 403,
     title: "You have not been signed in",
-    text: `${label} says that the sign-in was cancelled or not allowed.`,
+    text: `The sign-in was canceled, or ${label} denied it.`,
   }),
   wrong: (label: string) => ({
     status: 403,
     title: "You have not been signed in",
-    text: `What ${label} answered could not be verified. Please try again. If it happens again, tell whoever runs this service.`,
+    text: `The response from ${label} could not be verified. Please try again. If this keeps happening, contact your administrator.`,
   }),
   not_fresh: (label: string) => ({
     status: 403,
     title: `${label} did not ask you to sign in`,
-    text: `This needs a fresh sign-in, and ${label} did not say that you have just signed in there. Sign out there and try again, or sign in another way.`,
+    text: `This page requires a new sign-in, and ${label} did not confirm one. Sign out of ${label} and try again, or sign in another way.`,
   }),
-  // The same for everyone: it does not tell whose addresses are known here.
+  // The same text in all cases: it must not reveal which addresses have an account.
   unlinked: (label: string) => ({
     status: 403,
-    title: "You have no account here with this sign-in",
-    text: `Nobody here is linked to your account at ${label}. If you have an account, sign in the way you have so far, and link ${label} on your account page. If you have none, ask an administrator to invite you.`,
+    title: "No linked account",
+    text: `Your account at ${label} is not linked to an account here. If you have an account here, sign in to it another way, then link ${label} on your account page. Otherwise ask your administrator for an invitation.`,
   }),
   taken: (label: string) => ({
     status: 403,
-    title: "It was not linked",
-    text: `Somebody else here is linked to this account at ${label}. Sign out there and choose another one; if it is yours, ask an administrator.`,
+    title: "Account not linked",
+    text: `This account at ${label} is already linked to another person. Sign out of ${label} and choose another account. If this account is yours, contact your administrator.`,
   }),
   another: (label: string) => ({
     status: 403,
-    title: "It was not linked",
-    text: `You are linked to another account at ${label}. Unlink that one first.`,
+    title: "Account not linked",
+    text: `You already have a linked account at ${label}. Unlink it first.`,
   }),
   too_old: () => ({
     status: 403,
-    title: "It was not linked",
-    text: "Your sign-in here was more than 10 minutes ago. Sign out and in again, then link it.",
+    title: "Account not linked",
+    text: "Your sign-in is older than 10 minutes. Sign out and sign in again, then link the account.",
   }),
   nobody: () => ({
     status: 403,
-    title: "It was not linked",
-    text: "You are not signed in here any more as who you were when you started.",
+    title: "Account not linked",
+    text: "You are no longer signed in to the account that you started from.",
   }),
   disabled: () => ({
     status: 403,
     title: "Your account is disabled",
-    text: "You cannot sign in. Ask an administrator if you think that this is a mistake.",
+    text: "You cannot sign in. If you think that this is a mistake, contact your administrator.",
   }),
 } as const satisfies Record<
   string,
@@ -80,7 +80,7 @@ export function answerThrottled(waitS: number, back: string): Response {
   const minutes = Math.ceil(waitS / 60);
   return answerProviderPage({
     status: 429,
-    title: "Too many attempts to sign in",
+    title: "Too many sign-in attempts",
     text: `Please wait ${minutes === 1 ? "a minute" : `${minutes} minutes`}, then try again.`,
     back,
     retryAfterS: waitS,

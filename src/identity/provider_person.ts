@@ -1,6 +1,6 @@
 /**
- * Who signs in with a provider: the person who is linked to this very account there. Without a link an address counts only
- * where the provider says that it is verified, is trusted for its domain, and no one could sign in with it before.
+ * Finds the person for a provider's account: the person who is linked to it. Without a link, the address counts only if the
+ * provider reports it as verified, is trusted for its domain, and no one could sign in with the address before.
  *
  * @module
  */
@@ -22,14 +22,14 @@ export type FoundPerson =
   | { linked: Linked }
   | { refusal: "unlinked" | "disabled"; userId?: string };
 
-/** Who it is; links an invited person, and creates one where the settings say so. */
+/** The person. Links an invited person, and creates a new person if the settings allow it. */
 export async function findPerson(
   deps: PageDeps,
   settings: ProviderSettings,
   signed: Signed,
 ): Promise<FoundPerson> {
   const known = await findProviderPerson(deps, signed, undefined);
-  // Whoever wrote it into the table gets no other way in.
+  // A row that was written directly into the table must not give another way to sign in.
   if (known.kind === "planted") return { refusal: "unlinked" };
   if (known.kind === "linked")
     return known.isDisabled ? { refusal: "disabled", userId: known.userId } : { linked: known };
@@ -54,14 +54,14 @@ async function linkByEmail(
   return await createLinked(deps, { ...link, displayName: toDisplayName(profile) });
 }
 
-/** The address in its canonical form, if the provider may be believed about it. */
+/** The canonical address, if the provider is trusted for it. */
 function readTrustedEmail(
   { email, email_verified: isVerified }: Profile,
   { trustedDomains }: ProviderSettings,
 ): string | undefined {
-  // Only the boolean: what else may stand there says nothing that a specification defines.
+  // Only the boolean `true`: no specification defines other values.
   if (email === undefined || isVerified !== true) return undefined;
-  // With other characters it may be another mailbox than the one whose canonical form it has.
+  // An address with other characters can be a different mailbox with the same canonical form.
   if (!/^[\x21-\x7e]+$/.test(email)) return undefined;
   const canonical = toEmail(email);
   const domain = canonical?.slice(canonical.lastIndexOf("@") + 1);

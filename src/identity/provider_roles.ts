@@ -1,9 +1,9 @@
-/** The roles on apps that a provider's claims give, by the rules of its settings. Nothing here gives a Console role. @module */
+/** Maps a provider's claims to roles on apps, by the rules in the settings. Never grants a Console role. @module */
 import type { ClaimedRole } from "../accounts/people/mod.ts";
 import type { Claims, Signed } from "./provider_exchange.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 
-/** One role per app: that of the first rule that fits. @throws what the provider failed with, if it was asked for more */
+/** One role per app, from the first matching rule. @throws the failure of the user-info endpoint */
 export async function readClaimedRoles(
   { roles: rules }: ProviderSettings,
   { claims, readUserInfo }: Signed,
@@ -18,7 +18,7 @@ export async function readClaimedRoles(
   return [...roles].map(([slug, role]) => ({ slug, role }));
 }
 
-/** What stands at the end of a path of names; nothing that an object merely inherits. */
+/** The value at a path of own properties. */
 function findClaim(claims: Claims, path: readonly string[]): unknown {
   let found: unknown = claims;
   for (const name of path) {
@@ -29,7 +29,7 @@ function findClaim(claims: Claims, path: readonly string[]): unknown {
   return found;
 }
 
-/** A text is one value: it is not taken apart. */
+/** A string is a single value and is not split. */
 function toValues(claim: unknown): unknown[] {
   return Array.isArray(claim) ? claim : [claim];
 }

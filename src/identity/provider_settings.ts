@@ -1,8 +1,8 @@
-/** The settings of an OpenID Connect provider with which people sign in, as they come from the environment. @module */
+/** The settings of an OpenID Connect provider, read from the environment. @module */
 
-/** A value of a claim that gives a role on an app. */
+/** A claim value that grants a role on an app. */
 export type RoleRule = {
-  /** The names that lead to the claim. */
+  /** The path to the claim. */
   claim: readonly string[];
   value: string;
   slug: string;
@@ -10,20 +10,20 @@ export type RoleRule = {
 };
 
 export type ProviderSettings = {
-  /** In the addresses of its pages and in the audit log, such as `google`. */
+  /** Used in URLs and in the audit log, such as `google`. */
   name: string;
-  /** Exactly as the provider itself writes it. */
+  /** Exactly as the provider reports it. */
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** What the button says after "Sign in with". */
+  /** Shown on the button after "Sign in with". */
   label: string;
-  /** Whose e-mail addresses the provider is believed about. */
+  /** Domains of email addresses for which the provider is trusted. */
   trustedDomains: readonly string[];
   /** Whether people of these domains get an account without an invitation. */
   creates: boolean;
-  /** What is asked for beside who it is. */
+  /** Additional scopes. */
   scopes: readonly string[];
-  /** The first that fits gives the role on its app. */
+  /** The first matching rule of an app grants its role. */
   roles: readonly RoleRule[];
 };

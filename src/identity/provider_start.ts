@@ -1,7 +1,7 @@
 /**
- * Where a sign-in with a provider starts: the browser is sent there with what it must bring back. A plain link leads here,
- * because a browser applies a form's rules to every redirect after it, and a provider may have several hosts. That another
- * site can lead here as well does no harm: whoever comes back is signed in as no one else.
+ * Starts a sign-in with a provider: sets the state cookie and redirects to the provider. The entry is a link, not a form:
+ * browsers apply `form-action` to every redirect after a form, and a provider can use several hosts. Other sites can link here
+ * without harm, because people sign in only as themselves.
  *
  * @module
  */
@@ -22,13 +22,13 @@ import { type ReturnTo, toStateCookie } from "./provider_state.ts";
 import { type Provider, ProviderAway } from "./providers.ts";
 import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
 
-/** Some providers say when a person signed in only if they are asked for it. */
+/** Requests `auth_time`, which some providers send only on request. */
 const FRESH = {
   max_age: "0",
   claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
 };
 
-/** To the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — what checks the way back */
+/** Redirects to the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — the destination is invalid */
 export async function answerProviderStart(
   deps: PageDeps,
   context: RequestContext,
@@ -53,14 +53,14 @@ export function findProvider({ providers }: PageDeps, { params }: RequestContext
   return provider;
 }
 
-/** Where the provider sends people back to: the same address in every request to it. */
+/** The provider's redirect URI. */
 export function toCallback({ identity }: PageDeps, { settings }: Provider): string {
   const origin = identity.identityUrl ?? identity.publicUrl;
   if (origin === undefined) throw new Error("IDENTITY_URL is not set");
   return `${origin}${OIDC_PATH}/${settings.name}/callback`;
 }
 
-/** The address at the provider, and the cookie that goes with it. @throws {ProviderAway} */
+/** The authorization URL and its state cookie. @throws {ProviderAway} */
 export async function startAtProvider(
   deps: PageDeps,
   provider: Provider,

@@ -1,6 +1,6 @@
 /**
- * What a browser carries from the start of a sign-in with a provider to its end, in a cookie that no other host can read or
- * plant, and that no one can read or make without the service's secret. What it says is checked again at the end.
+ * The state of a sign-in with a provider, in a cookie that no other host can read or plant, sealed with the service's secret.
+ * Its content is checked again at the end of the sign-in.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { readCookies, toSetCookie } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 
 export const STATE_COOKIE = "__Host-rowhouse_oidc";
-/** How long a person may take at the provider. */
+/** Time limit for the sign-in at the provider. */
 const STATE_LIFE_S = 600;
 
 const ReturnTo = v.variant("kind", [
@@ -27,20 +27,20 @@ const ProviderState = v.object({
   verifier: v.string(),
   startedAtS: v.number(),
   returnTo: ReturnTo,
-  /** Whom to link, where that is what it is for. */
+  /** The person to link; `undefined` for a sign-in. */
   linkUserId: v.optional(v.string()),
 });
 
-/** Where a person goes after it. */
+/** The destination after the sign-in. */
 export type ReturnTo = v.InferOutput<typeof ReturnTo>;
 export type ProviderState = v.InferOutput<typeof ProviderState>;
 
-/** It is no one's: who comes back is not known yet. */
+/** Sealed without an owner: the person is unknown at this point. */
 const SEALING = { purpose: "provider state", owner: "" } as const;
 
 type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
 
-/** The `Set-Cookie` header that starts a sign-in; one under way in the same browser ends. */
+/** The `Set-Cookie` header that starts a sign-in and replaces an earlier one in the same browser. */
 export function toStateCookie(deps: SealDeps, state: ProviderState): string {
   const sealing = { by: deps.identitySecrets.current, ...SEALING };
   const text = seal(sealing, JSON.stringify(state), deps).toString("base64url");
@@ -51,7 +51,7 @@ export function clearState(): string {
   return toSetCookie(STATE_COOKIE, "", { path: "/", maxAgeS: 0 });
 }
 
-/** The sign-in that this browser has started, unless that was too long ago. */
+/** The sign-in that this browser started; `undefined` if it expired. */
 export function readState(
   request: Request,
   { identitySecrets, now }: { identitySecrets: IdentitySecrets; now: () => number },
@@ -66,7 +66,7 @@ export function readState(
   return undefined;
 }
 
-/** `undefined` for what was not sealed here, or by another release. */
+/** `undefined` if the text was not sealed by this service and release. */
 function readJson(text: string | undefined): ProviderState | undefined {
   if (text === undefined) return undefined;
   const parsed = v.safeParse(ProviderState, JSON.parse(text));

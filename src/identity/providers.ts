@@ -1,6 +1,6 @@
 /**
- * The OpenID Connect providers with which people sign in. What a provider publishes about itself is fetched when it is
- * first needed and kept; one that is away or slow costs its own visitors a few seconds, and no one else anything.
+ * OpenID Connect providers. A provider's metadata is fetched on first use and cached. An unavailable or slow provider delays
+ * only the sign-ins with that provider.
  * @see https://openid.net/specs/openid-connect-discovery-1_0.html
  *
  * @module
@@ -23,25 +23,25 @@ import { type Log, toLogFields } from "../observe.ts";
 import { HOUR_S } from "../std/duration.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 
-/** How long what a provider publishes is used before it is fetched again. */
+/** Cache lifetime of a provider's metadata. */
 const KEEP_MS = HOUR_S * 1000;
-/** The same for its keys; a token by a key that is not among them has them fetched at once. */
+/** Cache lifetime of a provider's keys. A token with an unknown key fetches them immediately. */
 const KEEP_KEYS_S = 240;
-/** The library fetches keys again for an unknown one only if they are older than this. */
+/** The library refetches keys for an unknown key only if the cached keys are older than this. */
 const LEAST_KEY_AGE_S = 60;
-/** How long a provider that is away is not asked again. */
+/** Delay before an unavailable provider is tried again. */
 const PAUSE_MS = 5000;
-/** By how much a provider's clock may differ from ours. */
+/** Max difference between a provider's clock and ours. */
 export const CLOCK_TOLERANCE_S = 60;
 
-/** The provider does not answer, or not as what it is set up as. */
+/** The provider is unavailable, or its metadata does not match the settings. */
 export class ProviderAway extends Error {}
 
 export type Provider = {
   readonly settings: ProviderSettings;
-  /** For one sign-in. @throws {ProviderAway} */
+  /** The library's configuration for one sign-in. @throws {ProviderAway} */
   readonly configure: () => Promise<Configuration>;
-  /** Keeps the keys that a sign-in has fetched. */
+  /** Caches the keys that a sign-in has fetched. */
   readonly keepKeys: (configuration: Configuration) => void;
 };
 
@@ -53,7 +53,7 @@ export type Providers = {
 export type ProviderDeps = {
   now: () => number;
   log: Log;
-  /** How long a provider may take for one answer. */
+  /** Timeout of one request to a provider. */
   timeoutS: number;
 };
 
@@ -85,12 +85,12 @@ function makeProvider(settings: ProviderSettings, deps: ProviderDeps): Provider 
   };
 }
 
-/** The library goes by the machine's clock. */
+/** The library uses the machine's clock. */
 function nowOfLibrary(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** What the provider publishes, fetched once for all who wait for it. */
+/** The provider's metadata; concurrent callers share one request. */
 function makeMetadata(
   settings: ProviderSettings,
   deps: ProviderDeps,
@@ -107,7 +107,7 @@ function makeMetadata(
       failedAt = now();
       const { stack: _, ...fields } = toLogFields(error);
       log("warn", "provider away", { during: `discovery of ${settings.name}`, ...fields });
-      // What it published before is better than nothing: its tokens are verified in any case.
+      // Use the old metadata if the provider is unavailable: tokens are verified in any case.
       if (kept !== undefined) return kept.metadata;
       throw new ProviderAway(settings.name, { cause: error });
     } finally {
@@ -123,7 +123,7 @@ function makeMetadata(
   };
 }
 
-/** What the provider publishes about itself. @throws {Error} it does not answer, or not as what it is set up as */
+/** The provider's metadata. @throws {Error} the provider is unavailable, or its metadata does not match the settings */
 export async function discover(
   settings: ProviderSettings,
   { timeoutS }: Pick<ProviderDeps, "timeoutS">,
@@ -136,13 +136,13 @@ export async function discover(
     undefined,
     { timeout: timeoutS, execute: isLocal ? [allowInsecureRequests] : [] },
   );
-  // Some providers publish one document for many organisations: whoever they let in is not ours.
+  // Some providers publish one document for many organizations, and would sign in people of all of them.
   const published = configuration.serverMetadata();
   if (published.issuer !== settings.issuer)
-    throw new Error(`It calls itself ${published.issuer}, not ${settings.issuer}`);
+    throw new Error(`The issuer is ${published.issuer}, expected ${settings.issuer}`);
   for (const name of ["authorization_endpoint", "token_endpoint", "jwks_uri"] as const)
     if (!(published[name] ?? "").startsWith(isLocal ? "http" : "https:"))
-      throw new Error(`It publishes no usable ${name}`);
+      throw new Error(`The metadata has no usable ${name}`);
   return published;
 }
 
@@ -158,18 +158,18 @@ function toConfiguration(
     authenticateBy(settings.clientSecret),
   );
   configuration.timeout = timeoutS;
-  // Tokens come over TLS; their signatures are verified all the same.
+  // Verify signatures even though tokens arrive over TLS.
   enableNonRepudiationChecks(configuration);
   if (isInsecure(settings)) allowInsecureRequests(configuration);
   return configuration;
 }
 
-/** A provider on one's own machine. */
+/** Whether the provider runs on this machine over http. */
 function isInsecure({ issuer }: ProviderSettings): boolean {
   return issuer.startsWith("http:");
 }
 
-/** By the way that the provider says it accepts. */
+/** Client authentication with a method that the provider supports. */
 function authenticateBy(secret: string): ClientAuth {
   const [byBasic, byPost] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, ...rest) => {

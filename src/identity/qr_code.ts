@@ -1,18 +1,18 @@
-/** A text as a QR code: a picture in the page itself, dark on light in every theme, because cameras need that. @module */
+/** A QR code as inline SVG, dark on light in every theme, because cameras require it. @module */
 import { encode } from "uqr";
 import { type Html, html } from "../pages/mod.ts";
 
-/** Cameras find it by the empty border. */
+/** Width of the empty border that cameras require. */
 const BORDER = 4;
 
-/** `label` is what those are told who cannot see it. */
+/** `label` is the text alternative. */
 export function renderQrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: "M", border: BORDER });
   const path = data.map(toRuns).join("");
   return html`<svg class="qr-code" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}" fill="#000"/></svg>`;
 }
 
-/** One stroke for each run of dark modules. */
+/** A stroke for each run of dark modules. */
 function toRuns(row: readonly boolean[], y: number): string {
   const bits = row.map((isDark) => (isDark ? "1" : "0")).join("");
   return [...bits.matchAll(/1+/g)]

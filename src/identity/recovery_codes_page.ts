@@ -1,18 +1,18 @@
-/** Recovery codes, the only time that they are shown. @module */
+/** The page that shows new recovery codes, once. @module */
 import { html, renderCopyButton, renderNotice } from "../pages/mod.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";
 import { markFactorDevice } from "./cookies.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 
-/** Which app or codes a form replaces: the page that they led to may be loaded again, and would send the form once more. */
+/** The version of the app or codes that a form replaces: reloading the page sends the form again. */
 export const REPLACED_FIELD = "replaced";
-/** Where that leads. */
+/** The destination of a repeated form. */
 export const CODES_SHOWN = `${ACCOUNT_SECURITY_PATH}?done=shown`;
 
 export type NewCodes = {
   codes: readonly string[];
   next: string;
-  /** What was added with them: the `first` factor, or a further one; nothing, if they are new ones in place of others. */
+  /** The factor that was added with the codes: the `first` or another; `undefined` if the codes only replace old ones. */
   added?: "first" | "done";
   cookies?: readonly string[];
 };
@@ -22,11 +22,11 @@ export function answerRecoveryCodes(
   { codes, next, added, cookies = [] }: NewCodes,
 ): Response {
   const body = html`${added !== undefined && renderNotice("remark", ADDED[added])}
-<p class="lead">Keep these recovery codes where you find them without your phone</p>
-<p>Each lets you sign in as <strong>${account.email}</strong> once when your second factor is not at hand. They are shown now and never again${added !== "first" && "; the ones before no longer work"}.</p>
+<p class="lead">Store these recovery codes where you can find them without your phone</p>
+<p>Each code signs you in as <strong>${account.email}</strong> once without your second factor. The codes are shown only once.${added !== "first" && " Your old codes no longer work."}</p>
 <div class="copyable"><pre class="snippet codes" tabindex="0" aria-label="Your recovery codes"><code id="codes">${codes.join("\n")}</code></pre>${renderCopyButton("codes", "the recovery codes")}</div>
 <div class="actions"><button class="button button-quiet" type="button" data-download="codes" data-file="recovery-codes.txt" hidden>Download</button>
-<a class="button button-primary" href="${next}">I have kept them</a></div>`;
+<a class="button button-primary" href="${next}">I have saved them</a></div>`;
   const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
   return answerAccountPage(deps, {
     tab: "Security",
@@ -36,8 +36,8 @@ export function answerRecoveryCodes(
   });
 }
 
-const ON = "Your second factor is on: from now on signing in asks for it.";
+const ON = "Your second factor is on. You now need it to sign in.";
 const ADDED = {
-  first: `${ON} Wherever else you were signed in, you no longer are.`,
+  first: `${ON} All your other sessions have ended.`,
   done: ON,
 } as const;

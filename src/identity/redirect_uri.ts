@@ -1,20 +1,20 @@
 /**
- * Where a person may be sent back to. Both the text as received *and* the URL that a browser would make of it are compared,
- * so that no two readers can disagree. @see https://www.rfc-editor.org/rfc/rfc9700#section-2.1
+ * Checks return addresses. Both the text as received *and* the URL as a browser parses it must match, so that no two parsers
+ * can disagree. @see https://www.rfc-editor.org/rfc/rfc9700#section-2.1
  *
  * @module
  */
 import type { Target } from "../accounts/apps/mod.ts";
 
 const MAX_CHARS = 2048;
-/** Printable ASCII, without the characters that browsers and proxies read in different ways. */
+/** Printable ASCII without characters that browsers and proxies parse differently. */
 const CHARACTERS = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 const PARTS = /^(https?):\/\/([^/?#]*)([^?#]*)/;
 const DEFAULT_PORT = { http: ":80", https: ":443" } as const;
-/** A slash, a backslash, U+0000, a line break or a percent sign, hidden in an escape. */
+/** An escaped slash, backslash, U+0000, line break or percent sign. */
 const HIDDEN = /%(2f|5c|00|0a|0d|25)/i;
 
-/** The parsed href of a redirect_uri that one of an app's targets allows; `undefined` for every other text. */
+/** The parsed href of a `redirect_uri` that matches a target of the app; `undefined` for every other text. */
 export function readRedirectUri(text: string, targets: readonly Target[]): string | undefined {
   if (text.length > MAX_CHARS || !CHARACTERS.test(text)) return undefined;
   const [, scheme, authority, path] = PARTS.exec(text) ?? [];
@@ -24,7 +24,7 @@ export function readRedirectUri(text: string, targets: readonly Target[]): strin
   return targets.some((target) => isTarget(url, target)) ? url.href : undefined;
 }
 
-/** No user, no escape, no final dot: exactly the parsed host, with or without the default port. */
+/** Whether the authority equals the parsed host, with or without the default port: no user, escape or final dot. */
 function isHostAsWritten(url: URL, authority: string): boolean {
   if (url.hostname.endsWith(".")) return false;
   const scheme = url.protocol === "https:" ? "https" : "http";
@@ -33,7 +33,7 @@ function isHostAsWritten(url: URL, authority: string): boolean {
   );
 }
 
-/** No segment that is empty (except a final slash) or goes up, whether written out, escaped or with parameters. */
+/** Whether no segment is empty (except after a final slash) or goes up, plain, escaped or with parameters. */
 function isPlainPath(path: string): boolean {
   if (HIDDEN.test(path)) return false;
   const segments = path.split("/").slice(1);

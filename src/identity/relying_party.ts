@@ -1,15 +1,15 @@
-/** For which host passkeys are: that of the pages, and no other. @module */
+/** The WebAuthn relying party: the host of the pages. @module */
 import { isIP } from "node:net";
 import type { IdentitySettings } from "./settings.ts";
 
 export type RelyingParty = {
-  /** Of the pages, exactly. */
+  /** The exact origin of the pages. */
   origin: string;
-  /** Its host without the port, to which browsers bind a passkey. */
+  /** The host without the port. Browsers bind passkeys to it. */
   id: string;
 };
 
-/** `undefined` where browsers offer no passkeys: on an IP address, and over http anywhere but on this machine. */
+/** `undefined` where browsers do not support passkeys: on an IP address, and over http except on localhost. */
 export function findRelyingParty({
   identityUrl,
   publicUrl,

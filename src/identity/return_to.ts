@@ -1,6 +1,6 @@
 /**
- * Where a sign-in of several steps returns to, at a provider or with a second factor: read when it starts, and checked by the
- * same rules again when it ends.
+ * The destination of a sign-in with several steps (provider, second factor): parsed at the start, and checked again by the
+ * same rules at the end.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import {
 } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 
-/** Longer addresses of the Console would not fit into a cookie. */
+/** Longer Console paths do not fit into a cookie. */
 const MAX_CONSOLE_PATH = 1024;
-/** Pages of a person's own that ask for a fresh sign-in. */
+/** Account pages that require a recent sign-in. */
 const OWN_PAGES: readonly string[] = [
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SECURITY_PATH,
   ACCOUNT_PASSKEYS_PATH,
 ];
 
-/** From the query of a sign-in page. @throws {Problem} invalid_request — it names an app, and that unclearly */
+/** The destination in the query of a sign-in page. @throws {Problem} invalid_request — malformed or repeated app parameters */
 export function readReturnTo(query: string): ReturnTo {
   const parameters = [...readParameters(query)];
   const names = parameters.map(([name]) => name);
@@ -41,7 +41,7 @@ export function readReturnTo(query: string): ReturnTo {
   return { kind: "console", path: path.length > MAX_CONSOLE_PATH ? CONSOLE_PATH : path };
 }
 
-/** The query that names it, with its question mark; empty for the account. */
+/** The query of a destination, with its question mark; empty for the account page. */
 export function toReturnQuery(returnTo: ReturnTo): string {
   if (returnTo.kind === "account") return "";
   const query =
@@ -51,22 +51,21 @@ export function toReturnQuery(returnTo: ReturnTo): string {
   return `?${new URLSearchParams(query)}`;
 }
 
-/** The page that asks for a second factor to be added, on the way there. */
+/** The page that asks for a second factor, on the way to a destination. */
 export function toAddFactor(returnTo: ReturnTo): string {
   return `${ADD_FACTOR_PATH}${toReturnQuery(returnTo)}`;
 }
 
-/** Whether the person must prove it again: the Console and some own pages ask who is there now, not who once was. */
+/** Whether the destination requires a recent sign-in: the Console and some account pages do. */
 export function needsFresh({ kind }: ReturnTo): boolean {
   return kind === "console" || kind === "own";
 }
 
 export type CheckedReturn = {
-  /** Where the browser is sent. */
   location: string;
-  /** The page on which a person may start again. */
+  /** The page to start again. */
   back: string;
-  /** Origins that a form may lead to that ends there. */
+  /** Origins for the `form-action` of forms that redirect there. */
   formTargets: string[];
 };
 
@@ -83,7 +82,7 @@ export async function checkReturnTo(
   return { location: href, back, formTargets: toFormTargets(deps.identity, href) };
 }
 
-/** Where whoever was asked for a second factor goes on after adding one; `undefined`: nowhere. @throws {Problem} as above */
+/** The destination after a second factor was added; `undefined` if the query has none. @throws {Problem} as above */
 export async function findWayOn(
   deps: PageDeps,
   context: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * `/second-factor`: the second step of a sign-in, for whoever has a second factor and has just proven the password, or a
- * provider's answer. Where the sign-in was going is in the query, as on the page before, and is checked again.
+ * `/second-factor`: the second step of a sign-in, after the password or the provider was verified. The query holds the
+ * destination of the sign-in, which is checked again.
  *
  * @module
  */
@@ -42,7 +42,7 @@ import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts"
 import { answerFactorForm, type FactorTrouble } from "./second_factor_page.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
-/** The form; whoever has no sign-in that waits is sent to begin one. */
+/** The form; without a pending sign-in, a redirect to the sign-in. */
 export async function answerSecondFactor(
   deps: PageDeps,
   context: RequestContext,
@@ -51,7 +51,7 @@ export async function answerSecondFactor(
   return await answerForm(deps, context, { target, trouble: { status: 200 } });
 }
 
-/** The session, or the form again with what is wrong. @throws {Problem} forbidden */
+/** Creates the session, or shows the form again with an error. @throws {Problem} forbidden */
 export async function answerSecondFactorForm(
   deps: PageDeps,
   context: RequestContext,
@@ -80,13 +80,13 @@ function readTyped(
   if (recovery !== undefined) {
     const code = readRecoveryCode(recovery);
     return code === undefined
-      ? { kind: "recovery", fault: "A recovery code has 12 letters and digits." }
+      ? { kind: "recovery", fault: "Enter a recovery code of 12 letters and digits." }
       : { kind: "recovery", code };
   }
   const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
   return TOTP_CODE.test(code)
     ? { kind: "totp", code }
-    : { kind: "totp", fault: "Enter the six digits that the app shows." };
+    : { kind: "totp", fault: "Enter the 6 digits from the app." };
 }
 
 async function answerTyped(
@@ -120,10 +120,10 @@ async function answerTyped(
   return answerSeeOther(target.location, { cookies: finished });
 }
 
-/** The same whether it is wrong, was used before, or is none at all. */
+/** The same text for wrong, used and malformed codes. */
 const WRONG: Readonly<Record<FactorKind, string>> = {
-  totp: "This code is not right, or was used already. Wait for the next one, and try again.",
-  recovery: "This code is not right, or was used already.",
+  totp: "The code is incorrect or was already used. Wait for the next code, then try again.",
+  recovery: "The code is incorrect or was already used.",
   passkey: "This passkey was not accepted. Please try again.",
 };
 
@@ -138,7 +138,7 @@ function readFrom(
 
 type Counted = Extract<FactorAttempt, { userId: string }>;
 
-/** What proves to the database that a factor is right; `undefined` for one that is not. */
+/** The proof of a correct factor for the database; `undefined` for a wrong factor. */
 async function findFactor(
   deps: PageDeps,
   { request }: RequestContext,
@@ -157,7 +157,7 @@ async function findFactor(
 
 type FinishOptions = { from: FactorFrom; attempt: Counted; factor: RightFactor };
 
-/** The cookies of the session, or why there is none. */
+/** The cookies of the new session, or the reason for the failure. */
 async function finish(
   deps: PageDeps,
   { request }: RequestContext,
@@ -192,7 +192,7 @@ async function answerForm(
 function answerGone({ back }: CheckedReturn): Response {
   const body = html`
 <h1>Please start again</h1>
-<p>This sign-in has waited for more than 10 minutes, was finished already, or was ended. Your browser must allow cookies.</p>
+<p>This sign-in is older than 10 minutes, was already completed, or was ended. Your browser must allow cookies.</p>
 <p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
   return answerPage(
     { title: "Please start again", body },

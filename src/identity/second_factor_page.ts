@@ -17,7 +17,7 @@ import type { CheckedReturn } from "./return_to.ts";
 export type FactorTrouble = {
   status: number;
   headers?: Record<string, string>;
-  /** Which form was sent. */
+  /** The submitted form. */
   kind?: FactorKind;
   notice?: string;
   fault?: string;
@@ -44,7 +44,7 @@ ${trouble.notice !== undefined && renderNotice("fault", trouble.notice)}
 ${pending.hasTotp && renderForm({ ...form, fields: renderCode(trouble), button: "Continue" })}
 ${passkey.part}
 ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
-<p class="aside">${pending.recoveryCodes === 0 && `Lost it? ${RESET} `}<a href="${target.back}">Sign in as somebody else</a></p>`;
+<p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`;
   return answerPage(
     {
       title: "Confirm that it is you",
@@ -64,7 +64,7 @@ function renderCode({ kind, fault }: FactorTrouble): Html {
   return renderField({
     name: "code",
     label: "Code",
-    hint: "The six digits that your authenticator app shows now.",
+    hint: "The current 6 digits from your authenticator app.",
     type: "text",
     inputMode: "numeric",
     autocomplete: "one-time-code",
@@ -84,7 +84,7 @@ function renderRecovery(
   const field = renderField({
     name: "recovery",
     label: "Recovery code",
-    hint: `One of those that you kept: ${pending.recoveryCodes} ${pending.recoveryCodes === 1 ? "is" : "are"} left. Each works once.`,
+    hint: `Each code works once. You have ${pending.recoveryCodes} left.`,
     type: "text",
     autocomplete: "off",
     maxLength: 2 * CODE_CHARS,
@@ -93,5 +93,5 @@ function renderRecovery(
   });
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
 ${renderForm({ ...form, fields: field, button: "Use this code", look: "quiet" })}
-<p class="aside">Lost these, too? ${RESET}</p></details>`;
+<p class="aside">Lost your recovery codes? ${RESET}</p></details>`;
 }

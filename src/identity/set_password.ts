@@ -1,6 +1,6 @@
 /**
- * `/set-password`: a link sets a password once and signs the person in, who then continues to the app that is stored with the
- * link. An invitation is accepted this way. Opening the page does not use up the link, so that link previews do no harm.
+ * `/set-password`: a link sets a password once, signs the person in, and continues to the app that is stored with the link.
+ * It also accepts an invitation. Opening the page does not use up the link, so link previews do no harm.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { answerAdmitted } from "./sign_in_page.ts";
 
 const LINK_FIELD = "link";
 
-/** The form for whoever has a link. */
+/** The form for a valid link. */
 export async function answerSetPassword(
   deps: PageDeps,
   context: RequestContext,
@@ -41,7 +41,7 @@ export async function answerSetPassword(
   return answerForm(deps, context, { text, link, faults: { password: [], again: [] } });
 }
 
-/** Sets the password, or lists all reasons against it. @throws {Problem} forbidden */
+/** Sets the password, or lists all validation errors. @throws {Problem} forbidden */
 export async function answerSetPasswordForm(
   deps: PageDeps,
   context: RequestContext,
@@ -49,7 +49,7 @@ export async function answerSetPasswordForm(
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const text = fields.get(LINK_FIELD) ?? "";
-  // Checked before anything is hashed: only whoever has a link may cost the service a hash.
+  // Check before hashing: hashing is expensive, so it requires a valid link.
   const link = await findPasswordLink(deps, text);
   if (link === undefined) return answerUnusable("token");
   const typed = readNewPassword(fields);
@@ -59,7 +59,7 @@ export async function answerSetPasswordForm(
   return await answerSignedIn(deps, context, { link, password: typed.password });
 }
 
-/** On to the app, or first to the second factor. */
+/** Continues to the app, or to the second factor first. */
 async function answerSignedIn(
   deps: PageDeps,
   { request, address }: RequestContext,
@@ -84,7 +84,7 @@ async function answerSignedIn(
   return answerAdmitted({ kind: outcome, cookies }, { location, action: `${LOGIN_PATH}${query}` });
 }
 
-/** Where the person continues, by the app's targets of now, and the query that names it. */
+/** The destination, checked against the app's current targets, and the query that names it. */
 function toTarget({ returnTo }: PasswordLink): { location: string; query: string } {
   const location = returnTo && readRedirectUri(returnTo.redirectUri, returnTo.app.targets);
   if (returnTo === undefined || location === undefined)
@@ -93,7 +93,7 @@ function toTarget({ returnTo }: PasswordLink): { location: string; query: string
   return { location, query: toReturnQuery({ kind: "app", slug: app.slug, redirectUri }) };
 }
 
-/** If it is given twice, none counts. */
+/** Empty if the query has more than one token. */
 function readLinkText([text = "", ...more]: readonly string[]): string {
   return more.length === 0 ? text : "";
 }
@@ -123,7 +123,7 @@ ${renderForm({
   action: SET_PASSWORD_PATH,
   token: { name: TOKEN_FIELD, value: token },
   fields: [
-    // In the body: what is in an address ends up in the logs of every proxy.
+    // In the body, not in the URL: proxies log URLs.
     html`<input type="hidden" name="${LINK_FIELD}" value="${text}">`,
     renderEmailField({
       value: link.email,
@@ -141,7 +141,7 @@ ${renderForm({
   return answerPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
 }
 
-/** An invitation names the apps, as far as there is room for them. */
+/** An invitation names up to 4 apps. */
 function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
   const [first, ...more] = appSlugs;
   if (!isInvitation || first === undefined || more.length > 3)
@@ -149,16 +149,16 @@ function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
   return html`You are invited to <b>${first}</b>${more.map((slug) => html`, <b>${slug}</b>`)}.`;
 }
 
-// The same for every link that is none: of whom it was, and why it ended, is not told.
+// The same page for every invalid link: it must not reveal the person or the reason.
 function answerUnusable(query: string): Response {
   const why =
     query === ""
-      ? "It is incomplete: its end is missing."
-      : "It was used, was replaced by a newer link, was withdrawn, or has expired. Each link works once.";
+      ? "The link is incomplete: its end is missing."
+      : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
   const body = html`
 <h1>This link cannot be used</h1>
 <p>${why}</p>
-<p>Ask your administrator for a new link. If you have set your password, sign in.</p>
+<p>Ask your administrator for a new link. If you already set your password, sign in.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
   return answerPage({ title: "This link cannot be used", body }, { status: 404 });
 }

@@ -1,25 +1,25 @@
-/** The settings of the identity room: hosts, the cookies' domain, how long a session lasts. @module */
+/** The settings of the identity module: hosts, cookie domain, session lifetime. @module */
 import type { FactorRule } from "../accounts/sessions/mod.ts";
 import type { VirtualHost } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 
 export type IdentitySettings = {
-  /** The gateway's origin as browsers see it; unset if it does not matter. */
+  /** The gateway's public origin. */
   publicUrl: string | undefined;
-  /** The origin of the identity pages; unset: the gateway's. */
+  /** The origin of the identity pages; defaults to the gateway's origin. */
   identityUrl: string | undefined;
-  /** The parent domain of all apps; unset: the cookie stays on its own host, and there is no single sign-on. */
+  /** The parent domain of all apps. Without it the cookie is limited to its own host, without single sign-on. */
   cookieDomain: string | undefined;
-  /** After how many seconds without use a session ends. */
+  /** Idle timeout of a session, in seconds. */
   sessionIdleS: number;
-  /** After how many seconds it ends in any case. */
+  /** Maximum lifetime of a session, in seconds. */
   sessionMaxS: number;
-  /** Of whom a second factor is asked; unset: of whoever has a Console role, once there is a provider, or a factor. */
+  /** Who needs a second factor. Unset: people with a Console role, if a provider is set up or any factor exists. */
   requireSecondFactor: Exclude<FactorRule, "default"> | undefined;
-  /** With whom people may sign in besides by a password. */
+  /** OpenID Connect providers for sign-in. */
   providers: readonly ProviderSettings[];
-  /** How long a provider may take for one answer. */
+  /** Timeout of one request to a provider. */
   providerTimeoutS: number;
 };
 
@@ -34,8 +34,10 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   providerTimeoutS: 5,
 };
 
-/** Which of the service's hosts a request is for, by the `Host` header alone: nothing that a caller forwards is believed. With
- * one origin for both, or none set, every host serves both. */
+/**
+ * The virtual host of a request, from the `Host` header only: forwarded headers are not trusted. With one origin for both, or
+ * without origins, every host serves both.
+ */
 export function toVirtualHost(
   host: string | null,
   { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
@@ -44,7 +46,7 @@ export function toVirtualHost(
   return isHostOf(host, identityUrl) ? "identity" : "gateway";
 }
 
-/** Whether a host is reached by https, according to its public origin. */
+/** Whether the public origin of a host uses https. */
 export function isHttps(
   virtualHost: VirtualHost,
   { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
@@ -53,7 +55,7 @@ export function isHttps(
   return origin?.startsWith("https:") === true;
 }
 
-/** Whether an `Origin` header is the pages' own. */
+/** Whether an `Origin` header is the origin of the pages. */
 export function isOwnOrigin(
   request: Request,
   { identityUrl, publicUrl }: IdentitySettings,
@@ -62,7 +64,7 @@ export function isOwnOrigin(
   const own = identityUrl ?? publicUrl;
   if (origin === null || !URL.canParse(origin)) return false;
   if (own !== undefined) return origin === own;
-  // Without a setting only the host can be compared: the proxy that terminates TLS hides the scheme.
+  // Without a setting compare only the host: the proxy that terminates TLS hides the scheme.
   return new URL(origin).origin === origin && isHostOf(request.headers.get("host"), origin);
 }
 

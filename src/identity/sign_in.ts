@@ -1,6 +1,6 @@
 /**
- * Signing in: throttled, then verified, then a new session. Unknown, wrong and disabled get the same answer in the same
- * time; what was typed is never logged.
+ * Sign-in with a password: throttle, verify, create a session. Unknown address, wrong password and disabled account get the
+ * same response in the same time. Input is never logged.
  *
  * @module
  */
@@ -35,10 +35,10 @@ export type SignIn =
   | { kind: "wrong" }
   | { kind: "throttled"; waitS: number };
 
-/** A session; a session of someone who should add a second factor; or no session yet, until that factor is shown. */
+/** `done`: a session. `asked`: a session, but the person should add a second factor. `pending`: the second factor is due. */
 export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };
 
-/** Signs in with what was typed, or says why not. */
+/** Signs in with a password, or returns the reason for the failure. */
 export async function signIn(
   deps: PageDeps,
   { request, address }: RequestContext,
@@ -47,7 +47,7 @@ export async function signIn(
   const faults = findGaps(typed);
   if (faults !== undefined) return { kind: "incomplete", faults };
   const canonical = toCanonicalEmail(typed.email);
-  // What PostgreSQL cannot store is no one's address, but counts like any other.
+  // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";
   const device = readDeviceCookie(request, deps.identitySecrets);
   const from = { email, address, device };
@@ -82,7 +82,7 @@ type Made = {
   device: Device | undefined;
 };
 
-/** The cookies of a session; or of what waits in its place, and nothing that a session has. */
+/** The cookies of a session; for `pending`, only the cookie of the pending sign-in. */
 export function toCookies(
   deps: PageDeps,
   kind: Admitted["kind"],

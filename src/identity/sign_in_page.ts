@@ -1,4 +1,4 @@
-/** The sign-in form, by itself or on behalf of an app, and the answer to what was typed. @module */
+/** The sign-in form, for the account page or for an app, and the response to it. @module */
 import type { RequestContext } from "../http/mod.ts";
 import {
   answerPage,
@@ -24,21 +24,21 @@ import { renderProviders } from "./provider_buttons.ts";
 import { type Admitted, type SignIn, signIn } from "./sign_in.ts";
 
 export type SignInTarget = {
-  /** Where the form is sent, with the query that names the app. */
+  /** The form's action, with the query that names the app. */
   action: string;
-  /** The app on whose behalf; none on the account page. */
+  /** The app that the person signs in to; `undefined` on the account page. */
   app?: { slug: string; host: string };
-  /** What for, if it is neither an app nor the account page. */
+  /** The purpose of the sign-in, if it is neither an app nor the account page. */
   lead?: string;
-  /** Whose address is filled in. */
+  /** The prefilled address. */
   email?: string | undefined;
-  /** Where a browser goes after it. */
+  /** The destination after the sign-in. */
   location: string;
-  /** Origins that the browser may be sent to after the form. */
+  /** Origins of possible redirects after the form. */
   formTargets?: readonly string[];
 };
 
-/** The empty form; cookies that contradict each other are cleared. */
+/** The empty form; clears conflicting cookies. */
 export function answerSignInForm(
   deps: PageDeps,
   { request }: RequestContext,
@@ -54,7 +54,7 @@ export function answerSignInForm(
   });
 }
 
-/** The answer to the form: on to `location`, or the form again with what is wrong. @throws {Problem} forbidden */
+/** The response to the form: a redirect to `location`, or the form with errors. @throws {Problem} forbidden */
 export async function answerSignIn(
   deps: PageDeps,
   context: RequestContext,
@@ -62,7 +62,7 @@ export async function answerSignIn(
 ): Promise<Response> {
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const email = fields.get("email") ?? "";
-  // A program may send the hidden fields of both forms with what it has typed.
+  // Scripts can send the hidden fields of both forms: a password takes precedence.
   const passkey = fields.has("password") ? undefined : fields.get(PASSKEY_FIELD);
   const result =
     passkey === undefined
@@ -73,7 +73,7 @@ export async function answerSignIn(
   return answerForm(deps, target, { request, email, ...toTrouble(result) });
 }
 
-/** On to where the person is going, or first to the second factor: the query says where that goes on. */
+/** Redirects to the destination, or to the second factor first; its query holds the destination. */
 export function answerAdmitted(
   { kind, cookies }: Admitted,
   { location, action }: Pick<SignInTarget, "location" | "action">,
@@ -85,7 +85,7 @@ export function answerAdmitted(
   return answerSeeOther(location, { cookies });
 }
 
-/** With its question mark; empty if there is none. */
+/** The query with its question mark; empty without a query. */
 function toQuery(path: string): string {
   return /\?.*/.exec(path)?.[0] ?? "";
 }
@@ -98,9 +98,9 @@ type Trouble = {
 };
 
 const WORDS = {
-  wrong: "The email address or the password is not correct. Please check both and try again.",
-  stale: "That took too long. Please try again.",
-  refused: "This passkey does not sign you in. Try another one, or sign in another way.",
+  wrong: "The email address or password is incorrect. Please check both and try again.",
+  stale: "The request expired. Please try again.",
+  refused: "This passkey was not accepted. Try another passkey, or sign in another way.",
 } as const;
 
 function toTrouble(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Trouble {
@@ -109,7 +109,7 @@ function toTrouble(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }
   return { status: 422, notice: WORDS[result.kind] };
 }
 
-/** The answer to an attempt that comes too soon. */
+/** The response to a throttled attempt. */
 export function describeThrottle(waitS: number): {
   status: number;
   headers: Record<string, string>;
@@ -118,7 +118,7 @@ export function describeThrottle(waitS: number): {
   return {
     status: 429,
     headers: { "retry-after": String(waitS) },
-    notice: `There were too many attempts to sign in. Please wait ${toWait(waitS)}, then try again.`,
+    notice: `Too many sign-in attempts. Please wait ${toWait(waitS)}, then try again.`,
   };
 }
 
@@ -131,11 +131,10 @@ function toWait(seconds: number): string {
 }
 
 type FormState = Trouble & {
-  /** To which this is the answer. */
   request: Request;
   cookies?: readonly string[];
   email?: string;
-  /** What was done before, such as a sign-out. */
+  /** Result of the previous action, such as a sign-out. */
   remark?: string;
 };
 
@@ -159,7 +158,7 @@ ${renderForm({
   button: "Sign in",
 })}
 ${passkey.part}
-<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgotten your password?</a>` : "Forgotten your password? Ask an administrator for a link that sets a new one."}</p>`;
+<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgot your password?</a>` : "Forgot your password? Ask your administrator for a link to set a new password."}</p>`;
   return answerPage(
     { title: "Sign in", body, scripts: hasPasskeys ? ["page", "passkey"] : ["page"] },
     {

@@ -1,4 +1,4 @@
-/** Mails to people: what they say, and how they are sent. Decides nothing; the queue says what there is to send. @module */
+/** Mails to people: their texts and their delivery. The queue in the database decides what is sent. @module */
 
 export { type MailNote, makeMailSender } from "./sender.ts";
 export type { MailSettings } from "./settings.ts";

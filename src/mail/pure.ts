@@ -1,2 +1,2 @@
-/** The pure part of this room: what settings need. @module */
+/** The pure part of this module, used by the settings. @module */
 export { readMailFrom } from "./settings.ts";

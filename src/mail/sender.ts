@@ -1,4 +1,4 @@
-/** One step of sending: claims mails, derives their links, delivers and settles them. Logs neither address nor link. @module */
+/** Sends queued mails: claims a mail, derives its link, delivers and settles it. Never logs an address or a link. @module */
 import {
   type ClaimedMail,
   claimMails,
@@ -12,32 +12,32 @@ import type { MailSettings } from "./settings.ts";
 import { type MailWords, writeMail } from "./templates.ts";
 import { type Delivery, type Letter, makeDeliver } from "./transport.ts";
 
-/** What became of a mail, for the log and the metrics. */
+/** The outcome of one mail, for the log and the metrics. */
 export type MailNote = {
   mailId: number;
   template: string;
   outcome: Delivery | "void";
-  /** The mail server's code, where it did not take the mail. */
+  /** The mail server's error code, if delivery failed. */
   reason?: string;
 };
 
 export type MailSenderDeps = MailLinkDeps & {
   mail: MailSettings;
   note: (note: MailNote) => void;
-  /** How long no one else tries the same mail. */
+  /** How long no other process claims the same mail. */
   leaseS: number;
-  /** The first wait before another try. */
+  /** Delay before the first retry. */
   retryS: number;
 };
 
-/** Sends the mail that has waited longest; whether there may be more. */
+/** Sends the oldest queued mail. Returns whether more mails may be queued. */
 export type MailSender = () => Promise<boolean>;
 
 export function makeMailSender(deps: MailSenderDeps): MailSender {
   const deliver = makeDeliver(deps.mail);
   return async () => {
     const { leaseS, retryS } = deps;
-    // One at a time: whatever ends this process, at most one mail is sent twice.
+    // Claim one mail at a time: if this process dies, at most one mail is sent twice.
     const [mail] = await claimMails(deps, { maxRows: 1, leaseS, retryS });
     if (mail === undefined) return false;
     const note = await send(deps, mail, deliver);
@@ -72,7 +72,7 @@ async function send(
   return { outcome: delivery, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The logo is part of the mail: nothing is loaded from anywhere. */
+/** The logo is attached: mails load nothing from the network. */
 const LOGO_CID = "organization-logo";
 
 function toAttachments({ logo }: Brand): Letter["attachments"] {
@@ -83,14 +83,14 @@ function toAttachments({ logo }: Brand): Letter["attachments"] {
 
 function toFoot({ name }: Brand): string {
   const of = name === undefined ? "" : ` of ${name}`;
-  return `This mail was sent by the service${of} that signs you in to your apps. Replies are not read.`;
+  return `Sent by the sign-in service${of}. Replies to this mail are not read.`;
 }
 
 export function toPlainMail({ before, link, after }: MailWords, brand: Brand = {}): string {
   return [...before, `${link.name}:\n${link.url}`, ...after, toFoot(brand)].join("\n\n");
 }
 
-/** Mail programs ignore stylesheets, so that these styles stand where they apply. Nothing is loaded. */
+/** Inlines all styles, because mail clients ignore stylesheets. */
 export function toHtmlMail({ before, link, after }: MailWords, brand: Brand = {}): string {
   const page = html`<!doctype html>
 <html lang="en">

@@ -1,18 +1,18 @@
-/** Where mails are sent, and from whom. @module */
+/** The mail server and the sender of mails. @module */
 
 export type MailFrom = { name: string; address: string };
 export type MailSettings = {
-  /** `smtp://` or `smtps://`, with the user and the password if there are any. */
+  /** `smtp://` or `smtps://`, with optional user and password. */
   url: string;
   from: MailFrom;
-  /** The origin of the pages, to which links lead. */
+  /** The origin of the pages that links point to. */
   pagesUrl: string;
 };
 
 const ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i;
 const NAMED = /^([^"<>@,;:\\\p{C}]{1,100}?) ?<([^<>]+)>$/u;
 
-/** `no-reply@example.org` or `Name <no-reply@example.org>`; `undefined` for any other text. */
+/** Parses `no-reply@example.org` or `Name <no-reply@example.org>`; `undefined` for any other text. */
 export function readMailFrom(text: string): MailFrom | undefined {
   const [, name = "", address = text] = NAMED.exec(text) ?? [];
   return ADDRESS.test(address) && address.length <= 254

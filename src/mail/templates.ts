@@ -1,6 +1,6 @@
 /**
- * What mails say. Subjects are constant texts; what people typed stands in bodies alone, without anything that a screen
- * does not show. One link leads on; nothing is loaded from anywhere.
+ * Texts of mails. Subjects are constants. Text that people typed appears only in bodies, without invisible characters.
+ * Each mail has one link and loads nothing.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { LINK_LIFE_S } from "../accounts/people/mod.ts";
 import { isDeviceName } from "../accounts/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 
-/** One mail as text and markup are made of it. */
+/** The content of a mail, rendered as plain text and as HTML. */
 export type MailWords = {
   subject: string;
   /** Before the link. */
@@ -23,12 +23,12 @@ export type MailWords = {
 export type MailPlaces = {
   /** The origin of the pages. */
   pagesUrl: string;
-  /** The text of the link, where the mail is about one. */
+  /** The secret part of the link, if the mail has a password link. */
   linkText: string | undefined;
 };
 
 type Write = (mail: Said, places: MailPlaces) => MailWords;
-/** What a template says of an event. */
+/** The values that templates insert. */
 type Said = {
   when: string;
   device: string;
@@ -38,122 +38,121 @@ type Said = {
   left: string;
 };
 
-const IGNORE = "If you did not expect this, you need not do anything.";
-const NOT_YOU =
-  "If this was not you, set a new password now, and tell whoever runs these apps for you.";
+const IGNORE = "If you did not expect this mail, you can ignore it.";
+const NOT_YOU = "If this was not you, set a new password now and contact your administrator.";
+const UNEXPECTED = "If you did not expect this, contact your administrator.";
 
-/** By the name under which the database queues a mail. */
+/** Keyed by the template name in the mail queue. */
 export const TEMPLATES: Readonly<Record<string, Write>> = {
   invitation: (_, places) => ({
     subject: "Your account: choose a password",
-    before: [`There is an account for you at ${hostOf(places)}, which signs you in to your apps.`],
+    before: [`You have a new account at ${hostOf(places)}. It signs you in to your apps.`],
     link: { name: "Choose a password", url: toPasswordUrl(places) },
-    after: [`The link works once, within ${toDurationText(LINK_LIFE_S)}.`, IGNORE],
+    after: [`The link works once and expires in ${toDurationText(LINK_LIFE_S)}.`, IGNORE],
   }),
   password_link: (_, places) => ({
     subject: "Set a new password",
-    before: [`An administrator made a link for you that sets a new password at ${hostOf(places)}.`],
+    before: [`An administrator sent you a password reset link for ${hostOf(places)}.`],
     link: { name: "Set a new password", url: toPasswordUrl(places) },
     after: [
-      `The link works once, within ${toDurationText(LINK_LIFE_S)}. Until then your password stays as it is.`,
+      `The link works once and expires in ${toDurationText(LINK_LIFE_S)}. Your current password works until you use it.`,
     ],
   }),
   forgotten_password: ({ when, from }, places) => ({
     subject: "Set a new password",
-    before: [`Somebody asked for a new password for your account, ${when}${from}.`],
+    before: [`We received a password reset request for your account ${when}${from}.`],
     link: { name: "Set a new password", url: toPasswordUrl(places) },
     after: [
-      `The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}. It signs you out wherever you are signed in.`,
-      "If you did not ask for it, you need not do anything: your password stays as it is.",
+      `The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}. Setting a new password ends all your sessions.`,
+      "If you did not request this, you can ignore this mail. Your password does not change.",
     ],
   }),
   password_changed: ({ when, device, from }, { pagesUrl }) => ({
     subject: "Your password was changed",
-    before: [
-      `The password of your account was changed, ${when}${device}${from}. All other sessions have ended.`,
-    ],
+    before: [`Your password was changed ${when}${device}${from}. All other sessions have ended.`],
     link: { name: "Set a new password", url: `${pagesUrl}/forgot` },
     after: [NOT_YOU],
   }),
   new_device: ({ when, device, from }, { pagesUrl }) => ({
     subject: "New sign-in to your account",
-    before: [`Your account was used on a new device, ${when}${device}${from}.`],
-    link: { name: "See your sessions", url: `${pagesUrl}/account/sessions` },
+    before: [`Your account was used on a new device ${when}${device}${from}.`],
+    link: { name: "Review your sessions", url: `${pagesUrl}/account/sessions` },
     after: [NOT_YOU],
   }),
   provider_linked: ({ when, from }, { pagesUrl }) => ({
     subject: "A new way to sign in to your account",
     before: [
-      `An account elsewhere was linked to yours, ${when}${from}: whoever signs in with it is you here.`,
+      `An external account was linked to your account ${when}${from}. Anyone who controls it can sign in as you.`,
     ],
-    link: { name: "See what is linked", url: `${pagesUrl}/account/linked` },
+    link: { name: "Review linked accounts", url: `${pagesUrl}/account/linked` },
     after: [NOT_YOU],
   }),
   passkey_added: ({ when, label, from }, { pagesUrl }) => ({
     subject: "A passkey was added to your account",
-    before: [`The passkey "${label}" was added, ${when}${from}: whoever holds it is you here.`],
-    link: { name: "See your passkeys", url: `${pagesUrl}/account/security/passkeys` },
+    before: [
+      `The passkey "${label}" was added ${when}${from}. Anyone who holds it can sign in as you.`,
+    ],
+    link: { name: "Review your passkeys", url: `${pagesUrl}/account/security/passkeys` },
     after: [NOT_YOU],
   }),
   passkey_removed: ({ when, label, from }, { pagesUrl }) => ({
     subject: "A passkey was removed from your account",
-    before: [`The passkey "${label}" was removed, ${when}${from}. It no longer signs you in.`],
-    link: { name: "See your passkeys", url: `${pagesUrl}/account/security/passkeys` },
+    before: [`The passkey "${label}" was removed ${when}${from}. It no longer signs you in.`],
+    link: { name: "Review your passkeys", url: `${pagesUrl}/account/security/passkeys` },
     after: [NOT_YOU],
   }),
   console_role: ({ when, role }, { pagesUrl }) => ({
     subject: "Your role in the Console was changed",
     before: [
       role === ""
-        ? `You can no longer administer apps and people in the Console, since ${when}.`
-        : `You are now ${role} in the Console, since ${when}.`,
+        ? `Your Console role was removed ${when}. You can no longer administer apps and people.`
+        : `Your Console role was changed to ${role} ${when}.`,
     ],
     link: { name: "Open your account", url: `${pagesUrl}/login` },
-    after: ["If this surprises you, tell whoever runs these apps for you."],
+    after: [UNEXPECTED],
   }),
   address_changed: ({ when }, places) => ({
-    subject: "The address of your account was changed",
+    subject: "Your email address was changed",
     before: [
-      `Your account at ${hostOf(places)} has another email address, since ${when}. Sign in with the new one; your password stays as it is.`,
+      `The email address of your account at ${hostOf(places)} was changed ${when}. Sign in with the new address. Your password did not change.`,
     ],
     link: { name: "Open your account", url: `${places.pagesUrl}/login` },
-    after: ["If this surprises you, tell whoever runs these apps for you."],
+    after: [UNEXPECTED],
   }),
-
   second_factor_added: ({ when, from }, places) => ({
     subject: "A second factor was added to your account",
     before: [
-      `From now on your account asks for a second factor when you sign in: it was added ${when}${from}.`,
+      `A second factor was added to your account ${when}${from}. You now need it to sign in.`,
     ],
     link: toSecurity(places),
-    after: ["Keep your recovery codes where you find them without your phone.", NOT_YOU],
+    after: ["Store your recovery codes where you can find them without your phone.", NOT_YOU],
   }),
   second_factor_removed: ({ when, from }, places) => ({
     subject: "A second factor was removed from your account",
-    before: [`A second factor of your account was removed, ${when}${from}.`],
+    before: [`A second factor was removed from your account ${when}${from}.`],
     link: toSecurity(places),
     after: [NOT_YOU],
   }),
   second_factor_reset: ({ when }, places) => ({
-    subject: "The second factor of your account was reset",
-    before: [
-      `An administrator took away the second factor of your account, ${when}. All your sessions have ended.`,
-    ],
-    link: { name: "Sign in and add a new one", url: `${places.pagesUrl}/account/security` },
-    after: ["If you did not ask for it, tell whoever runs these apps for you."],
+    subject: "Your second factor was reset",
+    before: [`An administrator reset your second factor ${when}. All your sessions have ended.`],
+    link: { name: "Add a new second factor", url: `${places.pagesUrl}/account/security` },
+    after: ["If you did not request this, contact your administrator."],
   }),
   second_factor_refused: ({ when }, { pagesUrl }) => ({
-    subject: "Somebody knows your password",
+    subject: "Someone may know your password",
     before: [
-      `Somebody entered your password, or signed in with an account linked to yours, and then a wrong code many times; the last one ${when}. They did not get in.`,
+      `Someone passed the first step of your sign-in, with your password or a linked account, and then entered many wrong codes. The last attempt was ${when}. No attempt succeeded.`,
     ],
     link: { name: "Set a new password", url: `${pagesUrl}/forgot` },
-    after: ["If this was not you, set a new password now. Codes are accepted again once you have."],
+    after: [
+      "If this was not you, set a new password now. Codes are accepted again after you set it.",
+    ],
   }),
   recovery_codes_made: ({ when, from }, places) => ({
     subject: "You have new recovery codes",
     before: [
-      `New recovery codes were made for your account, ${when}${from}. The ones before no longer work.`,
+      `New recovery codes were created for your account ${when}${from}. Your old codes no longer work.`,
     ],
     link: toSecurity(places),
     after: [NOT_YOU],
@@ -161,21 +160,21 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
   recovery_code_used: ({ when, from, left }, places) => ({
     subject: "A recovery code was used",
     before: [
-      `Your account was signed in to with a recovery code, ${when}${from}. You have ${left} left.`,
+      `Someone signed in to your account with a recovery code ${when}${from}. Recovery codes left: ${left}.`,
     ],
     link: toSecurity(places),
     after: [NOT_YOU],
   }),
 };
 
-/** `undefined` if the mail is about a link that there is no more. */
+/** The content of a mail; `undefined` if its link is no longer valid. */
 export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | undefined {
   const needsLink = mail.hasLink || mail.template === "forgotten_password";
   if (mail.isDisabled || (needsLink && places.linkText === undefined)) return undefined;
   const { device, from, role, label, left = "" } = mail.details;
   const said = {
     when: toMoment(mail.createdAt),
-    // A stolen login can store any text as these: only what this service can have stored is sent.
+    // A stolen login can store any text here: send only values that this service can have stored.
     device: device !== undefined && isDeviceName(device) ? `, with ${device}` : "",
     from: from !== undefined && isIP(from) !== 0 ? `, from ${from}` : "",
     role: role === undefined ? "" : toPlainText(role).replace("_", " "),
@@ -191,7 +190,7 @@ export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | un
 
 const NAME_CHARS = 80;
 
-/** Without control characters, line breaks and what turns the direction of a text, and not too long. */
+/** Removes control characters, line breaks and direction overrides, and truncates. */
 function toPlainText(text: string): string {
   return [...text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim()].slice(0, NAME_CHARS).join("");
 }
@@ -201,7 +200,7 @@ function toMoment(text: string): string {
 }
 
 function toSecurity({ pagesUrl }: MailPlaces): MailWords["link"] {
-  return { name: "See your second factor", url: `${pagesUrl}/account/security` };
+  return { name: "Review your second factor", url: `${pagesUrl}/account/security` };
 }
 
 function hostOf({ pagesUrl }: MailPlaces): string {

@@ -1,6 +1,6 @@
 /**
- * The way to the mail server. The only importer of "nodemailer", which is loaded with the first mail; never logs, and loads
- * nothing from files or addresses.
+ * SMTP delivery. The only importer of "nodemailer", which is loaded with the first mail. Never logs, and reads no files or
+ * URLs.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export type Letter = {
   subject: string;
   text: string;
   html: string;
-  /** What the markup shows by their ids. */
+  /** Images that the HTML references by `cid`. */
   attachments: { filename: string; contentType: string; cid: string; content: Buffer }[];
 };
 export type Delivery = "sent" | "refused" | "failed";
@@ -23,7 +23,7 @@ export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?:
 const TIMEOUT_MS = 10_000;
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Sends mails by one server; the client for it is loaded with the first mail. */
+/** A delivery function for one mail server. */
 export function makeDeliver({ url, from }: MailSettings): Deliver {
   let transport: Promise<Transporter> | undefined;
   return async (letter) => {
@@ -37,7 +37,7 @@ export function makeDeliver({ url, from }: MailSettings): Deliver {
   };
 }
 
-/** Whether the server lets us in; without sending anything. The reason is a code, never the server's words. */
+/** Connects and authenticates without sending a mail. Returns an error code, never the server's message. */
 export async function tryServer(url: string): Promise<{ reason: string } | undefined> {
   const transport = await openTransport(url);
   try {
@@ -71,14 +71,14 @@ async function openTransport(url: string): Promise<Transporter> {
   });
 }
 
-/** So that no one's answering machine answers. @see https://www.rfc-editor.org/rfc/rfc3834#section-5 */
+/** Prevents automatic replies. @see https://www.rfc-editor.org/rfc/rfc3834#section-5 */
 const HEADERS = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" };
 
 function toSender({ name, address }: MailFrom): string | { name: string; address: string } {
   return name === "" ? address : { name, address };
 }
 
-/** A refusal of the receiver is for good; whatever is about the server or the way to it may pass. Its words are not kept. */
+/** A rejected recipient is permanent; all other failures can be retried. Discards the server's message. */
 function readFailure(error: unknown): { delivery: Delivery; reason: string } {
   const { code, responseCode } = (error ?? {}) as { code?: unknown; responseCode?: unknown };
   const answer = typeof responseCode === "number" ? responseCode : undefined;

@@ -96,7 +96,7 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
     },
     {
       name: "an unknown app",
-      heading: "There is no such app",
+      heading: "App not found",
       open: (page) => go(page, "/authorize?app=no-such-app&redirect_uri=x"),
     },
     { name: "nothing", heading: "Page not found", open: (page) => go(page, "/nowhere") },
@@ -162,7 +162,7 @@ test("without JavaScript: another password, and the end of a session elsewhere",
   }
   await here.reload();
   await here.getByRole("button", { name: "End the session of Chrome on Linux" }).click();
-  await here.getByText("That session is ended.").waitFor();
+  await here.getByText("Session ended.").waitFor();
   await there.getByRole("link", { name: "Profile" }).click();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();
   await here.getByRole("link", { name: "Password" }).click();
@@ -170,7 +170,7 @@ test("without JavaScript: another password, and the end of a session elsewhere",
   await here.fill("#password", "seven slow green boats");
   await here.fill("#password_again", "seven slow green boats");
   await here.getByRole("button", { name: "Change password" }).click();
-  await here.getByText("Your password is changed.").waitFor();
+  await here.getByText("Password changed.").waitFor();
   for (const page of [here, there]) await page.context().close();
 });
 

@@ -84,7 +84,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await page.goto(`${site.identityUrl}/account/security/passkeys`);
   await page.fill("#label", name);
   await press(page, "Add a passkey");
-  await page.getByRole("link", { name: "I have kept them" }).click();
+  await page.getByRole("link", { name: "I have saved them" }).click();
   await page.getByText("The passkey is added").waitFor();
 }
 
@@ -114,7 +114,7 @@ test("a passkey is added, signs in alone, and is removed", async () => {
     await page.goto(`${site.identityUrl}/account/security/passkeys`);
     await page.getByRole("link", { name: "Remove My laptop" }).click();
     await press(page, "Remove the passkey");
-    await page.getByText("The passkey is removed").waitFor();
+    await page.getByText("Passkey removed").waitFor();
   });
 });
 
@@ -163,7 +163,7 @@ test("without JavaScript there is no passkey part, and the password signs in", a
   expect(await page.getByRole("button", { name: "passkey" }).count()).toBe(0);
   await signIn(page, person);
   await page.goto(`${site.identityUrl}/account/security/passkeys`);
-  expect(await page.getByText("You have no passkey yet").isVisible()).toBe(true);
+  expect(await page.getByText("No passkeys yet").isVisible()).toBe(true);
   expect(await page.getByRole("button", { name: "Add a passkey" }).count()).toBe(0);
   await context.close();
 });

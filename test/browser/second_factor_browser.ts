@@ -60,7 +60,7 @@ async function addApp(page: Page) {
   const key = ((await page.locator("code.key").textContent()) ?? "").replaceAll(/\s/g, "");
   const app = makeAuthenticator(key);
   await page.fill("#code", app.code());
-  await page.getByRole("button", { name: "Turn it on" }).click();
+  await page.getByRole("button", { name: "Turn on" }).click();
   const codes = ((await page.locator("#codes").textContent()) ?? "").split("\n");
   await site.service.service.admin.message(
     "update rowhouse.totp_factors set last_step = 0; select 1",
@@ -77,11 +77,11 @@ test.each([true, false])(
     const page = await context.newPage();
     await page.goto(`${site.identityUrl}/console`);
     await typePassword(page, person);
-    await page.getByRole("link", { name: "Add it now" }).click();
+    await page.getByRole("link", { name: "Add a second factor" }).click();
     await page.getByRole("link", { name: "Set up the authenticator app" }).click();
     const { app, codes } = await addApp(page);
     expect(codes).toHaveLength(10);
-    await page.getByRole("link", { name: "I have kept them" }).click();
+    await page.getByRole("link", { name: "I have saved them" }).click();
     // On to where the sign-in was going.
     expect(new URL(page.url()).pathname).toBe("/console");
     await context.clearCookies();

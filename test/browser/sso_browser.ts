@@ -258,7 +258,7 @@ test("a sibling's form posted across origins is refused, with and without the to
       { action: `${site.identityUrl}/sign-out`, value },
     );
     await sibling.waitForURL(`${site.identityUrl}/sign-out`);
-    expect(await sibling.textContent("h1")).toBe("This form was not accepted");
+    expect(await sibling.textContent("h1")).toBe("Form rejected");
   }
   expect((await sessionIn(page)).status).toBe("authenticated");
   // Logging somebody out is not for an origin that nobody registered, though it is a sibling.
@@ -334,6 +334,6 @@ test("if an app never notices the session, its visitor is told", async () => {
   await fillIn(page);
   await page.getByText("Hello, Ada").waitFor();
   await page.goto(origin);
-  expect(await page.textContent("h1")).toBe("deaf keeps sending you back");
+  expect(await page.textContent("h1")).toBe("deaf keeps redirecting you");
   await deaf.stop(true);
 });

@@ -105,7 +105,7 @@ const ROWS: readonly Row[] = [
     call: () => ({ ...post({ title: "t" }), as: () => reader }),
     code: "forbidden",
     message:
-      "This key lacks the scope data:write: use one that has it, because a key keeps the scopes that it was issued with",
+      "This key lacks the scope data:write: use a key that has it, because the scopes of a key cannot be changed",
   },
   {
     name: "a table that nobody has",

@@ -209,7 +209,7 @@ for (const shape of SHAPES) {
         const refused = first.find(({ status }) => status === 429);
         expect(refused?.json).toMatchObject({
           error: "rate_limited",
-          message: "This key may send 3 requests per minute",
+          message: "This key is limited to 3 requests per minute",
         });
         expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
         expect(refused?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);

@@ -89,7 +89,7 @@ test("/account/password sets another one, keeps this browser signed in and ends 
   ]);
   expect((await whoAmI(here)).status).toBe(200);
   expect((await visit(service, here, "/account/password?changed=yes")).text).toContain(
-    "Your password is changed.",
+    "Password changed.",
   );
   for (const ended of [there, before]) expect((await whoAmI(ended)).status).toBe(401);
   const signIn = (password: string) =>
@@ -104,7 +104,7 @@ test.each([
   { name: "a wrong current password", fields: { present: "not it" }, says: "This is not your" },
   { name: "none", fields: { present: "" }, says: "Enter your current password." },
   { name: "a weak new one", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
-  { name: "two that differ", fields: { password_again: "x" }, says: "The two passwords differ." },
+  { name: "two that differ", fields: { password_again: "x" }, says: "The passwords do not match." },
 ])("/account/password refuses $name, and nothing changes", async ({ fields, says }) => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
@@ -137,7 +137,7 @@ test("/account/sessions shows where one is signed in, and ends one or all others
   const idOf = (jar: Jar) => jar.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
   const page = await visit(service, here, "/account/sessions");
   expect(page.text.match(/class="session"/g)).toHaveLength(4);
-  expect(page.text.match(/this one/g)).toHaveLength(1);
+  expect(page.text.match(/this session/g)).toHaveLength(1);
   expect(page.text).toContain("from 127.0.0.1");
   expect(page.text).not.toContain(idOf(here));
   await send(here, "/account/sessions", { session: idOf(second) });

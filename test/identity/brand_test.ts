@@ -69,9 +69,7 @@ test("a mail names the organization, and has the logo in itself", async () => {
   await submitForm(service, new Map(), { path: "/forgot", typed: { email: person.email } });
   const find = () => mails.received.find((mail) => mail.to.includes(person.email));
   await eventually(() => find() !== undefined);
-  expect(find()?.text.replaceAll("\n", " ")).toContain(
-    `by the service of ${NAME} that signs you in`,
-  );
+  expect(find()?.text.replaceAll("\n", " ")).toContain(`Sent by the sign-in service of ${NAME}.`);
   // Quoted-printable breaks lines and writes = in another way.
   const html = (find()?.raw ?? "").replaceAll("=\r\n", "").replaceAll("=3D", "=");
   expect(html).toContain('<img src="cid:organization-logo" alt="" height="32">');

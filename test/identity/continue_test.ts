@@ -118,7 +118,7 @@ test.each([
   const { page, location, jar } = await accept(path);
   expect(page.headers.get("content-security-policy")).toContain("form-action 'self';");
   expect(location).toBe("/login?done=password");
-  expect((await visit(service, jar, location ?? "")).text).toContain("Your password is set");
+  expect((await visit(service, jar, location ?? "")).text).toContain("Password set");
 });
 
 test("a reset returns to the app's page where the person asked for it", async () => {

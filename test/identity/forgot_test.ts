@@ -94,11 +94,11 @@ test("page, mail, docs and database agree on how long a link works", async () =>
   await (await openForm())(person.email);
   await linksTo(person.email);
   const [mail] = mailsTo(person.email, "Set a new password");
-  const within = `within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}`;
-  expect((await visit(service, new Map(), "/forgot?sent=yes")).text).toContain(within);
-  expect(mail?.text.replaceAll("\n", " ")).toContain(within);
+  const expiry = `expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}`;
+  expect((await visit(service, new Map(), "/forgot?sent=yes")).text).toContain(expiry);
+  expect(mail?.text.replaceAll("\n", " ")).toContain(expiry);
   expect(readFileSync(join(ROOT, "docs/identity.md"), "utf8")).toContain(
-    `sets a new password, ${within};`,
+    `link to set a new password, which ${expiry}.`,
   );
 });
 
@@ -177,7 +177,7 @@ test("a form without its token, or of another site, asks for nothing", async () 
 test("without mail the page says whom to ask, and has no form", async () => {
   const silent = await openTestService();
   const page = await visit(silent, new Map(), "/forgot");
-  expect([page.status, page.text.includes("Ask an administrator")]).toEqual([200, true]);
+  expect([page.status, page.text.includes("Ask your administrator")]).toEqual([200, true]);
   expect(page.text).not.toContain("<form");
   expect((await visit(silent, new Map(), "/login")).text).not.toContain("/forgot");
   await silent.close();

@@ -152,7 +152,7 @@ describe("nobody is linked by an address", () => {
     const jar: Jar = new Map();
     const answer = await signInWith(service, jar, { login });
     expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
-    expect(answer.text).toContain("linked to your account at &lt;Ours");
+    expect(answer.text).toContain("Your account at &lt;Ours");
     expect(await countLinks(login)).toBe(0);
   });
 });

@@ -195,25 +195,25 @@ describe("what a browser brings back is refused", () => {
       name: "with another state",
       toPath: (path) => change(path, "state", "s".repeat(43)),
       status: 400,
-      says: "cannot be finished",
+      says: "Sign-in expired",
     },
     {
       name: "without a state",
       toPath: (path) => change(path, "state", undefined),
       status: 400,
-      says: "cannot be finished",
+      says: "Sign-in expired",
     },
     {
       name: "with two states",
       toPath: (path) => `${path}&state=x`,
       status: 400,
-      says: "cannot be finished",
+      says: "Sign-in expired",
     },
     {
       name: "to another provider's address: a mix-up",
       toPath: (path) => path.replace("/ours/", "/other/"),
       status: 400,
-      says: "cannot be finished",
+      says: "Sign-in expired",
     },
     {
       name: "from another issuer",
@@ -242,7 +242,7 @@ describe("what a browser brings back is refused", () => {
         change(change(path, "code", undefined), "error", "access_denied") +
         "&error_description=%3Cscript%3E",
       status: 403,
-      says: "cancelled or not allowed",
+      says: "The sign-in was canceled",
       reason: "access_denied",
     },
   ])("$name", async ({ toPath, status, says, reason }) => {
@@ -308,7 +308,7 @@ describe("a provider that is away", () => {
   const expectAway = (answer: Answer, name = "ours") => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("5");
-    expect(answer.text).toContain(`${name} does not answer`);
+    expect(answer.text).toContain(`${name} is not responding`);
   };
   test.each<{ name: string; endpoint: NonNullable<Wrong["endpoint"]> }>([
     { name: "fails to give a token", endpoint: { path: "token", status: 500 } },

@@ -415,7 +415,7 @@ describe("a form is refused", () => {
     const twice = await post("email=a&email=b");
     expect([twice.status, twice.text]).toEqual([
       400,
-      expect.stringContaining("<h1>This form was not accepted</h1>"),
+      expect.stringContaining("<h1>Form rejected</h1>"),
     ]);
     expect((await post("{}", "application/json")).status).toBe(415);
     expect((await post(`email=${"a".repeat(17_000)}`)).status).toBe(413);
@@ -503,7 +503,7 @@ describe("/set-password", () => {
     expect(weak.text).toContain("your email address");
     expect(weak.text).toContain('aria-invalid="true"');
     const differs = await choose(path, NEW, `${NEW}!`);
-    expect(differs.text).toContain("The two passwords differ.");
+    expect(differs.text).toContain("The passwords do not match.");
     expect((await choose(path, NEW)).status).toBe(303);
   });
 

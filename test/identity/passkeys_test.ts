@@ -108,7 +108,7 @@ describe("alone, no passkey signs anybody in", () => {
     const jar: Jar = new Map();
     const { authenticator, person } = holder;
     const refused = await answerPage(service, jar, { authenticator, lies });
-    expect([refused.status, textOf(refused).includes("does not sign you in")]).toEqual([422, true]);
+    expect([refused.status, textOf(refused).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
     // The same browser's next answer is right.
     expect((await answerPage(service, jar, { authenticator })).status).toBe(303);
@@ -138,7 +138,7 @@ describe("alone, no passkey signs anybody in", () => {
     const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
     expect((await sendPasskey(service, jar, { page, passkey })).status).toBe(303);
     const again = await sendPasskey(service, before, { page, passkey });
-    expect([again.status, textOf(again).includes("took too long")]).toEqual([422, true]);
+    expect([again.status, textOf(again).includes("request expired")]).toEqual([422, true]);
     const other: Jar = new Map();
     const own = await visit(service, other, "/login");
     expect((await sendPasskey(service, other, { page: own, passkey })).status).toBe(422);
@@ -242,7 +242,7 @@ test("whoever has a passkey and no recovery codes is told that there are none", 
   expect(counted).toMatch(/Recovery codes\s+10 left/);
   await query("delete from rowhouse.recovery_codes where user_id = $1", [person.id]);
   const page = await visit(service, jar, "/account/security");
-  expect(textOf(page)).toMatch(/Recovery codes\s+none\s+for when your phone/);
+  expect(textOf(page)).toMatch(/Recovery codes\s+none\s+for when you do not have your phone/);
 });
 
 describe("with the first second factor, a passkey,", () => {
@@ -258,12 +258,12 @@ describe("with the first second factor, a passkey,", () => {
     const authenticator = makeAuthenticator(service.url);
     const page = await visit(service, jar, path);
     const added = await addPasskey(service, jar, { authenticator, path });
-    expect(added.text).toContain('href="https://next.example.org/x">I have kept them</a>');
+    expect(added.text).toContain('href="https://next.example.org/x">I have saved them</a>');
     const codes = readCodes(added.text);
     expect([added.status, codes.length, jar.has(CHALLENGE_COOKIE)]).toEqual([200, 10, false]);
     const passkey = authenticator.create({ challenge: "" });
     const again = await sendPasskey(service, jar, { page, path, passkey });
-    expect([again.status, textOf(again).includes("added already")]).toEqual([422, true]);
+    expect([again.status, textOf(again).includes("already added")]).toEqual([422, true]);
     const { jar: other } = await passPassword(service, person);
     const used = await enterFactor(service, other, { recovery: codes[0] ?? "" });
     expect(used.status).toBe(303);
@@ -279,7 +279,7 @@ describe("with the first second factor, a passkey,", () => {
     const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
     const authenticator = makeAuthenticator(service.url);
     const added = await addPasskey(service, jar, { authenticator });
-    expect(textOf(added)).toContain("else you were signed in");
+    expect(textOf(added)).toContain("All your other sessions have ended");
     expect(await isSignedIn(stolen, person.email)).toBe(false);
     const second: Jar = new Map();
     await answerPage(service, second, { authenticator });
@@ -295,7 +295,7 @@ describe("a passkey is added", () => {
     const other = await signInAs(service, await makePerson(service));
     for (const browser of [jar, other]) {
       const again = await addPasskey(service, browser, { authenticator });
-      expect([again.status, textOf(again).includes("known here already")]).toEqual([422, true]);
+      expect([again.status, textOf(again).includes("already in use")]).toEqual([422, true]);
     }
     const page = await visit(service, jar, PASSKEYS);
     expect(readAsked(page)).toMatchObject({
@@ -374,7 +374,7 @@ describe("a passkey is added", () => {
     const full = await visit(service, jar, PASSKEYS, {
       fields: { form_token, label: "x", passkey },
     });
-    expect([full.status, textOf(full).includes("You have 10 passkeys already")]).toEqual([
+    expect([full.status, textOf(full).includes("You already have 10 passkeys")]).toEqual([
       422,
       true,
     ]);
@@ -508,7 +508,7 @@ test("whoever tries too often waits, before anything is looked at", async () => 
   expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
     429,
     true,
-    expect.stringContaining("too many attempts"),
+    expect.stringContaining("Too many sign-in attempts"),
   ]);
 });
 

@@ -72,7 +72,7 @@ test("administrators are asked where there is a provider, can put it off for a w
   expect((await visit(usual, jar, ask)).text).not.toContain("Later");
   expect((await visit(usual, jar, "/account")).status).toBe(200);
   const { answer: added } = await enrol(usual, jar, { query: "?to=%2Fconsole%2Fapps" });
-  expect(added.text).toContain('href="/console/apps">I have kept them</a>');
+  expect(added.text).toContain('href="/console/apps">I have saved them</a>');
   const { status, text } = await visit(usual, jar, "/console/apps");
   expect([status, text.includes("has no second factor")]).toEqual([200, false]);
 });

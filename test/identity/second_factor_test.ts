@@ -127,7 +127,7 @@ describe("whoever has a second factor", () => {
     { name: "of long ago", make: ({ app }) => app.code({ steps: -4 }) },
     { name: "of the future", make: ({ app }) => app.code({ steps: 4 }) },
     {
-      name: "used already",
+      name: "was already used",
       make: async ({ app, person }) => {
         const code = app.code();
         const { jar } = await passPassword(service, person);
@@ -143,7 +143,7 @@ describe("whoever has a second factor", () => {
     const { jar } = await passPassword(service, person);
     const answer = await enterFactor(service, jar, { code });
     expect([answer.status, isSignedIn(jar)]).toEqual([422, false]);
-    expect(answer.text).toContain("used already");
+    expect(answer.text).toContain("was already used");
     expect(await listEvents(person)).toContain("second_factor_refused");
     // The sign-in goes on waiting, for a code that is newer than any before.
     await enterFactor(service, jar, { code: app.code({ steps: 1 }) });
@@ -312,12 +312,12 @@ test("the first authenticator app ends all other sessions, in apps too; the next
       .status;
   expect((await visit(service, jar, SECURITY)).text).toContain("signed out everywhere else");
   const { app, answer } = await enrol(service, jar);
-  expect(answer.text).toContain("else you were signed in");
+  expect(answer.text).toContain("All your other sessions have ended");
   expect([await whoAmI(stolen), await whoAmI(jar)]).toEqual([401, 200]);
   const { jar: second } = await passPassword(service, person);
   await enterFactor(service, second, { code: app.code() });
   const next = await enrol(service, jar);
-  expect(next.answer.text).not.toContain("Wherever else");
+  expect(next.answer.text).not.toContain("All your other sessions");
   expect([await whoAmI(second), await whoAmI(jar)]).toEqual([200, 200]);
 });
 
@@ -359,7 +359,7 @@ test("new recovery codes end the old ones; without the app there are none", asyn
   const { jar: other } = await passPassword(service, person);
   expect((await enterFactor(service, other, { recovery: codes[0] ?? "" })).status).toBe(422);
   const asked = await visit(service, jar, `${SECURITY}?remove=app`);
-  expect(textOf(asked)).toContain("It is your only second factor.");
+  expect(textOf(asked)).toContain("This is your only second factor.");
   const removed = await visit(service, jar, SECURITY, { fields: readHidden(asked.text) });
   expect(removed.status).toBe(303);
   expect(
@@ -376,7 +376,7 @@ test("a page of recovery codes that is loaded again makes no other ones, and say
   const again = await visit(service, jar, `${SECURITY}/app`, { fields: sent });
   expect([again.status, again.headers.get("location")]).toEqual([303, SHOWN]);
   const page = await visit(service, jar, SHOWN);
-  expect(textOf(page)).toContain("make new ones");
+  expect(textOf(page)).toContain("create new codes");
   const fields = readHidden(page.text);
   const made = readCodes((await visit(service, jar, SECURITY, { fields })).text);
   for (const code of made) service.secrets.add(code);

@@ -49,7 +49,7 @@ describe("sign-in attempts", () => {
     }
     const right = await submitSignIn(service, new Map(), { email: person.email });
     expect(right.status).toBe(429);
-    expect(right.text).toContain("too many attempts");
+    expect(right.text).toContain("Too many sign-in attempts");
   });
 
   test("with a wrong password are counted by account until the right one, in one row", async () => {
