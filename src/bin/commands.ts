@@ -69,6 +69,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin disable-app": "refuses an app's keys and its sign-in, at once; keeps its rows",
     "admin enable-app": "lets a disabled app's keys and sign-in work again",
     "admin set-live": "starts or ends event streams of an app's changes",
+    "admin set-people-list": "lets people with a role on an app list the others, or stops it",
   }),
   ...fromModule(async () => (await import("./admin/keys.ts")).adminKeyCommands, {
     "admin issue-key": "creates an API key for an app and prints it once",

@@ -17,6 +17,7 @@ import { answerHome } from "./home.ts";
 import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts";
 import { answerInvitations } from "./invitations.ts";
 import { answerKeys, revokeKeyPage } from "./keys.ts";
+import { listPeoplePage } from "./list_people.ts";
 import { livePage } from "./live.ts";
 import { newAppPage } from "./new_app.ts";
 import { newKeyPage } from "./new_key.ts";
@@ -70,6 +71,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/limits`, limitsPage),
   ...page(`${APP}/state`, statePage),
   ...page(`${APP}/live`, livePage),
+  ...page(`${APP}/people-list`, listPeoplePage),
   ...page(`${APP}/delete`, deleteAppPage),
   ...page(`${APP}/people`, { show: answerAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),

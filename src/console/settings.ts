@@ -42,7 +42,21 @@ export const settingsPage = makeFormPage({
         status === 200 && renderDone(visit),
         body,
         renderLimits(slug, app),
-        app.isLive !== null && renderLive(slug, app.isLive),
+        app.isLive !== null &&
+          renderSwitch(`${toAppPath(slug)}/live`, {
+            title: "Live updates",
+            isOn: app.isLive,
+            text: app.isLive
+              ? "On: clients can stream the changes of its tables."
+              : "Off: clients poll for changes.",
+          }),
+        renderSwitch(`${toAppPath(slug)}/people-list`, {
+          title: "List of people",
+          isOn: app.listsPeople,
+          text: app.listsPeople
+            ? "On: people with a role can list the others, without addresses."
+            : "Off: the app only learns who is signed in.",
+        }),
         renderLife(slug, app.disabledAt !== null),
       ],
     }),
@@ -60,10 +74,15 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Ht
 <div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
-function renderLive(slug: string, isLive: boolean): Html {
-  return html`<section class="sheet" aria-labelledby="live"><h2 id="live">Live updates</h2>
-<p class="quiet">${isLive ? "On: clients can stream the changes of its tables." : "Off: clients poll for changes."}</p>
-<div class="act-buttons">${renderLink(isLive ? "Turn off" : "Turn on", `${toAppPath(slug)}/live`)}</div></section>`;
+/** A setting that is on or off; `path` leads to the page that changes it. */
+function renderSwitch(
+  path: string,
+  { title, isOn, text }: { title: string; isOn: boolean; text: string },
+): Html {
+  const id = path.slice(path.lastIndexOf("/") + 1);
+  return html`<section class="sheet" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+<p class="quiet">${text}</p>
+<div class="act-buttons">${renderLink(isOn ? "Turn off" : "Turn on", path)}</div></section>`;
 }
 
 function renderLife(slug: string, isDisabled: boolean): Html {

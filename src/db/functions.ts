@@ -944,6 +944,19 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  console_set_people_list: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+      listed: "bool",
+    },
+    returns: "bool",
+    isSet: false,
+  },
   console_set_targets: {
     retry: "unsafe",
     takes: {
@@ -1939,6 +1952,26 @@ export const FUNCTIONS = {
     returns: { live: "int4", visitor: "jsonb?", app: "jsonb?", apps: "jsonb" },
     isSet: false,
   },
+  read_people: {
+    retry: "safe",
+    takes: {
+      presented: "text",
+      idle_s: "int4",
+      app_slug: "text",
+      demands_factor: "bool",
+      after_id: "uuid",
+      max_rows: "int4",
+    },
+    returns: {
+      live: "int4",
+      is_app_known: "bool",
+      session: "text?",
+      asked: "text",
+      person: "json?",
+      people: "json?",
+    },
+    isSet: true,
+  },
   read_push_state: {
     retry: "safe",
     takes: { app: "uuid", names: "text[]", large_pages: "int4", rows_a_page: "int4" },
@@ -2164,6 +2197,12 @@ export const FUNCTIONS = {
     retry: "unsafe",
     takes: { app_slug: "text", per_minute: "int4", key_per_minute: "int4", actor: "text" },
     returns: "void",
+    isSet: false,
+  },
+  set_people_list: {
+    retry: "unsafe",
+    takes: { app_slug: "text", listed: "bool", actor: "text" },
+    returns: "bool",
     isSet: false,
   },
   set_targets: {

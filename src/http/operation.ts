@@ -24,6 +24,8 @@ export type OperationParameter = {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonSchema;
+  /** A parameter of the path always is. */
+  readonly isRequired?: boolean;
   readonly deprecated?: Deprecation;
 };
 

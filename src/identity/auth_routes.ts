@@ -1,12 +1,12 @@
 /**
- * `GET /v1/auth/me` and `POST /v1/auth/logout`, called by browser apps with the shared cookie. One statement each. The
- * database decides everything: an outage signs no one in or out.
+ * `GET /v1/auth/me`, `GET /v1/auth/people` and `POST /v1/auth/logout`, called by browser apps with the shared cookie. One
+ * statement each. The database decides everything: an outage signs no one in or out.
  *
  * @module
  */
 import { APP_SLUG, type Origins } from "../accounts/apps/mod.ts";
 import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
-import { endSessions, readMe } from "../accounts/sessions/mod.ts";
+import { endSessions, type PeoplePage, readMe, readPeople } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import {
   answerEmpty,
@@ -17,9 +17,10 @@ import {
   withCookies,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
-import { OPERATIONS } from "./operations.ts";
-import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
+import { MAX_PEOPLE, OPERATIONS } from "./operations.ts";
+import { LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
 
@@ -36,6 +37,13 @@ const NO_STORE = { "cache-control": "no-store" };
 export const authRoutes: readonly Route<AuthDeps>[] = [
   { method: "GET", path: ME_PATH, access: "session", operation: OPERATIONS.me, handle: answerMe },
   {
+    method: "GET",
+    path: PEOPLE_PATH,
+    access: "session",
+    operation: OPERATIONS.people,
+    handle: answerPeople,
+  },
+  {
     method: "POST",
     path: LOGOUT_PATH,
     access: "optional-session",
@@ -46,23 +54,43 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
-  const presented = readSessionCookie(request, deps.identitySecrets);
-  // A request without a session costs no query.
-  if (presented === "") throw new Problem("unauthenticated");
-  const { sessionIdleS, requireSecondFactor } = deps.identity;
-  const demandsFactor = requireSecondFactor === "all";
-  const hasProvider = (name: string) => deps.providers.find(name) !== undefined;
-  const reading = { ...deps, sessionIdleS, hasProvider };
+  const { presented, reading, demandsFactor } = toReading(deps, request);
   const me = await readMe(reading, presented, { slug, demandsFactor });
-  if (me.isConflict)
-    return withCookies(
-      answerAuthProblem(new Problem("unauthenticated")),
-      clearSession(deps.identity),
-    );
+  if (me.isConflict) return answerConflict(deps);
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (slug !== undefined && !me.isAppKnown) throw new Problem("unknown_app");
   if (slug !== undefined && me.user.role === null) throw new Problem("forbidden");
   return answerJson(me.user, { headers: NO_STORE });
+}
+
+async function answerPeople(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
+  const { presented, reading, demandsFactor } = toReading(deps, request);
+  const page = readPeoplePage(query);
+  const me = await readPeople(reading, presented, { ...page, demandsFactor });
+  if (me.isConflict) return answerConflict(deps);
+  if (me.user === undefined) throw new Problem("unauthenticated");
+  if (!me.isAppKnown) throw new Problem("unknown_app");
+  if (me.people === undefined) throw new Problem("forbidden");
+  return answerJson({ people: me.people, next: me.next }, { headers: NO_STORE });
+}
+
+/** What reads a session. @throws {Problem} unauthenticated — no session is presented */
+function toReading(deps: AuthDeps, request: Request) {
+  const presented = readSessionCookie(request, deps.identitySecrets);
+  // A request without a session costs no query.
+  if (presented === "") throw new Problem("unauthenticated");
+  const { sessionIdleS, requireSecondFactor } = deps.identity;
+  const hasProvider = (name: string) => deps.providers.find(name) !== undefined;
+  return {
+    presented,
+    reading: { ...deps, sessionIdleS, hasProvider },
+    demandsFactor: requireSecondFactor === "all",
+  };
+}
+
+/** Several live sessions count as none. */
+function answerConflict({ identity }: AuthDeps): Response {
+  return withCookies(answerAuthProblem(new Problem("unauthenticated")), clearSession(identity));
 }
 
 async function answerLogout(
@@ -91,6 +119,24 @@ function readSlug(query: string): string | undefined {
   if (more.length > 0) throw new Problem("invalid_request");
   if (slug !== undefined && !APP_SLUG.test(slug)) throw new Problem("invalid_request");
   return slug;
+}
+
+/** Below every id. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+const PEOPLE_PARAMETERS = ["app", "after", "limit"];
+
+/** The page of people that is asked for. @throws {Problem} invalid_request — a parameter is missing, wrong, unknown or repeated */
+function readPeoplePage(query: string): PeoplePage {
+  const slug = readSlug(query);
+  const parameters = new URLSearchParams(query);
+  const names = [...parameters.keys()];
+  const isKnown = names.every((name) => PEOPLE_PARAMETERS.includes(name));
+  const after = parameters.get("after") ?? NO_ID;
+  const limit = parameters.get("limit") ?? String(MAX_PEOPLE);
+  if (slug === undefined || !isKnown || new Set(names).size < names.length || !isUuid(after))
+    throw new Problem("invalid_request");
+  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Problem("invalid_request");
+  return { slug, after: after.toLowerCase(), limit: Math.min(Number(limit), MAX_PEOPLE) };
 }
 
 /** A problem as browser apps receive it: only the code, and `request_failed` for every server error. */

@@ -31,6 +31,7 @@ import {
   LOGOUT_PATH,
   ME_PATH,
   OIDC_PATH,
+  PEOPLE_PATH,
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
@@ -50,7 +51,7 @@ export const PENDING_COOKIE = "__Host-rowhouse_pending";
 const DEVICE_MAX_S = 400 * DAY_S;
 
 /** Every path where a planted cookie would be sent to an endpoint or a page. */
-const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
+const PATHS = withParents([ME_PATH, PEOPLE_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([
   AUTHORIZE_PATH,
   LOGIN_PATH,

@@ -2,7 +2,7 @@
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
 
-const USER: JsonSchema = {
+const USER = {
   type: "object",
   properties: {
     id: {
@@ -29,6 +29,40 @@ const USER: JsonSchema = {
     },
   },
   required: ["id", "email", "displayName", "avatarUrl", "role"],
+} as const satisfies JsonSchema;
+
+/** Maximum number of people per request. */
+export const MAX_PEOPLE = 1000;
+
+const { id, displayName, avatarUrl } = USER.properties;
+const PEOPLE: JsonSchema = {
+  type: "object",
+  properties: {
+    people: {
+      type: "array",
+      maxItems: MAX_PEOPLE,
+      description: "People with a role on the app who are not disabled.",
+      items: {
+        type: "object",
+        properties: {
+          id,
+          displayName,
+          avatarUrl,
+          role: {
+            type: "string",
+            description: `The role on the app, such as \`editor\`; of administrators, \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
+          },
+        },
+        required: ["id", "displayName", "avatarUrl", "role"],
+      },
+    },
+    next: {
+      type: ["string", "null"],
+      format: "uuid",
+      description: "`after` of the next page; null on the last page.",
+    },
+  },
+  required: ["people", "next"],
 };
 
 export const OPERATIONS = {
@@ -45,6 +79,34 @@ export const OPERATIONS = {
       },
     ],
     answers: [{ status: 200, when: "The person.", bodies: [USER] }],
+    problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
+  },
+  people: {
+    id: "list_people",
+    group: "identity",
+    summary: "List the people with a role on an app, for a person who has a role on it",
+    parameters: [
+      {
+        in: "query",
+        name: "app",
+        description: "The app's name. Its administrator must have turned on its list of people.",
+        schema: { type: "string", pattern: SLUG_PATTERN },
+        isRequired: true,
+      },
+      {
+        in: "query",
+        name: "after",
+        description: "`next` of the page before.",
+        schema: { type: "string", format: "uuid" },
+      },
+      {
+        in: "query",
+        name: "limit",
+        description: `How many people; more than ${MAX_PEOPLE} are reduced to that.`,
+        schema: { type: "integer", minimum: 1, maximum: 999_999_999, default: MAX_PEOPLE },
+      },
+    ],
+    answers: [{ status: 200, when: "The people, by id.", bodies: [PEOPLE] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
   },
   logout: {

@@ -3,6 +3,7 @@
 /** Prefix of the identity endpoints, which respond with JSON. */
 export const AUTH_PATH = "/v1/auth/";
 export const ME_PATH = `${AUTH_PATH}me`;
+export const PEOPLE_PATH = `${AUTH_PATH}people`;
 export const LOGOUT_PATH = `${AUTH_PATH}logout`;
 
 export const AUTHORIZE_PATH = "/authorize";

@@ -175,11 +175,15 @@ function toOperation(route: TableRoute): JsonSchema {
   };
 }
 
-function toParameter({ deprecated, ...parameter }: OperationParameter): JsonSchema {
+function toParameter({
+  deprecated,
+  isRequired = false,
+  ...parameter
+}: OperationParameter): JsonSchema {
   const { description } = parameter;
   return {
     ...parameter,
-    required: parameter.in === "path",
+    required: isRequired || parameter.in === "path",
     ...toDeprecated({ deprecated, description }),
   };
 }

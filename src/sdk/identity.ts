@@ -30,6 +30,15 @@ export type IdentityUser = {
   readonly role: string | null;
 };
 
+/** A person with a role on this app, as other people with a role see them. */
+export type AppPerson = {
+  readonly id: string;
+  readonly displayName: string | null;
+  readonly avatarUrl: string | null;
+  /** The role on this app. */
+  readonly role: string;
+};
+
 /** Signed in with access, signed in without a role in this app, or not signed in. */
 export type SessionState =
   | { readonly status: "authenticated"; readonly user: IdentityUser }
@@ -72,6 +81,13 @@ export type IdentityClient = {
   readonly isAuthenticated: () => Promise<boolean>;
   /** Whether the person can use this app; with `role`, whether the person has exactly that role. @throws {IdentityError} as `getSession` */
   readonly hasAccess: (role?: string) => Promise<boolean>;
+  /**
+   * Everyone with a role on this app, by id, for a person with a role on it; at most 1,000 people per request. An
+   * administrator turns the list on for the app.
+   *
+   * @throws {IdentityError} 401 `unauthenticated`; 403 `forbidden`: no role, or the list is off; otherwise as `getSession`
+   */
+  readonly listPeople: () => Promise<AppPerson[]>;
   /**
    * The signed-in person with access to this app. Otherwise redirects to sign-in or calls `onForbidden`, and the promise
    * never settles, so the code after it does not run.
@@ -165,6 +181,21 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     return user === null ? { status: "unauthenticated" } : { status: "forbidden", user };
   }
 
+  async function listPeople(): Promise<AppPerson[]> {
+    const people: AppPerson[] = [];
+    let after = "";
+    for (;;) {
+      const query = `?app=${encodeURIComponent(app)}${after}`;
+      const response = await fetch(`${url}/v1/auth/people${query}`, { credentials: "include" });
+      const body: unknown = await response.json().catch(() => undefined);
+      if (response.status !== 200 || !isPeoplePage(body))
+        throw new IdentityError(response.status, readRefusal(body));
+      people.push(...body.people);
+      if (body.next === null) return people;
+      after = `&after=${encodeURIComponent(body.next)}`;
+    }
+  }
+
   function loginUrl(redirectUri = here().href): string {
     const uri = encodeURIComponent(redirectUri.replace(UNSAFE, encodeURIComponent));
     return `${identityUrl}/authorize?app=${encodeURIComponent(app)}&redirect_uri=${uri}`;
@@ -202,6 +233,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
         session.status === "authenticated" && (role ?? session.user.role) === session.user.role
       );
     },
+    listPeople,
     requireUser,
     loginUrl,
     login,
@@ -239,6 +271,13 @@ function readUrl(setting: string, url: string): string {
 
 function isUser(body: unknown): body is IdentityUser {
   return readText(body, "id") !== undefined && readText(body, "email") !== undefined;
+}
+
+type PeoplePage = { readonly people: readonly AppPerson[]; readonly next: string | null };
+
+function isPeoplePage(body: unknown): body is PeoplePage {
+  const { people, next }: { people?: unknown; next?: unknown } = Object(body);
+  return Array.isArray(people) && (next === null || typeof next === "string");
 }
 
 function readRefusal(body: unknown): string {

@@ -74,6 +74,8 @@ const IMPOSSIBLE: readonly Case[] = [
     words: [command, "no-such-app"],
     says: 'No app has the slug "no-such-app"',
   })),
+  { words: ["set-people-list", "wiki", "off"], says: "are already off" },
+  { words: ["set-people-list", "no-such-app", "on"], says: 'No app has the slug "no-such-app"' },
   { words: ["set-live", "wiki", "on"], says: "PREVIEW does not name live" },
   { words: ["enable-app", "wiki"], says: "App wiki is not disabled" },
   { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
@@ -139,6 +141,7 @@ const IMPOSSIBLE: readonly Case[] = [
 
 /** Words that no command takes. */
 const MISUSED: readonly Case[] = [
+  { words: ["set-people-list", "wiki", "1"], says: 'Cannot read "1": must be on or off' },
   { words: ["set-live", "wiki", "yes"], says: 'Cannot read "yes": must be on or off' },
   { words: ["issue-key", "wiki", "--scope", "data:all"], says: 'Unknown scope "data:all"' },
   ...["soon", "2030-02-31", "2030-01-01T00:00:00"].map((time) => ({

@@ -35,7 +35,7 @@ const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .sort((a, b) => toPlace(a) - toPlace(b));
 /** What an administrator does without a fresh sign-in; whatever else has a form asks for one. */
 const LASTING =
-  /^\/console\/(new-app|apps\/:app\/(limits|settings|state|live)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
+  /^\/console\/(new-app|apps\/:app\/(limits|settings|state|live|people-list)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
 
 let service: TestService;
 let app: TestApp;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setPeopleList } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -65,6 +66,10 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /ready": { want: all(200) },
   "GET /v1/auth/me": {
     path: "/v1/auth/me?app=matrix",
+    want: [401, 401, 401, 401, 403, 200, 200, 200, 401],
+  },
+  "GET /v1/auth/people": {
+    path: "/v1/auth/people?app=matrix",
     want: [401, 401, 401, 401, 403, 200, 200, 200, 401],
   },
   "POST /v1/auth/logout": { want: all(204) },
@@ -154,6 +159,7 @@ beforeAll(async () => {
     slug: "matrix",
     origins: ["https://matrix.example.org"],
   });
+  await setPeopleList(service.service, app.slug, true);
   jars = await fillJars();
   personId = (await makePerson(service)).id;
 });

@@ -47,6 +47,12 @@ test.each([
     path: () => `/v1/auth/me?app=${app.slug}`,
     cookie: "live",
   },
+  {
+    name: "the people of an app",
+    method: "GET",
+    path: () => `/v1/auth/people?app=${app.slug}`,
+    cookie: "live",
+  },
   { name: "me of a dead session", method: "GET", path: "/v1/auth/me", cookie: DEAD },
   { name: "logout", method: "POST", path: "/v1/auth/logout", cookie: "live" },
   { name: "logout without a session", method: "POST", path: "/v1/auth/logout", cookie: undefined },
@@ -149,6 +155,12 @@ test.each([
     path: () => `/v1/auth/me?app=${app.slug}`,
     method: "GET",
     does: "rowhouse.read_me",
+  },
+  {
+    name: "the people of an app",
+    path: () => `/v1/auth/people?app=${app.slug}`,
+    method: "GET",
+    does: "rowhouse.read_people",
   },
   {
     name: "the list of a person's apps",

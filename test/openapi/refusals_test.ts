@@ -193,6 +193,12 @@ const asks: Readonly<Record<string, () => Cases>> = {
     unknown_app: { path: "/v1/auth/me?app=nobodys", headers: { cookie } },
     forbidden: { path: `/v1/auth/me?app=${app.slug}`, headers: { cookie } },
   }),
+  "GET /v1/auth/people": () => ({
+    invalid_request: { path: "/v1/auth/people", headers: { cookie } },
+    unauthenticated: { path: `/v1/auth/people?app=${app.slug}` },
+    unknown_app: { path: "/v1/auth/people?app=nobodys", headers: { cookie } },
+    forbidden: { path: `/v1/auth/people?app=${app.slug}`, headers: { cookie } },
+  }),
   "POST /v1/auth/logout": () => {
     const ask = { path: "/v1/auth/logout", method: "POST" };
     return {

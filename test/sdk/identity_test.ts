@@ -78,6 +78,7 @@ test("createIdentityClient() reads nothing and sends nothing", () => {
       "getUser",
       "hasAccess",
       "isAuthenticated",
+      "listPeople",
       "login",
       "loginUrl",
       "logout",
@@ -98,6 +99,25 @@ describe("getUser()", () => {
   test.each([401, 403])("of %d is null", async (status) => {
     answers = [no(status, "x")];
     expect(await client().getUser()).toBeNull();
+  });
+});
+
+describe("listPeople()", () => {
+  const BOB = { id: "0198", displayName: null, avatarUrl: null, role: "viewer" };
+
+  test("asks for page after page, with credentials", async () => {
+    answers = [ok({ people: [BOB], next: "0198" }), ok({ people: [], next: null })];
+    expect(await client().listPeople()).toEqual([BOB]);
+    expect(paths()).toEqual(["/v1/auth/people?app=wiki", "/v1/auth/people?app=wiki&after=0198"]);
+    expect(asked[0]?.init).toMatchObject({ credentials: "include" });
+  });
+
+  test.each([
+    { name: "no role", given: () => no(403, "forbidden"), status: 403, code: "forbidden" },
+    { name: "a page of something else", given: () => ok({}), status: 200, code: "request_failed" },
+  ])("throws an IdentityError for $name", async ({ given, status, code }) => {
+    answers = [given()];
+    await expect(client().listPeople()).rejects.toMatchObject({ status, code });
   });
 });
 

@@ -38,3 +38,12 @@ export async function setAppDisabled(
 export async function setAppLive(actor: Actor, slug: string, live: boolean): Promise<boolean> {
   return await runAction(actor, "set_app_live", { app_slug: slug, live });
 }
+
+/**
+ * Lets people with a role on an app list the others, or stops that; returns whether that changed anything.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function setPeopleList(actor: Actor, slug: string, listed: boolean): Promise<boolean> {
+  return await runAction(actor, "set_people_list", { app_slug: slug, listed });
+}

@@ -9,7 +9,7 @@ export {
   restoreRows,
 } from "./app_archive.ts";
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
-export { renameApp, setAppDisabled, setAppLive } from "./app_life.ts";
+export { renameApp, setAppDisabled, setAppLive, setPeopleList } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export {

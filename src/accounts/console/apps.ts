@@ -38,6 +38,8 @@ export type ShownApp = RegisteredTargets & {
   disabledAt: string | null;
   /** Whether its changes are streamed; null where the preview is off. */
   isLive: boolean | null;
+  /** Whether people with a role on it may list the others. */
+  listsPeople: boolean;
   /** Requests that it may send; null: the default. */
   perMinute: number | null;
   /** Requests that each of its keys may send; null: as many as the app. */

@@ -11,7 +11,7 @@ import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { NewSession } from "../secrets/session_text.ts";
 
-type SessionDeps = {
+export type SessionDeps = {
   db: Database;
   sessionIdleS: number;
   identitySecrets: IdentitySecrets;
@@ -60,13 +60,13 @@ export type PageSession = Presence & {
 export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
 /** What says which role someone has on an app. */
-type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
+export type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
 /**
  * A Console role makes a person admin on every app. What a provider's claim gave counts while there is that provider: without
  * its settings no sign-in could take the role again.
  */
-function toRole(
+export function toRole(
   { identitySecrets, hasProvider }: SessionDeps,
   userId: string,
   { isAdministrator, appId, grant }: RoleSource,
@@ -79,7 +79,7 @@ function toRole(
 }
 
 /** Whether a session is one of those that are presented; none does not tell. */
-function isPresented(presented: string, session: string | null): boolean | undefined {
+export function isPresented(presented: string, session: string | null): boolean | undefined {
   if (session === null) return undefined;
   return presented.split(",").some((text) => text.split(".")[0] === session);
 }
@@ -108,6 +108,14 @@ export async function readMe(
     },
   );
   if (found === undefined) throw new Error("read_me returned no row");
+  return toMe(deps, found);
+}
+
+/** What a row of `read_me` says. */
+export function toMe(
+  deps: SessionDeps,
+  found: { live: number; is_app_known: boolean; person: unknown },
+): Me {
   return {
     isConflict: found.live > 1,
     isAppKnown: found.is_app_known,

@@ -1,5 +1,5 @@
 /** `rowhouse admin` on what becomes of an app: renaming, disabling and enabling it. @module */
-import { renameApp, setAppDisabled, setAppLive } from "../../accounts/apps/mod.ts";
+import { renameApp, setAppDisabled, setAppLive, setPeopleList } from "../../accounts/apps/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
@@ -29,15 +29,24 @@ function makeDisableAppTask(disabled: boolean): AdminTask {
   };
 }
 
-const setLiveTask: AdminTask = async (deps, args) => {
-  const [slug = "", state] = args.positionals;
-  if (state !== "on" && state !== "off")
-    throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
-  const live = state === "on";
-  if (!(await setAppLive(deps, slug, live)))
-    throw new RefusedError(`Live updates of app ${slug} are already ${state}`);
-  return { document: { app: slug, live }, lines: [`Live updates of app ${slug} are ${state}`] };
-};
+/** A task that turns a setting of an app on or off. `field` is its name in the output, `subject` how a sentence starts. */
+function makeSwitchTask(
+  set: typeof setAppLive,
+  { field, subject }: { field: string; subject: string },
+): AdminTask {
+  return async (deps, args) => {
+    const [slug = "", state] = args.positionals;
+    if (state !== "on" && state !== "off")
+      throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
+    const isOn = state === "on";
+    if (!(await set(deps, slug, isOn)))
+      throw new RefusedError(`${subject} of app ${slug} are already ${state}`);
+    return {
+      document: { app: slug, [field]: isOn },
+      lines: [`${subject} of app ${slug} are ${state}`],
+    };
+  };
+}
 
 export const adminAppLifeCommands = [
   makeAdminCommand(
@@ -78,6 +87,16 @@ apps keep using tables that it owns. Prints { app, disabled } with --json.`,
 end when live updates do. Prints { app, live } with --json.`,
       positionals: ["slug", "state"],
     },
-    setLiveTask,
+    makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin set-people-list",
+      example: "rowhouse admin set-people-list wiki on",
+      about: `People with a role on the app can then list the others (GET /v1/auth/people): id, name, picture and role, never
+addresses. Off by default. Prints { app, peopleList } with --json.`,
+      positionals: ["slug", "state"],
+    },
+    makeSwitchTask(setPeopleList, { field: "peopleList", subject: "Lists of the people" }),
   ),
 ];

@@ -50,3 +50,20 @@ begin
   return true;
 end
 $$;
+
+-- Whether this changed anything.
+-- action: admin
+create function rowhouse.set_people_list(app_slug text, listed boolean, actor text)
+  returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update rowhouse.apps set lists_people = listed where slug = app_slug and lists_people <> listed;
+  if not found then
+    perform rowhouse.find_app(app_slug);
+    return false;
+  end if;
+  insert into rowhouse.audit (actor, action, app)
+  values (actor, case when listed then 'start_people_list' else 'end_people_list' end, app_slug);
+  return true;
+end
+$$;

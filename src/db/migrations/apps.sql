@@ -31,6 +31,8 @@ create table rowhouse.apps (
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   is_live boolean not null default false,
+  -- Whether people with a role on the app may list the others.
+  lists_people boolean not null default false,
   requests_per_minute integer check (requests_per_minute > 0),
   key_requests_per_minute integer check (key_requests_per_minute > 0)
 );

@@ -26,3 +26,36 @@ end;
 comment on function rowhouse.read_me is 'null session, asked, person';
 grant execute on function rowhouse.read_me(text, integer, text, boolean)
   to rowhouse_service, rowhouse_identity;
+
+-- The people with a role on an app, for /v1/auth/people: by id, at most so many, those after an id,
+-- each with what the service decides the role by; never an address. Null unless the app lists its
+-- people, and the person who presents these sessions has a role on it. "asked" repeats the page.
+create function rowhouse.read_people(
+  presented text, idle_s integer, app_slug text, demands_factor boolean, after_id uuid,
+  max_rows integer
+) returns table (live integer, is_app_known boolean, session text, asked text, person json,
+  people json)
+language sql stable rows 1
+begin atomic
+  select me.live, me.is_app_known, me.session, concat_ws(' ', app_slug, after_id, max_rows),
+    me.person,
+    (select coalesce(json_agg(json_build_object('id', listed.id,
+        'displayName', listed.display_name, 'avatarUrl', listed.avatar_url,
+        'on', json_build_object('appId', apps.id,
+          'isAdministrator', listed.console_role is not null,
+          'grant', json_build_array(listed.role, listed.provider, encode(listed.digest, 'hex'),
+            listed.secret_id))) order by listed.id), '[]')
+      from (select users.id, users.display_name, users.avatar_url, users.console_role,
+          grants.role, grants.provider, grants.digest, grants.secret_id
+        from rowhouse.grants join rowhouse.users on users.id = grants.user_id
+        where grants.app_id = apps.id and grants.user_id > after_id and users.disabled_at is null
+        order by grants.user_id limit max_rows) as listed
+      having apps.id is not null)
+  from rowhouse.read_me(presented, idle_s, app_slug, demands_factor) as me
+  left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null
+    and apps.lists_people and ((me.person -> 'on' ->> 'grant') is not null
+      or (me.person -> 'on' ->> 'isAdministrator')::boolean);
+end;
+comment on function rowhouse.read_people is 'null session, person, people';
+grant execute on function rowhouse.read_people(text, integer, text, boolean, uuid, integer)
+  to rowhouse_service, rowhouse_identity;

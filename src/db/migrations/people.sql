@@ -49,7 +49,7 @@ create table rowhouse.grants (
   primary key (user_id, app_id),
   check (num_nulls(provider, digest, secret_id) in (0, 3))
 );
-create index grants__app_id__idx on rowhouse.grants (app_id);
+create index grants__app_id__user_id__idx on rowhouse.grants (app_id, user_id);
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
 -- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one

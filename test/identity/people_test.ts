@@ -1,0 +1,177 @@
+/** The people of an app: listed for a person with a role on it, if its setting allows it, and never with an address. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { setAppDisabled, setPeopleList } from "../../src/accounts/apps/mod.ts";
+import { setDisabled } from "../../src/accounts/people/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  sharedCookie,
+  signInAs,
+  submitForm,
+  visit,
+} from "../support/people.ts";
+import { invite } from "../support/provider_people.ts";
+import type { TestApp, TestService } from "../support/service.ts";
+
+const ORIGIN = "https://people.example.org";
+
+let admin: Admin;
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+let editor: Person;
+let member: Person;
+let chief: Person;
+let jar: Jar;
+beforeAll(async () => {
+  admin = await openAdmin();
+  service = admin.service;
+  app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  other = await service.makeApp();
+  editor = await makePerson(service, { name: "Ada", app, role: "editor" });
+  member = await makePerson(service, { app });
+  chief = await makePerson(service, { consoleRole: "admin" });
+  await makePerson(service, { name: "Elsewhere", app: other });
+  jar = await signInAs(service, editor);
+  await setPeopleList(service.service, app.slug, true);
+  await service.service.warm();
+});
+afterAll(() => admin.close());
+
+function people(query: string, of: Jar | undefined = jar, headers: Record<string, string> = {}) {
+  const cookie = of === undefined ? {} : { cookie: sharedCookie(of) };
+  return service.call(undefined, `/v1/auth/people${query}`, { headers: { ...headers, ...cookie } });
+}
+
+test("GET /v1/auth/people lists the people with a role by id, without addresses", async () => {
+  const answer = await people(`?app=${app.slug}`, jar, { origin: ORIGIN });
+  const wanted = [
+    { id: editor.id, displayName: "Ada", avatarUrl: null, role: "editor" },
+    { id: member.id, displayName: null, avatarUrl: null, role: "member" },
+  ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  expect([answer.status, answer.json]).toEqual([200, { people: wanted, next: null }]);
+  expect(answer.text).not.toContain("@");
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+  const foreign = await people(`?app=${app.slug}`, jar, { origin: "https://other.example.org" });
+  expect(foreign.headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("an administrator lists the people, and is listed as admin only with a role on the app", async () => {
+  const listed = async () => {
+    const { json } = await people(`?app=${app.slug}`, await signInAs(service, chief));
+    const found = (json as { people: { id: string; role: string }[] }).people;
+    return found.find(({ id }) => id === chief.id)?.role;
+  };
+  expect(await listed()).toBeUndefined();
+  expect(await admin.run("grant", chief.email, app.slug, "viewer")).toMatchObject({ code: 0 });
+  expect(await listed()).toBe("admin");
+  expect(await admin.run("revoke", chief.email, app.slug)).toMatchObject({ code: 0 });
+});
+
+test("pages follow each other by next, and no page has more than 1,000 people", async () => {
+  const crowded = await service.makeApp();
+  await setPeopleList(service.service, crowded.slug, true);
+  await admin.run("grant", editor.email, crowded.slug, "editor");
+  await service.service.admin.query(
+    `with made as (insert into rowhouse.users (id, email)
+      select gen_random_uuid(), concat('crowd-', n, '@example.org') from generate_series(1, 1000) as n
+      returning id)
+    insert into rowhouse.grants (user_id, app_id, role) select id, $1, 'member' from made`,
+    [crowded.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  type Page = { people: { id: string }[]; next: string | null };
+  const read = async (query: string) => (await people(`?app=${crowded.slug}${query}`)).json as Page;
+  const first = await read("&limit=999999");
+  expect(first.people.length).toBe(1000);
+  const second = await read(`&after=${first.next?.toUpperCase()}`);
+  expect([second.people.length, second.next]).toEqual([1, null]);
+  const ids = [...first.people, ...second.people].map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].toSorted());
+  expect(ids).toContain(editor.id);
+  const small = await read("&limit=2");
+  expect([small.people.map(({ id }) => id), small.next]).toEqual([ids.slice(0, 2), ids[1] ?? null]);
+});
+
+test.each([
+  { name: "no app", query: "" },
+  { name: "an app twice", query: "?app=wiki&app=wiki" },
+  { name: "a malformed app", query: "?app=A%20B" },
+  { name: "an after that is no id", query: "?app=wiki&after=x" },
+  { name: "an after in braces", query: "?app=wiki&after={0190163d-8694-739b-aea5-966c26f8ad91}" },
+  { name: "a limit of 0", query: "?app=wiki&limit=0" },
+  { name: "a limit with letters", query: "?app=wiki&limit=20abc" },
+  { name: "a limit twice", query: "?app=wiki&limit=1&limit=2" },
+  { name: "an unknown parameter", query: "?app=wiki&email=a" },
+])("rejects $name", async ({ query }) => {
+  const answer = await people(query);
+  expect([answer.status, answer.text]).toEqual([400, '{"error":"invalid_request"}']);
+});
+
+test("without a session, a role or the setting there is no list", async () => {
+  const codeOf = async (query: string, of?: Jar) => {
+    const { status, json } = await people(query, of);
+    return [status, Object(json).error];
+  };
+  const { status } = await service.call(app, `/v1/auth/people?app=${app.slug}`);
+  expect(status).toBe(401);
+  expect(await codeOf(`?app=${app.slug}`, new Map())).toEqual([401, "unauthenticated"]);
+  expect(await codeOf("?app=no-such-app")).toEqual([404, "unknown_app"]);
+  await setPeopleList(service.service, other.slug, true);
+  expect(await codeOf(`?app=${other.slug}`)).toEqual([403, "forbidden"]);
+  const silent = await service.makeApp();
+  await admin.run("grant", editor.email, silent.slug, "editor");
+  expect(await codeOf(`?app=${silent.slug}`)).toEqual([403, "forbidden"]);
+  await setPeopleList(service.service, silent.slug, true);
+  expect((await people(`?app=${silent.slug}`)).status).toBe(200);
+  await setAppDisabled(service.service, silent.slug, true);
+  expect(await codeOf(`?app=${silent.slug}`)).toEqual([404, "unknown_app"]);
+});
+
+test("a disabled person is not listed, and an invited person is", async () => {
+  const shared = await service.makeApp();
+  await setPeopleList(service.service, shared.slug, true);
+  const [left, invited] = [await makePerson(service), await invite(service)];
+  for (const { email } of [editor, left, invited])
+    await admin.run("grant", email, shared.slug, "member");
+  await setDisabled(service.service, left.email, true);
+  const { json } = await people(`?app=${shared.slug}`);
+  const ids = (json as { people: { id: string }[] }).people.map(({ id }) => id);
+  expect(ids).toEqual([editor.id, invited.id].toSorted());
+});
+
+test("a role by a claim without proof is not listed, and does not list", async () => {
+  const claimed = await service.makeApp();
+  await setPeopleList(service.service, claimed.slug, true);
+  await admin.run("grant", editor.email, claimed.slug, "editor");
+  await service.service.admin.query(
+    `insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
+      values ($1, $2, 'editor', 'ours', sha256('x'), 'x')`,
+    [member.id, claimed.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  const { json } = await people(`?app=${claimed.slug}`);
+  expect((json as { people: { id: string }[] }).people.map(({ id }) => id)).toEqual([editor.id]);
+  expect((await people(`?app=${claimed.slug}`, await signInAs(service, member))).status).toBe(403);
+});
+
+test("an operator and an administrator turn the list on and off", async () => {
+  const { slug } = await service.makeApp();
+  expect(await admin.run("set-people-list", slug, "on")).toMatchObject({ code: 0 });
+  expect((await admin.run("set-people-list", slug, "on")).err).toContain("already on");
+  const console = await signInAs(service, chief);
+  const path = `/console/apps/${slug}`;
+  expect((await visit(service, console, `${path}/settings`)).text).toContain(`${path}/people-list`);
+  const sent = await submitForm(service, console, { path: `${path}/people-list` });
+  expect(sent.status).toBe(303);
+  const entries = await listAudit(service.service, 20);
+  expect(entries.filter((entry) => entry.app === slug).slice(0, 2)).toMatchObject([
+    { actor: chief.id, action: "end_people_list", app: slug },
+    { actor: "operator", action: "start_people_list", app: slug },
+  ]);
+});
