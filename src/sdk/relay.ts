@@ -27,12 +27,22 @@ export function relay(
 ): Response {
   const left = new AbortController();
   const encoder = new TextEncoder();
+  const values = watch(AbortSignal.any([left.signal, signal]))[Symbol.asyncIterator]();
+  let beat: ReturnType<typeof setInterval> | undefined;
   const body = new ReadableStream<Uint8Array>({
-    start: async (controller) => {
-      const beat = setInterval(() => controller.enqueue(encoder.encode(": \n\n")), HEARTBEAT_MS);
+    start: (controller) => {
+      const keepOpen = () => {
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));
+      };
+      beat = setInterval(keepOpen, HEARTBEAT_MS);
+    },
+    // The watch goes on once the browser has read what came before.
+    pull: async (controller) => {
       try {
-        for await (const value of watch(AbortSignal.any([left.signal, signal])))
-          controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+        const { done, value } = await values.next();
+        if (left.signal.aborted) return;
+        if (done !== true)
+          return controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
         clearInterval(beat);
         controller.close();
       } catch (error) {
@@ -43,7 +53,11 @@ export function relay(
         else controller.error(error);
       }
     },
-    cancel: () => left.abort(),
+    cancel: async () => {
+      clearInterval(beat);
+      left.abort();
+      await values.return?.();
+    },
   });
   const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
   return new Response(body, { headers });

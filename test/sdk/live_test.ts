@@ -83,3 +83,21 @@ test("a relay passes pages on, and ends the watch when the browser leaves", asyn
   await reader?.cancel();
   await ended;
 });
+
+test("a relay waits for a slow browser, and ends a watch that waits with it", async () => {
+  let count = 0;
+  let hasEnded = false;
+  const response = relay(async function* () {
+    try {
+      while (count < 1000) yield count++;
+    } finally {
+      hasEnded = true;
+    }
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await Bun.sleep(0);
+  expect(count).toBeLessThan(5);
+  await reader?.cancel();
+  expect(hasEnded).toBe(true);
+});
