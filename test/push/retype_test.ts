@@ -1,5 +1,6 @@
 /** Retyping a column: which values convert, what a crash leaves, and what requests get meanwhile. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { transferTable } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
 import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
 import { renderBegin } from "../../src/push/retype_messages.ts";
@@ -246,6 +247,19 @@ test("a retype that was interrupted is no drift, blocks other changes, and goes 
   const dropped = await change(app, { kind: "drop_column", table: name, column: "note" });
   expect(dropped.json).toMatchObject({ status: "applied" });
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a retype is canceled by the app that the table was transferred to", async () => {
+  const name = freshName();
+  const schema = defineSchema({ [name]: { value: t.string() } });
+  const app = await service.makeApp(schema);
+  const next = await service.makeApp(schema);
+  await beginRetype(app, name);
+  await transferTable(service.service, { table: name, slug: next.slug });
+  const cancel = retypeOf(name, { kind: "string" });
+  expect((await change(next, cancel)).json).toMatchObject({ status: "unchanged" });
+  const renamed = { kind: "rename_table", table: name, to: freshName() } as const;
+  expect((await change(next, renamed)).text).not.toContain("is not finished");
 });
 
 test("a value that is written during the copying and does not convert ends the retype", async () => {

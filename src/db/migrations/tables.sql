@@ -67,6 +67,7 @@ begin
   update rowhouse.tables set owner_app_id = new_id,
     version = (select version from rowhouse.versions where versions.name = 'catalog')
   where name = wanted_table;
+  update rowhouse.retypes set app_id = new_id where table_name = wanted_table;
   insert into rowhouse.audit (actor, action, app, details)
   values (actor, 'transfer_table', new_slug, jsonb_build_object('table', wanted_table,
     'from', old_slug));
