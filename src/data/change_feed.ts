@@ -216,7 +216,7 @@ async function keepLooking(state: State): Promise<void> {
     try {
       await look(state);
     } catch (error) {
-      // While the database is unavailable, every request reports it; the next check starts at the same snapshot.
+      // While the database is unavailable, every request reports it; the next check starts at the same cursor.
       if (!isOutage(error)) noteFault(state.deps.log, "the check for changes")(error);
     }
     keepOpen(state);

@@ -1,4 +1,4 @@
-/** The state that a plan would leave, so that what comes after it can be planned without applying it. Pure. @module */
+/** The state after a plan, so that the next plan can be made without applying it. Pure. @module */
 import { hashColumnSet } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { KEPT_S } from "./plan_sets.ts";
@@ -7,7 +7,7 @@ import type { Plan } from "./step.ts";
 
 type App = { id: string; slug: string };
 
-/** The tables as they would be recorded after the plan of an app; its migrations stay as they are. */
+/** The recorded tables after an app's plan, with unchanged migrations. */
 export function advanceState(state: PushState, app: App, { steps }: Plan): PushState {
   const tables = new Map(state.tables.map((table) => [table.name, table]));
   for (const step of steps) {
@@ -46,7 +46,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
   };
 }
 
-/** The app's use; the set that it had before counts as long unused, because a push that follows at once may wait for that. */
+/** The app's use. Its previous column set counts as long unused, because an immediate next push may wait for that. */
 function register({ uses, sets }: TableState, { id, slug }: App, definition: TableDefinition) {
   const hash = hashColumnSet(definition);
   const others = sets.filter((set) => set.appId !== id || set.hash !== hash);

@@ -1,6 +1,6 @@
 /**
- * The course of a push: read the state, check the journal, plan, render one message, run it. Never waits long: if others
- * hold what it needs, it is busy, and the caller tries again.
+ * The steps of a push: read the state, check the journal, plan, render one message, run it. Never waits long: if others
+ * hold its locks, the push is busy, and the caller retries.
  *
  * @module
  */
@@ -23,40 +23,40 @@ import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 import { takeTurn } from "./take_turn.ts";
 
-/** `log` is told what fails after the push was reported as done. */
+/** `log` receives errors after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = PrepareRequest & {
   /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[];
-  /** The project's migrations to join, where histories have diverged. */
+  /** The project's migrations to join, if histories have diverged. */
   join?: Join;
-  /** The checksum of the migration that the request follows, if it follows from one. */
+  /** The checksum of the migration that the request follows, if any. */
   after?: string;
   options: {
     dryRun: boolean;
-    /** From how many pages on a build is deferred; tables in tests are small. */
+    /** Tables with at least this many pages defer builds. Tables in tests are small. */
     largeTablePages?: number;
   };
 };
 export type PushResult = PlanSummary & {
   status: "applied" | "unchanged" | "planned";
   migration: Migration | null;
-  /** Settles when no deferred step is left that this process could work on. Never rejects. */
+  /** Settles when this process has no deferred step left to work on. Never rejects. */
   deferred: Promise<void>;
 };
 
-/** How often a push is planned again because another one came first; each time someone made progress. */
+/** Max replans because another push came first. Each replan means that a push made progress. */
 const MAX_PLANS = 5;
-/** How often locking tables in use is retried before the push is busy. */
+/** Max retries of locking tables in use before the push is busy. */
 const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
- * Makes the database match an app's definition, or says what it would do. Every node takes part: while one hangs, none is
- * made to wait for it.
+ * Makes the database match an app's definition, or returns the plan. Every node takes part. If a node hangs, the push fails
+ * early, so that other nodes do not wait for it.
  *
- * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal is not the
- * recorded one; push_busy — another push is under way, or the tables are in use; journal_full; unavailable
+ * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal differs from
+ * the record; push_busy — another push is running, or the tables are in use; journal_full; unavailable
  */
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   refuseSilence(deps.admin, undefined);
@@ -112,7 +112,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
   throw busy();
 }
 
-/** Before a column is swapped with its copy, the copy has every row. */
+/** Fills the copy of a column before the swap. */
 async function copySwapped(
   { admin }: PushDeps,
   { change }: PushRequest,

@@ -1,6 +1,6 @@
 /**
- * The course of an explicit change: a push of which the plan does not follow from a definition. What the app declares
- * afterwards is its last migration's definition, changed.
+ * The steps of an explicit change: a push whose plan does not follow from a definition. Afterwards the app declares
+ * its last migration's definition with the change.
  *
  * @module
  */
@@ -24,14 +24,14 @@ import { LARGE_TABLE_PAGES, readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
 import type { Plan } from "./step.ts";
 
-/** Rows of the app in the table, and how many of them have a value that the change is about. */
+/** The app's rows in the table, and the number of rows that the change affects. */
 export type RowCounts = { rows: number; values: number };
 export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & { change: Change };
 export type ChangeResult = PushResult & { rows: RowCounts };
 
 /**
- * Makes a change, or says what it would do. Nothing happens if the app's last migration has made it already: the request
- * is repeated after its response was lost.
+ * Makes a change, or returns the plan. Does nothing if the app's last migration already made it: the request
+ * then repeats an earlier request whose response was lost.
  *
  * @throws {Problem} as {@linkcode push}; incompatible_schema — why the change is rejected
  */
@@ -49,7 +49,7 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   }
   if (canonicalJson(head.change ?? null) === canonicalJson(change))
     return { ...UNCHANGED, deferred: Promise.resolve() };
-  // Rejected before rows are counted, which needs the table.
+  // Reject before counting rows, which needs the table.
   const { plan } = preparePush(state, { ...request, definition });
   const rows = await countRows(deps.admin, { appId: app.id, change, plan });
   const blocker = BLOCKED[change.kind];
@@ -59,7 +59,7 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
 }
 
-/** Why rows with such a value prevent a change. */
+/** Why rows with an affected value block the change. */
 const BLOCKED: { [Kind in Change["kind"]]: string | undefined } = {
   rename_column: undefined,
   rename_table: undefined,
@@ -71,7 +71,7 @@ const BLOCKED: { [Kind in Change["kind"]]: string | undefined } = {
 
 const CANCELED = "CANCELED: the column keeps its type";
 
-/** Whether a column is retyped to the type that it has, to end a retype that is not finished. */
+/** Whether a column is retyped to its current type, which ends an unfinished retype. */
 function isCancel(
   { ownerAppId, definition, retype }: TableState,
   { app, change }: Pick<ChangeRequest, "app" | "change">,
@@ -99,11 +99,11 @@ async function readHead(admin: Database, appId: string) {
   if (migration === undefined || parts === undefined) return undefined;
   const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
   if ("faults" in read) throw new Error(`Migration ${migration.seq} cannot be read`);
-  // Where it joins the project's history, the project's last migration is the one to follow.
+  // If it joins the project's history, the next migration follows the project's last migration.
   return { checksum: toProjectHistory(recorded).at(-1)?.checksum ?? migration.checksum, ...read };
 }
 
-/** What rows the change is about, as a condition on a column. */
+/** The affected rows, as a condition on a column. */
 const IS_CONCERNED: {
   [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string;
 } = {

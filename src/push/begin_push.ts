@@ -1,4 +1,4 @@
-/** Who pushes by key, and how often: checked and counted in the database, before the push is looked at. @module */
+/** Authenticates a push by key and counts it in the database, before the push is read. @module */
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import { keyRefused, scopeMissing } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
@@ -10,8 +10,8 @@ import { toLoginRefusal } from "./login_refused.ts";
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 
 /**
- * The app that pushes; counts the push. `isApplying`: this request applies one of the project's migrations; together with
- * those that follow, it counts once. `dryRun`: it changes nothing, for which a key that can read the schema suffices.
+ * The pushing app; counts the push. `isApplying`: this request applies one of the project's migrations, which together
+ * count as one push. `dryRun`: it changes nothing, so a key with `schema:read` suffices.
  *
  * @throws {Problem} unauthenticated; forbidden; rate_limited
  */
@@ -21,7 +21,7 @@ export async function beginPush(
   { isApplying = false, dryRun }: { isApplying?: boolean; dryRun: boolean },
 ): Promise<{ id: string; slug: string; keyId: string }> {
   if (!dryRun && !allows(scopes, "schema:push")) throw scopeMissing("schema:push");
-  // If the connection breaks it may be counted twice, which does no harm.
+  // If the connection breaks, the push may count twice, which is harmless.
   const counted = call(
     admin,
     "begin_push",
@@ -43,7 +43,7 @@ export async function beginPush(
   });
 }
 
-/** What the database returns for a proven key that may push; a process that signs requests is not trusted for this. */
+/** The database's result for a proven key that can push. A process that signs requests is not trusted for this. */
 export async function answerKey<Answer>(
   { log }: { log: Log },
   answer: Promise<Answer>,

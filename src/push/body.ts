@@ -1,4 +1,4 @@
-/** The body of a push as it arrives: definition, journal and options, each checked completely. @module */
+/** Reads the body of a push: definition, journal and options, each checked completely. @module */
 import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
@@ -17,7 +17,7 @@ const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 /**
  * A push's body.
  *
- * @throws {Problem} invalid_schema — all faults at once, of the definition and everything else in the body
+ * @throws {Problem} invalid_schema — with all errors of the definition and the rest of the body
  */
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
@@ -47,7 +47,7 @@ export type ChangeBody = Pick<PushBody, "journal"> & {
 /**
  * The body of an explicit change.
  *
- * @throws {Problem} invalid_schema — everything that is wrong with it
+ * @throws {Problem} invalid_schema — with all errors
  */
 export function readChangeBody(body: Readonly<Record<string, unknown>>): ChangeBody {
   const read = readChange(body["change"]);
@@ -70,9 +70,9 @@ export function readChangeBody(body: Readonly<Record<string, unknown>>): ChangeB
 }
 
 /**
- * A completely checked definition: wherever it came from, names and defaults reach DDL only through this.
+ * A completely checked definition, from any source: names and defaults reach DDL only through this function.
  *
- * @throws {Problem} invalid_schema — every fault at once
+ * @throws {Problem} invalid_schema — with all errors
  */
 export function checkDefinition(value: unknown): Definition {
   const read = readDefinition(value);
@@ -113,7 +113,7 @@ export function readDryRun(body: Readonly<Record<string, unknown>>): {
   return { dryRun: false, details: [{ path: "/dryRun", message }] };
 }
 
-/** The tables of other apps that a push may start to use; `undefined` for any. */
+/** The tables of other apps that a push may start to use; `undefined` for all tables. */
 export function readShare(body: Readonly<Record<string, unknown>>): {
   share: readonly string[] | undefined;
   details: Detail[];

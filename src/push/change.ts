@@ -1,6 +1,6 @@
 /**
- * Explicit changes: what a diff never does, asked for by name. A change is plain data that is sent, written to the migration
- * and applied to definitions. Pure.
+ * Explicit changes, which a diff never makes and which the caller requests by name. A change is plain data: it is sent,
+ * written to the migration, and applied to definitions. Pure.
  *
  * @module
  */
@@ -31,10 +31,10 @@ export type Change =
       readonly type: ColumnType;
     };
 
-/** What a retype replaces of a column. */
+/** The parts of a column that a retype replaces. */
 export type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
 
-/** The tables whose state decides whether a change can be made. */
+/** The tables whose state determines whether the change is possible. */
 export function toTableNames(change: Change | undefined): string[] {
   if (change === undefined) return [];
   return change.kind === "rename_table" ? [change.table, change.to] : [change.table];
@@ -51,12 +51,12 @@ const TITLES: Texts = {
   retype_column: ({ table, column, type }) => `retype ${table}.${column} to ${type.kind}`,
 };
 
-/** A change in a few words, after "cannot" or as a question. */
+/** A short description of a change, after "cannot" or as a question. */
 export function showChange(change: Change): string {
   return (TITLES[change.kind] as (change: Change) => string)(change);
 }
 
-/** What a change deletes with its values, as it is typed; `undefined` if it deletes none. */
+/** The name of the data that a change deletes, for confirmation; `undefined` if it deletes none. */
 export function showDropped(change: Change): string | undefined {
   if (change.kind === "drop_table") return change.table;
   return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
@@ -69,7 +69,7 @@ type Changers = {
   ) => TableDefinition | undefined;
 };
 
-/** What a change makes of a table; `undefined` if the table no longer exists. */
+/** The table after a change; `undefined` if it is dropped. */
 const CHANGERS: Changers = {
   rename_column: (table, change) =>
     table.name === change.table ? renameColumn(table, change) : table,
@@ -81,7 +81,7 @@ const CHANGERS: Changers = {
     table.name === change.table ? retypeColumn(table, change) : table,
 };
 
-/** A table of the changing app after a change; most stay as they are. */
+/** A table of the app after a change. Most tables do not change. */
 export function changeTable(table: TableDefinition, change: Change): TableDefinition | undefined {
   const run = CHANGERS[change.kind] as (
     table: TableDefinition,
@@ -90,13 +90,13 @@ export function changeTable(table: TableDefinition, change: Change): TableDefini
   return run(table, change);
 }
 
-/** What an app declares after a change, in the definition's order. */
+/** The app's definition after a change, in the same order. */
 export function changeDefinition({ tables, ...rest }: Definition, change: Change): Definition {
   const changed = tables.flatMap((table) => changeTable(table, change) ?? []);
   return { ...rest, tables: changed.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-/** The name that a column of the changed table has afterwards; `undefined` if it is dropped. */
+/** The name of a column of the table after the change; `undefined` if it is dropped. */
 export function changeColumnName(name: string, change: Change): string | undefined {
   switch (change.kind) {
     case "rename_column":
@@ -168,7 +168,7 @@ export function retype({ name, required, unique, index }: NamedColumn, type: Col
   return { name, required, unique, index, ...type };
 }
 
-/** Indexes and unique constraints that contain the column are dropped with it. */
+/** Indexes and unique constraints that contain the column are dropped with the column. */
 function dropColumn(
   table: TableDefinition,
   change: Extract<Change, { kind: "drop_column" }>,

@@ -1,9 +1,9 @@
-/** An explicit change of a table as it is recorded, with what was added while other apps used it. Pure. @module */
+/** Applies an explicit change to a recorded table, with the parts added while other apps used it. Pure. @module */
 import { deriveName, indexesOf, type LateParts, type RecordedDefinition } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { type Change, changeColumnName, changeTable } from "./change.ts";
 
-/** A recorded table after a change; `undefined` if the table no longer exists. */
+/** The recorded table after a change; `undefined` if it is dropped. */
 export function changeRecorded(
   table: RecordedDefinition,
   change: Change,

@@ -1,9 +1,9 @@
 /**
- * The body of the function that reads what changed since a cursor: each row as it is now, or its id if it was deleted. So the
- * order of changes does not matter, and neither does reading one twice.
+ * The body of the function that reads changes since a cursor: each row in its current state, or its id if it was deleted. So
+ * the order of changes does not matter, and duplicates are harmless.
  *
  * @see ../db/migrations/live.sql
- * @see function_terms.ts for what it is put together from
+ * @see function_terms.ts for the parts of the body
  * @module
  */
 import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
@@ -21,8 +21,8 @@ import {
 } from "./function_terms.ts";
 
 /**
- * Three lines: the cursor, the kind and the events as a JSON list. `ready`: no cursor was given. `reset`: the changes since
- * the cursor are not known, are more than the limit, or have more bytes; the caller reads the table again. Nothing at all:
+ * Three lines: the cursor, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since
+ * the cursor are unknown or exceed the limit of rows or bytes; the caller reads the table again. An empty result:
  * the app is not live.
  */
 export function changesBody(table: ColumnSet, site: FunctionSite): string {

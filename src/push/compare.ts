@@ -1,5 +1,5 @@
 /**
- * Whether a declaration fits a physical table. For apps that do not own it, this is all there is to check: they change
+ * Compares a declaration with a physical table. Apps that do not own the table need no other check: they change
  * nothing, so each difference is either harmless or a conflict.
  *
  * @module
@@ -8,24 +8,24 @@ import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 
-/** One part of a declaration that does not fit, with what there is instead and what to do. */
+/** A part of a declaration that does not fit, the actual part of the table, and the remedy. */
 export type Conflict = {
   table: string;
   column?: string;
   wanted: string;
-  /** What there is instead; absent if the app must not learn it. */
+  /** The actual part; absent if the app must not see it. */
   found?: string;
   remedy: string;
-  /** Why it does not fit, if what there is must not be told; default: it does not fit the table. */
+  /** Why the part does not fit, if the actual part must stay hidden. Default: it does not fit the table. */
   misfit?: string;
-  /** Who has what was found; default: the table. */
+  /** The holder of the actual part. Default: the table. */
   holder?: "an app" | "that table" | "the service";
 };
 
-/** A conflict that says what there is instead. */
+/** A conflict with the actual part. */
 export type Clash = Conflict & { found: string };
 
-/** The aspects of a column that must be the same in every declaration. */
+/** The properties of a column that every declaration must share. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
   {
     name: "type",
@@ -43,7 +43,7 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
   },
 ];
 
-/** Everything that prevents another app's declaration from using the table as it is. */
+/** All conflicts of another app's declaration with the table. */
 export function findConflicts(
   declared: TableDefinition,
   table: TableDefinition,
@@ -56,7 +56,7 @@ export function findConflicts(
   ];
 }
 
-/** A required column without a default that is not declared: every create by that app would fail. */
+/** An undeclared required column without a default: every create by that app would fail. */
 function findLeftOut(
   declared: TableDefinition,
   table: string,
@@ -91,7 +91,7 @@ function findColumnConflicts(column: NamedColumn, table: TableDefinition, remedy
   return [...conflicts, { ...place, wanted: showValues(column), found: showValues(there) }];
 }
 
-/** Unique constraints and indexes belong to the table: an app may declare fewer, but no others. */
+/** Unique constraints and indexes belong to the table: an app can declare fewer, but no others. */
 function findExtraKeys(declared: TableDefinition, table: TableDefinition, remedy: string): Clash[] {
   const found = new Set(
     [...keysOf(table), ...indexesOf(table)].map((constraint) => constraint.name),

@@ -1,4 +1,4 @@
-/** What a database is like that is to be distributed with its rows, and what stands against it. @module */
+/** The state of a database before its distribution over nodes, and the blockers. @module */
 import {
   CitusError,
   countShards,
@@ -13,18 +13,18 @@ import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
 
 export type ConversionState = {
   database: string;
-  /** How many processes have served it within the last minutes. */
+  /** Processes that used the database in the last minutes. */
   processes: number;
   facts: string;
-  /** Of the facts. */
+  /** The digest of the facts. */
   digest: string;
   recorded: RecordedState;
   references: Reference[];
-  /** Indexes that no query uses: their build has failed, or is under way. */
+  /** Invalid indexes: their build failed or is running. */
   unbuilt: string[];
 };
 
-/** @throws {CitusError} with every fault, of the cluster and of the tables */
+/** @throws {CitusError} with every error of the cluster and of the tables */
 export async function readConvertible(admin: Database): Promise<ConversionState> {
   if (await isRestored(admin))
     throw new CitusError([
@@ -42,7 +42,7 @@ export async function readConvertible(admin: Database): Promise<ConversionState>
   return state;
 }
 
-/** The nodes that may have rows. */
+/** The nodes that can have rows. */
 export async function listDataNodes(admin: Database): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     admin,
@@ -73,10 +73,10 @@ async function readState(admin: Database): Promise<ConversionState> {
   return JSON.parse(row.state) as ConversionState;
 }
 
-/** What others did to tables would be done by a superuser's copy of their rows: nothing unknown may be there. */
+/** The copy of rows runs as a superuser, with any triggers that others added: reject unknown objects. */
 function findFaults({ recorded, facts, unbuilt }: ConversionState): string[] {
   const drift = findDrift(recorded, readFacts(facts)).filter(
-    // Functions are made again, whatever they were.
+    // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),
   );
   return [

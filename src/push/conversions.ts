@@ -1,6 +1,6 @@
 /**
- * Values of one kind as values of another, as SQL: through the text that the API shows of a value, so that a value stays what
- * clients know. A value that has no such text of the other kind does not convert. Pure.
+ * Converts values of one kind to another, as SQL, through the text that the API returns for a value, so clients see the same
+ * value. A value without such a text in the other kind does not convert. Pure.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { quoteLiteral } from "../db/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { sqlType } from "./types.ts";
 
-/** A value's text; null for null. The session's time zone is UTC. */
+/** The text of a value; null for null. The session's time zone is UTC. */
 const TEXTS: Readonly<Record<Kind, (value: string) => string>> = {
   string: (value) => value,
   number: toText,
@@ -25,7 +25,7 @@ function toText(value: string): string {
   return `${value}::pg_catalog.text`;
 }
 
-/** Digits as a decimal accepts them. */
+/** The digits that a decimal accepts. */
 const DIGITS = "'^-?[0-9]+([.][0-9]+)?$'";
 const UUID = "'^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'";
 
@@ -38,14 +38,14 @@ type Reader = {
 const isDecimal = (text: string) =>
   `case when pg_catalog.length(${text}) <= 400 then ${text} ~ ${DIGITS} else false end`;
 
-/** Whether a number of JavaScript prints and reads the value without changing it. */
+/** Whether a JavaScript number holds and prints the value unchanged. */
 const isNumber = (text: string) => `case when ${isDecimal(text)} then
   case when ${text}::numeric = 0 then true
     when pg_catalog.abs(${text}::numeric) between 1e-300 and 1e300
     then ${text}::float8::text::numeric = ${text}::numeric
     else false end else false end`;
 
-/** Which texts are values of a kind, and how they are read. */
+/** The texts that are values of a kind, and their conversion. */
 const READERS: Readonly<Record<Exclude<Kind, "ref" | "enum" | "json">, Reader>> = {
   string: { check: () => "true", toValue: (text) => text },
   number: { check: isNumber, toValue: (text) => `${text}::numeric` },
@@ -64,11 +64,11 @@ const READERS: Readonly<Record<Exclude<Kind, "ref" | "enum" | "json">, Reader>> 
 export type Conversion = {
   /** Whether a value converts; true for null. */
   check: string;
-  /** The converted value; null where the value does not convert. */
+  /** The converted value; null if the value does not convert. */
   value: string;
 };
 
-/** The conversion of an expression; its statement runs with only `pg_catalog` in the search path. */
+/** The conversion of an expression. Its statement runs with only `pg_catalog` in the search path. */
 export function renderConversion(
   expression: string,
   { table, before, column }: { table: string; before: NamedColumn; column: NamedColumn },
@@ -76,7 +76,7 @@ export function renderConversion(
   const text = TEXTS[before.kind](expression);
   const { check, toValue } = findReader({ table, column }, before);
   const known = check(text, { table, column });
-  // A list or an object has no text of its own.
+  // A list or an object has no text.
   const isScalar =
     before.kind === "json"
       ? `pg_catalog.jsonb_typeof(${expression}) not in ('array', 'object') and `
@@ -109,21 +109,21 @@ function findReader({ table, column }: Target, before: NamedColumn): Reader {
   }
 }
 
-/** Numbers and truth values stay what they are in JSON; everything else is a string there. */
+/** Numbers and booleans keep their JSON type; all other values become strings. */
 function toJsonInput(text: string, kind: Kind): string {
   if (kind === "number") return `${text}::numeric`;
   return kind === "boolean" ? `${text}::bool` : text;
 }
 
-/** JSON has smaller numbers than a column of numbers. */
+/** JSON allows smaller numbers than a column of numbers. */
 function isStorable(text: string): string {
   return `(${text}::numeric = 0 or pg_catalog.abs(${text}::numeric) >= 1e-39 and pg_catalog.abs(${text}::numeric) < 1e40)`;
 }
 
-/** The name of the copy that takes a column's place; no column can have it. */
+/** The name of the copy that replaces a column. No column can have this name. */
 export const COPY = "$to";
 
-/** The name of the copy's type, if it is an enum: that of the column may be in use. */
+/** The name of the copy's enum type: the column's type name may be in use. */
 export function copyTypeName(table: string): string {
   return `${COPY}__${table}__enum`;
 }

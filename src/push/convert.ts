@@ -1,6 +1,6 @@
 /**
- * `rowhouse admin convert-to-citus`: a database with rows, distributed over the nodes of a Citus cluster. All of it is one
- * transaction: it is distributed whole, or stays as it is. Requests wait meanwhile.
+ * `rowhouse admin convert-to-citus`: distributes a database with rows over the nodes of a Citus cluster, in one
+ * transaction: the database is distributed completely or not changed. Requests wait for the end.
  *
  * @module
  */
@@ -26,27 +26,27 @@ import { DISTRIBUTED, renderDistributedFunctions } from "./distributed.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
 import { orderTables } from "./table_order.ts";
 
-/** What there is to convert. */
+/** The database to convert. */
 export type ConversionPlan = {
   database: string;
   nodes: string[];
   tables: string[];
-  /** How many processes have served it within the last minutes. */
+  /** Processes that used the database in the last minutes. */
   processes: number;
 };
 
-/** A table, with its rows and how many apps have some: the same before and after. */
+/** A table with the number of its rows and of apps with rows: equal before and after. */
 export type ConvertedTable = { name: string; rows: string; apps: number };
 
-/** How long to try again while others hold tables, and how long the conversion may take: 12 hours. */
+/** How long to retry while others hold tables, and the max duration of the conversion: 12 hours. */
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 500;
 const LIMIT_MS = 43_200_000;
-/** What is worth another try: locks that others hold, and a state that has changed since it was read. */
+/** Retryable errors: locks of others, and a state that has changed since it was read. */
 const PASSING = new Set<string>(["55P03", "40P01", "40001", SIGNALS.catalogMoved]);
 const OUT_OF_MEMORY = "53200";
 
-/** @throws {CitusError} every fault that stands against it */
+/** @throws {CitusError} with every blocker */
 export async function planConversion(admin: Database): Promise<ConversionPlan> {
   const { database, processes, recorded } = await withPatience(() => readConvertible(admin));
   const tables = recorded.tables.map(({ name }) => name).sort();
@@ -54,9 +54,9 @@ export async function planConversion(admin: Database): Promise<ConversionPlan> {
 }
 
 /**
- * Converts a database; what the transaction does is told by notices of the connection, the rest to `tell`.
+ * Converts a database. Notices of the connection report the transaction's progress; `tell` receives the rest.
  *
- * @throws {CitusError} a fault, or what PostgreSQL refused: then nothing was changed
+ * @throws {CitusError} a blocker or a PostgreSQL error: the database is then unchanged
  */
 export async function convertToCitus(
   admin: Database,
@@ -111,7 +111,7 @@ function stateOf(error: unknown): string {
   return (error instanceof SignalError ? error.signal : readSqlState(error)) ?? "";
 }
 
-/** PostgreSQL has rolled back whatever it refuses. Its words are not repeated: they may quote rows. */
+/** PostgreSQL has rolled back everything. Its message is not repeated: it may quote rows. */
 function toRefusal(error: unknown): unknown {
   const state = stateOf(error);
   if (state === SIGNALS.rowsDiffer)

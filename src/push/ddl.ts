@@ -1,6 +1,6 @@
 /**
- * Steps as SQL: with functions.ts and retype_messages.ts the only writer of generated DDL. Every name comes from a definition that was
- * checked, every value goes through `quoteLiteral`.
+ * Renders steps as SQL: with functions.ts and retype_messages.ts the only writer of generated DDL. Every name comes from a
+ * checked definition, and every value goes through `quoteLiteral`.
  *
  * @module
  */
@@ -47,7 +47,7 @@ const RENDERERS: Renderers = {
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
-  // What they contain depends on where they run.
+  // Their text depends on the site.
   create_functions: () => [],
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
@@ -72,7 +72,7 @@ const RENDERERS: Renderers = {
 /** A plan with the statements that a migration records, without semicolons. */
 export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
 
-/** Generated functions follow from the definition, and are many times larger. */
+/** Omits generated functions: they follow from the definition, and are many times larger. */
 const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
 
 export function renderPlan(plan: Plan): RenderedPlan {
@@ -81,7 +81,7 @@ export function renderPlan(plan: Plan): RenderedPlan {
   return { plan, recorded: recorded.flatMap(renderStep) };
 }
 
-/** All statements of a plan: those that need no lock on an existing table come first. */
+/** All statements of a plan. Statements that need no lock on an existing table come first. */
 export function renderStatements(
   { steps }: Plan,
   site: FunctionSite,
@@ -94,7 +94,7 @@ export function renderStatements(
   return { early: early.flatMap(render), late: late.flatMap(render) };
 }
 
-/** The statements of a step; none for what is only recorded. */
+/** The statements of a step; empty for steps that only change the record. */
 function renderStep(step: Step): string[] {
   const render = RENDERERS[step.kind] as (step: Step) => string[];
   return render(step);
@@ -138,8 +138,8 @@ function renderColumn(table: TableDefinition, column: NamedColumn): string {
 type AddReference = Extract<Step, { kind: "add_reference" }>;
 
 /**
- * Validation reads rows as the owner, and forced row security hides all rows from the owner: it is lifted during the
- * check, within the same message.
+ * Validation reads rows as the owner. Forced row security hides all rows from the owner, so it is lifted during the
+ * check, in the same message.
  */
 function renderReference({ table, column, validate }: AddReference): string[] {
   if (column.table === undefined) throw new Error(`Column ${column.name} is not a reference`);
@@ -163,7 +163,7 @@ function renderReference({ table, column, validate }: AddReference): string[] {
 
 type DropValue = Extract<Step, { kind: "drop_enum_value" }>;
 
-/** No row of any app may have the value: forced row security is lifted for the check, within the same message. */
+/** Checks that no app has a row with the value. Forced row security is lifted for the check, in the same message. */
 function renderDropValue({ table, column, value, label }: DropValue): string[] {
   const name = `data.${quoteName(table)}`;
   return [
@@ -180,7 +180,7 @@ end`)}`,
 
 type Rename = Extract<Step, { kind: "rename" }>;
 
-/** Indexes, constraints and types are named after their table and columns, and are renamed with them. */
+/** Indexes, constraints and types are named after their table and columns, so they are renamed too. */
 function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
   const found = `data.${quoteName(before.name)}`;
@@ -224,7 +224,7 @@ function renderRename({ table, before, column }: Rename): string[] {
 
 export type DeferredBuild = { table: string; constraint: Constraint };
 
-/** A deferred step as the only statement of its message: a concurrent build must be alone. */
+/** A deferred step is the only statement of its message, as a concurrent build requires. */
 export function renderDeferred({ table, constraint }: DeferredBuild): string {
   const { kind, name } = constraint;
   return kind === "idx"
@@ -236,7 +236,7 @@ function renderIndex(table: string, index: Constraint): string {
   return `${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
 }
 
-/** Drops an index whose build did not finish; where rows are on several nodes, some may not have begun it. */
+/** Drops an index with an unfinished build. On several nodes, some may not have started the build. */
 export function renderDropIndex(name: string): string {
   return `drop index concurrently if exists data.${quoteName(name)}`;
 }

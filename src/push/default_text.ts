@@ -1,4 +1,4 @@
-/** Defaults in one notation, so that a recorded one can be compared with what PostgreSQL prints. Pure. @module */
+/** Defaults in one notation, to compare recorded defaults with PostgreSQL's output. Pure. @module */
 import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readTimestamp } from "../std/timestamp.ts";
@@ -24,7 +24,7 @@ const TEXTS = {
   ref: String,
 } satisfies Record<Kind, (value: Json) => string>;
 
-/** The same from `pg_get_expr`, printed with UTC, ISO dates and an empty search path. Unknown forms stay as they are. */
+/** The default from `pg_get_expr`, printed with UTC, ISO dates and an empty search path. Unknown formats do not change. */
 export function readDefaultText(printed: string): string {
   if (printed === "now()") return printed;
   const quoted = /^(E?)'((?:[^']|'')*)'::(.+)$/s.exec(printed);
@@ -45,7 +45,7 @@ function readTyped(text: string, type: string): string {
   return readTimestamp(iso) ?? text;
 }
 
-/** A number as its digits and the power of ten of the last one: `1.50`, `1.5` and `15e-1` are the same. */
+/** A number as its digits and the power of ten of its last digit: `1.50`, `1.5` and `15e-1` are equal. */
 function toPlainNumber(text: string): string {
   const parts = /^(-?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i.exec(text);
   if (parts === null) return text;

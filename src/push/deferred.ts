@@ -1,6 +1,6 @@
 /**
- * What a push leaves for after its COMMIT: builds on tables that are large or that several apps use, which must not lock them. Each is a row with a lease, so
- * that one process at a time works on it, and another continues if that one dies.
+ * Deferred steps of a push after its COMMIT: builds on large or shared tables, which must not be locked. Each is a row with a
+ * lease, so that only one process works on it, and another process continues if that process exits.
  *
  * @module
  */
@@ -23,21 +23,21 @@ type Claimed = DeferredBuild & { id: string };
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
-/** A build on a very large table takes hours; after this time it is given up, and a later push tries again. */
+/** A build on a very large table takes hours. After this time it ends, and a later push retries it. */
 const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
-/** A queue of their own: the renewal of a build's lease must not wait behind the build. */
+/** A separate queue: the renewal of a lease must not wait for the build. */
 const BUILD = { timeoutMs: BUILD_TIMEOUT_MS, queue: "deferred steps" };
 
-/** One run at a time per process: a build occupies a connection for as long as it lasts, and pushes need the others. */
+/** One run per process: a build occupies a connection until it ends, and pushes need the others. */
 const runs = new WeakMap<Database, () => Promise<void>>();
 
 type DeferredDeps = { admin: Database; log: Log };
 
-/** Works on every step that no one else works on. Never rejects: failures are noted in the step's row, or in the log. */
+/** Works on every step without another worker. Never rejects: failures are recorded in the step's row or logged. */
 export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void> {
   const run = runs.get(admin) ?? coalesce(() => runDeferredSteps({ admin, log }));
   runs.set(admin, run);
-  // If the database is away, the steps wait for the next push.
+  // If the database is unavailable, the steps wait for the next push.
   return run().catch(noteFault(log, "the deferred steps"));
 }
 
@@ -65,11 +65,11 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   return { id: String(row.step_id), table: row.table_name, constraint };
 }
 
-/** Also notes how far the build is: PostgreSQL shows that to the login that builds and to no other. */
+/** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
 export async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
   const values = { step_id: Number(id), lease_s: LEASE_S };
   const renewed = call(admin, "renew_deferred_step", values);
-  // If a renewal fails, the next one makes up for it; otherwise the lease expires, as it should.
+  // If a renewal fails, the next renewal compensates; otherwise the lease expires, as intended.
   await renewed.catch(noteFault(log, "the lease of a deferred step"));
 }
 
@@ -90,7 +90,7 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
   }
 }
 
-/** An interrupted build leaves an invalid index, which no query uses but every write pays for: it is dropped. */
+/** An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. */
 async function buildIndex(admin: Database, step: Claimed): Promise<End> {
   const values = { index_name: step.constraint.name, table_name: step.table };
   const [found] = await call(admin, "find_index", values);
@@ -108,7 +108,7 @@ async function runBuild(admin: Database, step: Claimed): Promise<End> {
   return DONE;
 }
 
-/** Rows that do not fit need a person; any other failure may succeed next time. */
+/** Violating rows need a person. Any other failure can succeed on a retry. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
     return { state: "failed", fault: "existing rows violate it" };

@@ -1,6 +1,6 @@
 /**
- * Steps as a database takes them that is distributed over the nodes of a Citus cluster. Citus sends a message on whole for
- * each statement of it, and a node takes one statement at a time: so each stands in a block of its own. Pure.
+ * Renders steps for a database on the nodes of a Citus cluster. For each statement, Citus forwards the whole message, and
+ * a node accepts one statement at a time, so each statement is in its own block. Pure.
  *
  * @module
  */
@@ -9,21 +9,21 @@ import { ANCHOR, quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import { renderFunctions } from "./functions.ts";
 import type { Step } from "./step.ts";
 
-/** The statements of a step, given those for one PostgreSQL. */
+/** Converts the statements of a step for one PostgreSQL. */
 export function distributeStep(step: Step, statements: readonly string[]): string[] {
   if (step.kind === "create_functions") return renderDistributedFunctions(step.table);
   const blocks = statements.map(toBlock);
   return step.kind === "create_table" ? [...blocks, renderDistribute(step.table.name)] : blocks;
 }
 
-/** No preview covers Citus. */
+/** Previews do not support Citus. */
 export const DISTRIBUTED = { isDistributed: true, previews: [] } as const;
 
-/** Creates or replaces the functions of a set on every node, in such a way that a call goes whole to the node of its app. */
+/** Creates or replaces the functions of a column set on every node, so that a call runs entirely on its app's node. */
 export function renderDistributedFunctions(table: ColumnSet): string[] {
   const signatures = endpointsOf(DISTRIBUTED).map((endpoint) => functionSignature(table, endpoint));
   return [
-    // Two connections to one node, one for the function and one for its distribution, would wait for each other.
+    // Two connections to one node, for the function and for its distribution, would wait for each other.
     "set local citus.enable_ddl_propagation = 'off'",
     ...renderFunctions(table, DISTRIBUTED),
     "set local citus.enable_ddl_propagation = 'on'",

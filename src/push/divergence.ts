@@ -1,16 +1,16 @@
-/** How the project's history and that of a service differ, and the ways out. Pure. @module */
+/** The differences between a project's and a service's history, and the remedies. Pure. @module */
 import type { Detail } from "../problem.ts";
 import { type MigrationRecord, showMigration } from "./migration_text.ts";
 
-/** What each side has and the other lacks, by name. */
+/** The migrations that only one side has, by name. */
 export type Divergence = {
-  /** The last migration that both have. */
+  /** The last common migration. */
   common: Pick<MigrationRecord, "seq" | "name"> | undefined;
   project: readonly string[];
   service: readonly string[];
 };
 
-/** The refusal in words, with both lists as details too. */
+/** The error message, with both lists as details too. */
 export function describeDivergence(divergence: Divergence): {
   message: string;
   details: Detail[];
@@ -24,7 +24,7 @@ export function describeDivergence(divergence: Divergence): {
   return { message, details };
 }
 
-/** Only a caller that sends no migrations gets this: the command applies them first. */
+/** Only callers that send no migrations get this: the command applies the missing migrations first. */
 function describeBehind({ project }: Divergence): string {
   return `Cannot push: this service must first apply ${list(project)} of the project; nothing was written`;
 }
@@ -39,7 +39,7 @@ function describeBoth({ common, project, service }: Divergence): string {
   ].join("\n");
 }
 
-/** Long lists are complete in the details. */
+/** The details contain long lists completely. */
 const MAX_NAMED = 8;
 
 function list(names: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** Drift: where PostgreSQL differs from what pushes recorded, each difference by name. Repairs nothing. @module */
+/** Drift: the differences between PostgreSQL and the record of pushes, by name. Repairs nothing. @module */
 import { type Database, readRows } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { SITE_SQL } from "./site.ts";
@@ -8,7 +8,7 @@ export type Difference = { thing: string; wanted: string; found: string };
 
 export const NOTHING = "nothing";
 
-/** Every difference; if a whole thing is missing or extra, its parts are not listed. */
+/** Every difference. For an object that is missing or extra as a whole, omits its parts. */
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {
   const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
   return paths.flatMap((path) => {
@@ -24,16 +24,16 @@ function findParents(path: string): string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join(" / "));
 }
 
-/** Function bodies are too long to be shown side by side. */
+/** Function bodies are too long to show. */
 function toShown(path: string, value: string | undefined): string | undefined {
   if (value === undefined || !path.endsWith(" / body")) return value;
   return `${value.length} characters, ${new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 12)}`;
 }
 
 /**
- * The differences in this database. For operators only: it names tables of every app.
+ * The differences in this database. For operators only: they name tables of every app.
  *
- * @throws {Problem} push_busy — a table is locked; it is not waited for
+ * @throws {Problem} push_busy — a table is locked; the check does not wait for it
  */
 export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await readRows<{ recorded: string }>(
@@ -44,7 +44,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
   return findDrift(recorded, await readSnapshot(admin));
 }
 
-/** What pushes recorded, as JSON. */
+/** The record of pushes, as JSON. */
 export const RECORDED_SQL = `select pg_catalog.json_build_object(
       ${SITE_SQL},
       'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables),
@@ -55,7 +55,7 @@ export const RECORDED_SQL = `select pg_catalog.json_build_object(
 
 export type RecordedState = Recorded & { unfinished: Unfinished[] };
 
-/** Every difference between what pushes recorded and what was found, but for what is still being built. */
+/** Every difference between the record and PostgreSQL, except builds in progress. */
 export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
   const unfinished = new Set(recorded.unfinished.map(toPath));
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
@@ -64,7 +64,7 @@ export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 
-/** What is still being built is shown as a deferred step, not as drift. */
+/** Builds in progress appear as deferred steps, not as drift. */
 function toPath({ table, kind, name }: Unfinished): string {
   return `table ${table} / ${kind === "index" ? "index" : "constraint"} ${name}`;
 }

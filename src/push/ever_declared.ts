@@ -1,12 +1,12 @@
-/** What a project's migrations declare together: a push never drops anything, so each environment has all of it. Pure. @module */
+/** The union of a project's declarations: a push never drops anything, so every environment has all of them. Pure. @module */
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import { type Change, changeTable } from "./change.ts";
 import { mergeTable } from "./merge_table.ts";
 
-/** A migration's definition, and the explicit change that came before it. */
+/** A migration's definition, and the explicit change before it. */
 export type Declared = { definition: Definition; change?: Change };
 
-/** Everything that these declare, in order, or have declared without a later change that removed it. */
+/** All current and former declarations, in order, except those that a later change removed. */
 export function mergeDeclared(history: readonly Declared[]): Definition {
   let tables: TableDefinition[] = [];
   for (const { definition, change } of history) {

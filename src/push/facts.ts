@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL should contain for the recorded tables, as facts: a path such as `table todos / column title / type`
+ * The expected contents of PostgreSQL for the recorded tables, as facts: a path such as `table todos / column title / type`
  * and its value. Derived only from definitions; snapshot.ts reads the same paths from PostgreSQL's catalogs. Pure.
  *
  * @module
@@ -39,13 +39,13 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
   ref: "uuid",
 };
 
-/** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
+/** The record of pushes: tables, and the column sets that apps use or used. */
 export type Recorded = FunctionSite & {
   tables: readonly RecordedDefinition[];
   sets: readonly ColumnSet[];
 };
 
-/** All facts that follow from these. */
+/** All facts that follow from the record. */
 export function toFacts({ tables, sets, ...site }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),

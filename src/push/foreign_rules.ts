@@ -1,6 +1,6 @@
 /**
- * What prevents an app from using a table that another one owns. It learns which of its own declarations do not fit and, for
- * those it has made before, also why; it never learns types, values and defaults that it did not declare.
+ * The conflicts of an app with a table of another app. The app learns which of its own declarations conflict and, for
+ * earlier declarations, also why. It never learns types, values or defaults that it did not declare.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import { type Clash, type Conflict, findConflicts } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
-/** Every conflict of an app's declaration; `before` is what it has declared of the table until now. */
+/** Every conflict of an app's declaration; `before` is its previous declaration of the table. */
 export function findForeignConflicts(
   declared: TableDefinition,
   { definition, ownerSlug }: TableState,
@@ -24,14 +24,14 @@ export function findForeignConflicts(
   return [...new Map(conflicts.map((conflict) => [JSON.stringify(conflict), conflict])).values()];
 }
 
-/** A column of the app's own that the owner does not declare. */
+/** A column that only the app declares, not the owner. */
 function lacking({ table, column, wanted }: Clash, ownerSlug: string): Conflict {
   const misfit = `the table's owner "${ownerSlug}" does not declare`;
   const remedy = `leave it out, ask "${ownerSlug}" to declare it, or choose another table name`;
   return { table, ...(column === undefined ? {} : { column }), wanted, misfit, remedy };
 }
 
-/** The same without saying what there is instead; a column that is not declared is not even named. */
+/** The conflict without the actual part. An undeclared column is not even named. */
 function withhold({ table, column, wanted, remedy }: Clash, declared: TableDefinition): Conflict {
   if (column === undefined) return { table, wanted, remedy };
   if (declared.columns.some(({ name }) => name === column))

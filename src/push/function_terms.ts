@@ -1,5 +1,5 @@
 /**
- * What the bodies of the functions are put together from. They expect hostile column names: parameters are `$n`, every
+ * The parts of the functions' bodies. They expect hostile column names: parameters are `$n`, every
  * variable and alias contains a `$`, which no column can, and every name, type and operator is qualified, so that no
  * session's schemas are searched.
  *
@@ -24,8 +24,8 @@ export type SetColumn = ColumnSet["columns"][number];
 export const TEXT = "pg_catalog.text";
 
 /**
- * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
- * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
+ * Sets the tenant and UTC for this transaction only, so one plan serves every tenant. A session that plans while a table is
+ * small would read it whole, and reuse that plan as the table grows: so indexes are always used, also for cascades.
  */
 export function setTenant(
   app: string,
@@ -42,14 +42,15 @@ export function setTenant(
 
 const SETTINGS = [["timezone", "UTC"]] as const;
 const PLANS_FOR_ALL = ["plan_cache_mode", "force_generic_plan"] as const;
-/** Citus finds the shard of a statement while it plans, and of all but the simplest statements only by the value. */
+/** Citus finds the shard of a statement at plan time, and for all but the simplest statements only by a value. */
 const PLANS_WITH_VALUES = ["plan_cache_mode", "force_custom_plan"] as const;
 const INDEXES = [["enable_seqscan", "off"]] as const;
 
-/** A page's plan is for any limit, and may look so dear that PostgreSQL would compile it to machine code in each call. */
+/** A page's plan is for any limit. Its estimated cost can be so high that PostgreSQL would compile it to machine code per call. */
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
- * A query visits rows in the order of the index that it was planned for: a sort would read all rows of the app. Its own statement is planned in each call, without workers for what takes milliseconds.
+ * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is
+ * planned per call, without workers, because it takes milliseconds.
  */
 const ONE_WALK = [
   ["enable_sort", "off"],
@@ -64,8 +65,8 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
 export const EQUALS = "operator(pg_catalog.=)";
 
 /**
- * Whether a live key of the calling app, with the scope that the endpoint asks for, was proved. Looked up after the
- * settings, which keep it on its index however few keys there were when the session first planned it.
+ * Whether a live key of the calling app has a proof with the endpoint's scope. The lookup follows the
+ * settings, so it uses its index even if the session first planned it with few keys.
  */
 export function isProved(endpoint: Endpoint): string {
   return `exists (select ${fromProof(endpoint)})`;
@@ -83,7 +84,7 @@ function hasBit(bits: string, bit: number): string {
   return `(${bits} operator(pg_catalog.&) ${bit}::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2`;
 }
 
-/** The start of a body: sets the tenant, and refuses without a proof. */
+/** The start of a body: sets the tenant, and rejects calls without a proof. */
 export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
   const isRefused =
@@ -99,13 +100,13 @@ export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
   end if;`;
 }
 
-/** The variable that says whether the app is live: of functions of changes and writes, where there are live apps. */
+/** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
 export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
   const asks = endpoint === "changes" || RETRY[endpoint] === "unsafe";
   return asks && hasPreview(site, "live") ? `  "$live" pg_catalog.bool;\n` : "";
 }
 
-/** Records for a live app that rows have changed; `rows` are values or a query of app, table and row id. */
+/** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
 export function noteChanges(site: FunctionSite, rows: string): string {
   if (!hasPreview(site, "live")) return "";
   return `  if "$live" then
@@ -114,7 +115,7 @@ export function noteChanges(site: FunctionSite, rows: string): string {
 `;
 }
 
-/** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
+/** 10% faster than json_agg of the same rows, and without its line breaks. */
 export const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
 export const CONCAT = " operator(pg_catalog.||) ";
@@ -123,28 +124,28 @@ export function isTooLarge(text: string, bytes: string): string {
   return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
 }
 
-/** A text as base64url, which a query string can hold as it is. */
+/** A text as base64url, which a query string can contain unescaped. */
 export function toBase64Url(text: string): string {
   return `pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 
-/** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
+/** A lower bound of a row's size, without decompression: an oversized row must not be built only to be measured. */
 export function leastBytes(table: ColumnSet, alias: string): string {
   return sumOf(unboundedSizes(table, alias));
 }
 
-/** About the size of a row's text: as it is, but for JSON that is stored compressed. */
+/** The approximate size of a row's text: as stored, except compressed JSON. */
 export function rowSize(table: ColumnSet, alias: string): string {
   const names = table.columns.reduce((bytes, { name }) => bytes + name.length, 0);
   const fixed = OWN_COLUMNS_BYTES + names + table.columns.length * COLUMN_BYTES;
   return sumOf([...unboundedSizes(table, alias), `${fixed}::pg_catalog.int8`]);
 }
 
-/** What both ids take, and any other column beside its name and an unbounded value. */
+/** The bytes of both ids, and of any other column besides its name and an unbounded value. */
 const OWN_COLUMNS_BYTES = 98;
 const COLUMN_BYTES = 16;
 
-/** The sizes of a row's unbounded values, without decompressing them. */
+/** The sizes of a row's unbounded values, without decompression. */
 function unboundedSizes(table: ColumnSet, alias: string): string[] {
   return table.columns.flatMap(({ name, kind }) => {
     const size = SIZES[kind];
@@ -153,7 +154,7 @@ function unboundedSizes(table: ColumnSet, alias: string): string[] {
   });
 }
 
-/** The function that gives a value's size without decompressing it. */
+/** The function that returns a value's size without decompression. */
 const SIZES: Readonly<Record<Kind, "bounded" | "octet_length" | "pg_column_size">> = {
   string: "octet_length",
   number: "bounded",
@@ -170,7 +171,7 @@ function sumOf(sizes: readonly string[]): string {
   return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
 }
 
-/** The end of a body whose answer is one row; a write of one that is too large is undone. */
+/** The end of a body that returns one row. Undoes a write of an oversized row. */
 export function returnText(id: string, bytes: string): string {
   return `  if ${isTooLarge("$text", bytes)} then
     return rowhouse.refuse_row(${id});
@@ -178,7 +179,7 @@ export function returnText(id: string, bytes: string): string {
   return "$text";`;
 }
 
-/** Where new rows go: the table and its columns, in the order of their values. */
+/** The target of an insert: the table and its columns, in the order of their values. */
 export function target(table: ColumnSet): string {
   const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
   return `data.${quoteName(table.name)} as "$t" (${names.join(", ")})`;
@@ -188,7 +189,7 @@ export function isRow(app: string, id: string): string {
   return `"$t"."app_id" ${EQUALS} ${app} and "$t"."id" ${EQUALS} ${id}`;
 }
 
-/** Columns as they are returned: decimals as text, because the receiver's JSON numbers would lose digits. */
+/** Columns in the response format: decimals as text, because JSON numbers would lose digits. */
 export function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
@@ -197,7 +198,7 @@ export function outputs(table: ColumnSet): string {
   return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
 }
 
-/** A column's variable as it is returned. */
+/** A column's variable in the response format. */
 export function outputVariable({ kind }: SetColumn, index: number): string {
   return IS_SENT_AS_TEXT[kind] ? `${variable(index)}::${TEXT}` : variable(index);
 }
@@ -222,7 +223,7 @@ export function isGiven(column: SetColumn): string {
   return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
 }
 
-/** A column's value in a new row: that of the body, or else its default. */
+/** A column's value in a new row: from the body, or its default. */
 export function initial(table: ColumnSet, column: SetColumn): string {
   const given = input(table, column);
   if (column.default === undefined) return given;

@@ -1,6 +1,6 @@
 /**
- * The functions of a set of columns: each runs one statement and returns finished JSON text. What their bodies are put
- * together from is in `function_terms.ts`.
+ * The functions of a column set: each runs one statement and returns finished JSON text. `function_terms.ts` has the parts
+ * of their bodies.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) =
   changes: changesBody,
 };
 
-/** These read more than once, and must see one state of their table. */
+/** Functions with several reads, which must see one state of their table. */
 const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   list: "stable",
   get: "volatile",
@@ -46,11 +46,11 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   changes: "stable",
 };
 
-/** The statements that create or replace the functions of a set, and grant their execution. */
+/** The statements that create or replace the functions of a column set, and grant their execution. */
 export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] {
   return endpointsOf(site).flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
-    // A default may contain any text, even a dollar quote.
+    // A default can contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint, site));
     return [
       `create or replace function ${signature} returns ${TEXT} language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
@@ -61,17 +61,17 @@ export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] 
   });
 }
 
-/** The statements that drop the functions of a set. */
+/** The statements that drop the functions of a column set. */
 export function renderDropFunctions(set: RecordedName): string[] {
   return renderDrops(set, ALL_ENDPOINTS);
 }
 
-/** The statements that drop the functions of previews that are off. */
+/** The statements that drop the functions of disabled previews. */
 export function renderDropUnserved(set: RecordedName | ColumnSet, site: FunctionSite): string[] {
   return renderDrops(set, findUnserved(site));
 }
 
-/** The endpoints for which a column set has no functions there. */
+/** The endpoints for which the column set has no functions at this site. */
 export function findUnserved(site: FunctionSite): Endpoint[] {
   const served = endpointsOf(site);
   return ALL_ENDPOINTS.filter((endpoint) => !served.includes(endpoint));
@@ -81,7 +81,7 @@ function renderDrops(set: RecordedName | ColumnSet, endpoints: readonly Endpoint
   return endpoints.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
 }
 
-/** A function's body, as PostgreSQL stores it between line ends. */
+/** A function's body, as PostgreSQL stores it. */
 export function renderBody(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
   return BODIES[endpoint](table, site);
 }

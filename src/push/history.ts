@@ -1,15 +1,15 @@
-/** How a project's history and that of a service differ, counted in migrations. Pure. @module */
+/** The differences between a project's and a service's history, as counts of migrations. Pure. @module */
 import { isSame, JOURNAL_FILE, type JournalFile } from "./journal.ts";
 import { type MigrationRecord, splitMigrationText } from "./migration_text.ts";
 
 export type HistoryDifference = {
-  /** Migrations that the service has and the project lacks. */
+  /** Migrations that only the service has. */
   ahead: number;
-  /** Migrations that the project has and the service lacks. */
+  /** Migrations that only the project has. */
   behind: number;
 };
 
-/** Both counts are above zero where the two have gone separate ways, or a file was edited. */
+/** Both counts are above zero if the histories have diverged or a file was edited. */
 export function compareHistory(
   files: readonly JournalFile[],
   recorded: readonly MigrationRecord[],

@@ -1,7 +1,7 @@
 /**
- * What an index contains of its columns, so that no value is ever too long for it: PostgreSQL refuses entries over 2,704
- * bytes, and with them the write. A plain index contains the beginnings of texts, a unique one digests of them, because
- * values that differ only late must stay different. And which rows an index contains. Pure.
+ * The expressions in an index, which keep every entry within PostgreSQL's limit of 2,704
+ * bytes; larger entries fail the write. A plain index contains prefixes of texts. A unique index contains digests, because
+ * values with the same prefix must remain different. Also the rows that an index contains. Pure.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { Constraint } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind } from "../dsl/mod.ts";
 
-/** How many bytes the columns of an index share; the app's id, headers and padding take the rest. */
+/** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
-/** Maximum number of bytes of a character. */
+/** Max bytes of a character. */
 const CHARACTER = 4;
 
-/** Maximum number of bytes of a value, padding included; a decimal has up to 400 digits, four of them in two bytes. */
+/** Max bytes of a value, padding included; a decimal has up to 400 digits, four of them in two bytes. */
 const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
   number: 24,
   decimal: 216,
@@ -26,7 +26,7 @@ const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
   json: 0,
 };
 
-/** The columns of an index or a constraint as DDL writes them. Each leads with the app: checks look past row security. */
+/** The columns of an index or a constraint in DDL. Each starts with the app, because constraint checks bypass row security. */
 export function renderTerms(constraint: Constraint): string {
   const terms = toTerms(constraint, {
     start: (column, length) => `pg_catalog.left(${quoteName(column)}, ${length})`,
@@ -37,7 +37,7 @@ export function renderTerms(constraint: Constraint): string {
   return [`"app_id"`, ...terms].join(", ");
 }
 
-/** The same as PostgreSQL prints them, without its quotation marks. */
+/** The columns as PostgreSQL prints them, without quotation marks. */
 export function printTerms(constraint: Constraint): string {
   const terms = toTerms(constraint, {
     start: (column, length) => `left(${column}, ${length})`,
@@ -49,8 +49,8 @@ export function printTerms(constraint: Constraint): string {
 }
 
 /**
- * Which rows an index contains, as DDL writes it. Only those with a value in its first column, which no unique constraint
- * misses, because null is like no other value. With every index on all rows PostgreSQL could look up a row by id, or the
+ * The rows that an index contains, in DDL: only rows with a value in its first column. A unique constraint
+ * loses nothing by this, because nulls are distinct. If every index had all rows, PostgreSQL could look up a row by id, or the
  * rows of a reference, with any of them, as each leads with the app; and while a table is small it takes the newest one.
  * An index that the owner added to a table of several apps contains the owner's rows.
  */
@@ -60,7 +60,7 @@ export function renderRows(index: Constraint): string {
     : `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
 }
 
-/** The same as PostgreSQL prints it, without its quotation marks. */
+/** The condition as PostgreSQL prints it, without quotation marks. */
 export function printRows(index: Constraint): string {
   return index.appId === undefined
     ? `${firstOf(index)} IS NOT NULL`
@@ -74,7 +74,7 @@ function firstOf({ name, columns: [first] }: Constraint): string {
 
 type Forms = {
   start: (column: string, length: number) => string;
-  /** SHA-256 of a text's bytes. Only immutable built-in functions can be used, which leaves just this way to get the bytes. */
+  /** SHA-256 of a text's bytes. An index accepts only immutable built-in functions, so this is the only way to get the bytes. */
   digest: (column: string) => string;
   plain: (column: string) => string;
 };
@@ -87,7 +87,7 @@ function toTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
   });
 }
 
-/** How many characters of each text an index contains. */
+/** Characters of each text in an index. */
 function toLength(kinds: readonly Kind[]): number {
   const others = kinds.flatMap((kind) => (kind === "string" ? [] : [WIDTHS[kind]]));
   const left = BUDGET - others.reduce((sum, width) => sum + width, 0);

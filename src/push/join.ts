@@ -1,7 +1,7 @@
 /**
- * Joining histories that diverged: a service gets the steps that it lacks, and goes on from the project's history, whose
- * migrations count as applied from there on. Only if the app then has there what the project declares, no more and no less;
- * otherwise nothing happens, and every difference is listed. Pure.
+ * Joins diverged histories: a service gets the missing steps and continues the project's history, whose
+ * migrations then count as applied. Requires that the app then has exactly what the project declares;
+ * otherwise nothing changes, and the error lists every difference. Pure.
  *
  * @module
  */
@@ -20,19 +20,19 @@ import type { CheckedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 
 export type Join = {
-  /** The project's migrations after the last one that both sides have, in order; at least one. */
+  /** The project's migrations after the last common migration, in order; at least one. */
   migrations: readonly CheckedMigration[];
-  /** What the project's schema and its migrations declare, and have declared before. */
+  /** All current and former declarations of the project's schema and migrations. */
   declared: Definition;
 };
 
 type JoinRequest = Pick<PrepareRequest, "app" | "definition" | "options"> & { join: Join };
 
 /**
- * The plan with the migration that joins the project's; without one if the service has joined them already.
+ * The plan with the migration that joins the project's migrations; without a migration if they are already joined.
  *
- * @throws {Problem} incompatible_schema — with every difference that would be left; edited_migration; diverged_history — the
- * service is not as it was when the histories were compared; journal_full
+ * @throws {Problem} incompatible_schema — with every remaining difference; edited_migration; diverged_history — the
+ * service has changed since the comparison; journal_full
  */
 export function prepareJoin(
   state: PushState,
@@ -59,7 +59,7 @@ function isKnown({ seq, checksum }: Link, { migrations }: PushState): boolean {
   return migrations[seq - 1]?.checksum === checksum;
 }
 
-/** The migrations as they are recorded: each follows the one before, and the first one a migration of the service. */
+/** The recorded migrations: each follows the previous one, and the first follows a migration of the service. */
 function checkChain(migrations: readonly CheckedMigration[], state: PushState): MigrationText[] {
   const [first] = migrations;
   const start = (first?.seq ?? 1) - 1;
@@ -86,7 +86,7 @@ function checkChain(migrations: readonly CheckedMigration[], state: PushState): 
   });
 }
 
-/** Of a table that another app owns here, only what the project declares now; of others everything that it ever declared. */
+/** For tables of another app, only the project's current declaration; for other tables, all its declarations. */
 function toWanted(
   appId: string,
   { definition, declared }: { definition: Definition; declared: Definition },
@@ -102,7 +102,7 @@ function toWanted(
   return { ...definition, tables: tables.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-/** What the app has at the service and the project does not declare. */
+/** Everything that the app has at the service but the project does not declare. */
 function findSurplus(appId: string, declared: Definition, { tables }: PushState): Conflict[] {
   const uses = tables.flatMap((table) => table.uses.filter((use) => use.appId === appId));
   return uses.flatMap(({ definition: used }) => {
@@ -159,7 +159,7 @@ function showConstraint({ kind, columns }: Constraint): string {
   return `${kind === "key" ? "unique constraint" : "index"} on (${columns.join(", ")})`;
 }
 
-/** Table by table. */
+/** The differences by table. */
 function unequal(conflicts: readonly Conflict[]): Problem {
   const count = conflicts.length;
   const ordered = conflicts.toSorted((a, b) =>

@@ -1,6 +1,6 @@
 /**
- * The journal: the project's migrations as files `NNNN_<name>.sql`, of which a service has applied all, the first few, or
- * none. Compared with what it recorded, before every push. Pure: files are read and written by journal_files.ts.
+ * The journal: the project's migrations as files `NNNN_<name>.sql`. A service has applied all of them, the first few, or
+ * none. Every push first compares the journal with the service's record. Pure: journal_files.ts reads and writes the files.
  *
  * @module
  */
@@ -24,30 +24,30 @@ export const JOURNAL_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 export type JournalEntry = { seq: number; checksum: string };
 /** A file in the journal's folder, whatever its name. */
 export type JournalFile = { file: string; text: string };
-/** A migration of the project that push wrote. */
+/** A migration file of the project that push wrote. */
 export type ProjectMigration = JournalFile & { parts: MigrationParts };
 
-/** A disagreement between a journal's folder and the service; each kind has its own remedy. */
+/** A conflict between a journal's folder and the service. Each kind has its own remedy. */
 export type JournalFault = {
   code: "edited" | "other_content" | "renamed" | "unknown" | "gap" | "stray" | "twice" | "diverged";
   file: string;
   message: string;
-  /** If it is not about this file alone. */
+  /** Set if the conflict concerns more than this file. */
   details?: Detail[];
 };
 
 export type JournalComparison<Recorded extends MigrationRecord = MigrationRecord> = {
-  /** All faults; if there is one, nothing may be pushed. */
+  /** All conflicts. If there are any, a push is not possible. */
   faults: JournalFault[];
-  /** Recorded migrations whose files are missing: to be written from the record. */
+  /** Recorded migrations without a file, to be written from the record. */
   missing: Recorded[];
   /** The project's migrations that the service has not applied, in order. */
   ahead: ProjectMigration[];
-  /** What to send along with a push, once those are applied. */
+  /** The journal to send with a push, once these are applied. */
   entries: JournalEntry[];
 };
 
-/** What a migration's file is called. */
+/** The file name of a migration. */
 export function journalFileName({ seq, name }: { seq: number; name: string }): string {
   const file = `${showMigration({ seq, name })}.sql`;
   if (!JOURNAL_FILE.test(file))
@@ -72,7 +72,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
     const parent = found.get(file.seq - 1)?.parts?.checksum ?? bySeq.get(file.seq - 1)?.checksum;
     if (file.parts !== undefined && file.parts.seq !== file.seq) faults.push(...findRenaming(file));
     else if (same.has(file.seq)) faults.push(...findRenaming(file));
-    // The checksum of what follows covers what comes before it: only this file can have been changed.
+    // Later checksums cover earlier files, so only this file can have changed.
     else if (migration !== undefined && file.seq < lastSame) faults.push(edited(file, migration));
     else if (isIntact(file, parent)) {
       faults.push(...findRenaming(file));
@@ -93,7 +93,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
 
 type Found = JournalFile & { seq: number; parts: MigrationParts | undefined };
 
-/** The files by number, in order; strays and second ones are faults. */
+/** The files by number, in order. Unknown and duplicate files are conflicts. */
 function sortFiles(files: readonly JournalFile[]) {
   const faults: JournalFault[] = [];
   const found = new Map<number, Found>();
@@ -109,7 +109,7 @@ function sortFiles(files: readonly JournalFile[]) {
   return { found, faults };
 }
 
-/** Whether a file is a recorded migration as it was recorded. */
+/** Whether a file equals its recorded migration. */
 export function isSame(
   parts: MigrationParts | undefined,
   recorded: MigrationRecord | undefined,
@@ -118,12 +118,12 @@ export function isSame(
     parts !== undefined &&
     recorded !== undefined &&
     parts.checksum === recorded.checksum &&
-    // After the recorded parent, so that one edited file does not make all later ones look edited.
+    // Uses the recorded parent, so that one edited file does not mark all later files as edited.
     checksumOf(recorded.parent, parts.body) === recorded.checksum
   );
 }
 
-/** Whether a file is as push wrote it, after the migration with that checksum. */
+/** Whether a file is as push wrote it, with this checksum as its parent. */
 function isIntact({ seq, parts }: Found, before: string | undefined): boolean {
   const parent = seq === 1 ? NO_PARENT : before;
   return (
@@ -140,7 +140,7 @@ function findRenaming({ file, parts }: Found): JournalFault[] {
 
 type Misfit = { migration: MigrationRecord | undefined; isAlone: boolean };
 
-/** Why a file that is not as recorded, nor as push wrote it, cannot be used. */
+/** Why a file that equals neither its record nor push's output is unusable. */
 function misfit(file: Found, { migration, isAlone }: Misfit): JournalFault {
   if (migration !== undefined) return edited(file, migration);
   if (file.parts === undefined) return unknown(file.file);
@@ -187,12 +187,12 @@ function twice(file: string, other: string): JournalFault {
   return { code: "twice", file, message };
 }
 
-/** Whether both were written by push, for different migrations. */
+/** Whether push wrote both files, for different migrations. */
 function isOther(parts: MigrationParts | undefined, other: MigrationParts | undefined): boolean {
   return parts !== undefined && other !== undefined && parts.checksum !== other.checksum;
 }
 
-/** What a merge of two branches leaves. */
+/** The result of a merge of two branches. */
 function merged(file: string, other: string): JournalFault {
   const message = `Cannot use ${file}: ${other} has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve for each environment that has the deleted ones`;
   return { code: "twice", file, message };
@@ -209,10 +209,10 @@ function otherContent(file: string, expected: string): JournalFault {
 }
 
 /**
- * Checks what a caller says its files are.
+ * Checks the caller's list of files.
  *
- * @throws {Problem} edited_migration — an entry is not as recorded, but a later one is; diverged_history — the entries end
- * otherwise than what is recorded, or go on after it
+ * @throws {Problem} edited_migration — an entry differs from the record, but a later entry matches; diverged_history — the
+ * last entries differ from the record, or continue after it
  */
 export function checkJournal(
   entries: readonly JournalEntry[],

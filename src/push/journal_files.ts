@@ -1,6 +1,6 @@
 /**
- * The journal's folder: read completely, written one file at a time through a temporary name, and only after a COMMIT. If a
- * crash comes between the two, the next push writes what is missing from the database's record.
+ * The journal's folder: read completely, written one file at a time through a temporary name, and only after a COMMIT. After
+ * a crash between the two, the next push writes the missing files from the database's record.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const ATTRIBUTES = ".gitattributes";
 const ATTRIBUTES_TEXT = "*.sql text eol=lf\n";
 
 /**
- * All files in the folder except hidden ones; none if there is no folder.
+ * All files in the folder except hidden files; empty without a folder.
  *
  * @throws {Problem} edited_migration — a file is not UTF-8
  */
@@ -28,7 +28,7 @@ export async function readJournal(folder: string): Promise<JournalFile[]> {
   );
 }
 
-/** Writes these migrations, and git's attributes for them; returns the names of the files that changed. */
+/** Writes these migrations and git's attributes for them, and returns the names of changed files. */
 export async function writeJournal(
   folder: string,
   migrations: readonly MigrationText[],
@@ -36,7 +36,7 @@ export async function writeJournal(
   if (migrations.length === 0) return [];
   await mkdir(folder, { recursive: true });
   const names = await readNames(folder);
-  // By force: another push may be removing them too.
+  // With force, because another push may be removing them too.
   for (const name of names.filter(isLeftover)) {
     await rm(join(folder, name), { force: true });
   }
@@ -59,7 +59,7 @@ async function readNames(folder: string): Promise<string[]> {
   }
 }
 
-/** A folder inside the journal's folder has no text; it is reported by name like any stray file. */
+/** A folder inside the journal's folder has no text, and is reported by name like any unknown file. */
 async function read(folder: string, file: string): Promise<Uint8Array> {
   try {
     return await readFile(join(folder, file));

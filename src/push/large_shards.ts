@@ -1,4 +1,4 @@
-/** Which tables are large where rows are on the nodes of a Citus cluster: the coordinator's own statistics have no rows. @module */
+/** Finds large tables on the nodes of a Citus cluster. The coordinator's own statistics have no rows. @module */
 import { askNodes, type Database, quoteLiteral } from "../db/mod.ts";
 import { nodeAway } from "./refusals.ts";
 
@@ -6,10 +6,10 @@ import { nodeAway } from "./refusals.ts";
 type ShardPages = Readonly<Record<string, number>>;
 
 /**
- * Those of the tables that have at least so many pages on all nodes together, by the nodes' statistics: Citus' own functions
- * ask for the size of files, which waits for whoever has a table locked.
+ * The tables with at least this many pages on all nodes together, by the nodes' statistics. Citus' own functions
+ * request file sizes, which wait for locks on the tables.
  *
- * @throws {Problem} unavailable — a node is away
+ * @throws {Problem} unavailable — a node is unavailable
  */
 export async function findLargeTables(
   admin: Database,

@@ -1,6 +1,6 @@
 /**
- * What an owner adds to a table while other apps use it. Their rows contain the defaults of columns that they do not
- * declare, and would be entries of each index: so these defaults are few bytes, and such an index leaves their rows out.
+ * Parts that an owner adds to a table while other apps use it. Other apps' rows contain the defaults of columns that they do
+ * not declare, and would be in each index: so these defaults are limited in bytes, and the index excludes those rows.
  * Pure.
  *
  * @module
@@ -12,12 +12,12 @@ import { utf8Length } from "../std/utf8_length.ts";
 import { type Clash, showDefault } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
-/** Whether an app besides the owner uses the table. */
+/** Whether another app uses the table. */
 export function isShared({ uses, ownerAppId }: Pick<TableState, "uses" | "ownerAppId">): boolean {
   return uses.some(({ appId }) => appId !== ownerAppId);
 }
 
-/** A table after a declaration, with what is late of it. While the owner is alone, no column is. */
+/** A table after a declaration, with its late parts. If only the owner uses the table, there are none. */
 export function markLate(next: RecordedDefinition, found: TableState): RecordedDefinition {
   const { late: before = NONE, ...recorded } = found.definition;
   if (canonicalJson(next) === canonicalJson(recorded)) return found.definition;
@@ -40,7 +40,7 @@ function findLateColumns(next: RecordedDefinition, recorded: RecordedDefinition)
     .map(({ name }) => name);
 }
 
-/** The index of a reference is none of them: deletes look rows up with it, and rows without the reference are not in it. */
+/** Excludes the indexes of references: deletes use them for lookups, and they contain only rows with the reference. */
 function findLateIndexes(next: RecordedDefinition, found: TableState): Record<string, string> {
   const before = new Set(indexesOf(found.definition).map(({ name }) => name));
   const late = indexesOf(next).filter(
@@ -70,7 +70,7 @@ function sumLateDefaults({ columns, late = NONE }: RecordedDefinition): number {
     .reduce((sum, column) => sum + toStoredBytes(column), 0);
 }
 
-/** Maximum number of bytes that a column's default takes in a row, padding included. */
+/** Max bytes of a column's default in a row, padding included. */
 function toStoredBytes({ kind, default: value }: NamedColumn): number {
   if (value === undefined) return 0;
   return STORED_BYTES[kind](utf8Length(typeof value === "string" ? value : canonicalJson(value)));
@@ -87,7 +87,7 @@ const STORED_BYTES = {
   boolean: () => 4,
   uuid: () => 16,
   timestamp: () => 8,
-  // In jsonb each number of one digit takes 16 bytes.
+  // In jsonb each one-digit number has 16 bytes.
   json: (bytes) => 8 * bytes,
   enum: () => 4,
   ref: () => 16,

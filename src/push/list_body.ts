@@ -1,4 +1,4 @@
-/** The body of the function that lists. @see function_terms.ts for what it is put together from @module */
+/** The body of the list function. @see function_terms.ts for its parts @module */
 import {
   type ColumnSet,
   type FunctionSite,
@@ -21,19 +21,19 @@ import {
   toBase64Url,
 } from "./function_terms.ts";
 
-/** Up to about this many bytes a page is built in one go and measured afterwards. */
+/** Up to about this many bytes, a page is built at once and then measured. */
 export const BUILT_AT_ONCE_BYTES = 786_432;
 
 /**
- * The tag of the page and whose it is, followed by the rows unless the caller knows that tag, or they may be more than it
- * wants to wait for. An ordinary page is built in one go; one that
- * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
- * the first one, its id is reported. All is read from one state of the table, because the function is stable.
+ * The tag and the identity of the page, followed by the rows unless the caller has that tag or the page may exceed the
+ * caller's limit. A normal page is built in one step; a page that
+ * may be large is built row by row. It ends at the limit, and before a row larger than the limit. If that row is
+ * the first row, its id is reported. The function is stable, so all reads see one state of the table.
  */
 export function listBody(table: ColumnSet, site: FunctionSite): string {
   const { app, limit, bytes, known, inline } = placeholdersOf("list");
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
-  // The rows in front of the page were passed over once, to find where it begins.
+  // The rows before the page were already skipped once, to find its start.
   const page = `select ${outputs(table)} from ${rows}
       and "$t"."id" operator(pg_catalog.>=) "$first" order by "$t"."id" limit ${limit}`;
   return `declare
@@ -81,7 +81,7 @@ ${beginAs("list", site)}
 end`;
 }
 
-/** The end of a page's text, after `counted` of the rows that were found: one more than the page's, if there are. */
+/** The end of a page's text, after `counted` of the found rows: one more than the page has, if more rows exist. */
 function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
   const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
@@ -89,7 +89,7 @@ function envelopeEnd(counted: string, site: FunctionSite): string {
       case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end,${next} '}'`;
 }
 
-/** A cursor at the first row that is not shown, as JSON. */
+/** A cursor at the first row after the page, as JSON. */
 function nextOf(counted: string): string {
   const start = `${counted} operator(pg_catalog.*) ${STATE_BYTES} operator(pg_catalog.+) 1`;
   const id = `pg_catalog.encode(pg_catalog.substring("$states", (${start})::pg_catalog.int4, ${ID_BYTES}), 'hex')::pg_catalog.uuid`;
@@ -97,22 +97,22 @@ function nextOf(counted: string): string {
   return `case when "$found" operator(pg_catalog.>) ${counted} then pg_catalog.concat('"', ${cursor}, '"') else 'null' end`;
 }
 
-/** Every state begins with the row's id, so that the first one says where the page begins. */
+/** Every state begins with the row's id, so the first state identifies the start of the page. */
 const ID_BYTES = 16;
 const STATE_BYTES = 26;
 /** The state of a row: its `xmin` and `ctid` change whenever the row does. */
 export const ROW_STATE = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")']
   .map((part) => `pg_catalog.${part}`)
   .join(CONCAT);
-/** After a restore, and in another database, the states of rows may come again: these differ. */
+/** After a restore, or in another database, states of rows can repeat: these values differ. */
 export const STATE_SEED = [
   `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
   `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
 ] as const;
 
 /**
- * One look at the page and the row that follows it, without building any text: the states of its rows, how many there are,
- * and about how many bytes they take.
+ * Reads the page and the next row without building text: the states of the rows, their count,
+ * and their approximate bytes.
  */
 function lookAtPage(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
@@ -129,7 +129,7 @@ function headOfPage(table: ColumnSet): string {
   return `pg_catalog.concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
 }
 
-/** The tag changes with everything that shapes the page. */
+/** The tag changes with every input of the page. */
 function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [

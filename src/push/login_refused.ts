@@ -1,13 +1,13 @@
-/** What the database says where the login that pushes is a wrong one: the operator's mistake, and no bug. @module */
+/** The error for a wrong login of pushes: a mistake of the operator, not a bug. @module */
 import { readSqlState } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 
-/** It does not let the login in, or lets it in and not push; or its database has no tables of the service. */
+/** Errors of a rejected login, missing rights, or a database without the service's tables. */
 const WRONG_LOGIN = ["28000", "28P01", "3D000", "42501", "3F000", "42P01", "42883"];
 
 /**
- * A refusal if the first statement of a push fails in such a way. Without `Retry-After`: it lasts until the operator has
- * corrected the setting.
+ * A Problem if the first statement of a push fails with such an error. Without `Retry-After`: the error lasts until the
+ * operator corrects the setting.
  */
 export function toLoginRefusal(error: unknown): Problem | undefined {
   if (!WRONG_LOGIN.includes(readSqlState(error) ?? "")) return undefined;

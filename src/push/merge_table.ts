@@ -1,11 +1,11 @@
-/** What a table becomes when it is declared again: everything that was recorded, in its order, then what is new. @module */
+/** A table after another declaration: first all recorded parts, in their order, then the new parts. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** A recorded table after a declaration: columns that it leaves out stay, and each keeps its place. */
+/** A recorded table after a declaration. Undeclared columns remain, and each column keeps its position. */
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
   const isRecorded = ({ name }: NamedColumn) =>
     recorded.columns.some((before) => before.name === name);
@@ -27,7 +27,7 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
 }
 
 /**
- * Everything that an app declares or has declared of a table, with columns and enum values in the table's own order: what
+ * All columns and enum values that an app declares or declared of a table, in the table's order: the columns that
  * the app is served.
  */
 export function accumulate(

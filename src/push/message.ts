@@ -1,6 +1,6 @@
 /**
- * A push as one message, which is one transaction: first the locks between pushes and the check that nothing has changed
- * since the plan, then the steps, with the locks of existing tables before the first that needs one, then the record. Pure.
+ * A push as one message, which is one transaction: first the locks between pushes and the check that the state is unchanged
+ * since the plan; then the steps, with locks on existing tables before the first step that needs them; then the record. Pure.
  *
  * @module
  */
@@ -17,14 +17,14 @@ import { findCreated } from "./step_order.ts";
 
 export type Prepared = RenderedPlan & {
   migration: Migration;
-  /** The project's migrations that it joins, where histories had diverged. */
+  /** The project's migrations that the push joins, if histories have diverged. */
   joins?: MigrationText[] | undefined;
   state: PushState;
-  /** Whether the project has this migration already. */
+  /** Whether the project already has this migration. */
   isReplay?: boolean;
 };
 
-/** Whose push it is: an app, with the key that pushes unless an operator does. */
+/** The pushing app, with its key unless an operator pushes. */
 type Pusher = { id: string; keyId?: string };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
@@ -44,16 +44,16 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
   ].join(";\n");
 }
 
-/** An app that does not exist: only a table is locked. */
+/** An app id without an app: only a table is locked. */
 const NO_APP = "00000000-0000-0000-0000-000000000000";
 
-/** The first statement of a message that changes one table and no app's record; `stamp`: the version it was planned on. */
+/** The first statement of a message that changes one table and no app's record; `stamp`: the version in the plan. */
 export function renderLockTable(name: string, stamp: number): string {
   const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
   return `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`;
 }
 
-/** Locks the app, every table that a step touches, and every table that those refer to. */
+/** Locks the app, every table of a step, and every table that these reference. */
 function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const tables = [...new Set(plan.steps.flatMap(toTables))].sort();
   const stamps = new Map(state.tables.map((table) => [table.name, table.stamp]));
@@ -64,10 +64,10 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
-/** A database may be distributed between the plan and the lock; then tables are made in another way. */
+/** A database can be distributed between the plan and the lock; tables then need other statements. */
 const REFUSE_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 
-/** Previews may be turned on or off between the plan and the lock; then other functions are made. */
+/** Previews can change between the plan and the lock; the functions then differ. */
 function refuseOtherPreviews({ previews }: PushState): string {
   return ` if ${PREVIEWS_SQL}::pg_catalog.jsonb <> ${quoteLiteral(JSON.stringify(previews))}::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 }
@@ -93,8 +93,8 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
 ]);
 
 /**
- * Existing tables, all locked before the first change to one of them, so that no request is held up more than once. Those
- * that are only referred to can still be read.
+ * Locks all existing tables before the first change to one of them, so that each request waits at most once. Tables
+ * that are only referenced can still be read.
  */
 function renderLockTables({ steps }: Plan): string[] {
   const created = findCreated(steps);
@@ -116,7 +116,7 @@ function renderLockTables({ steps }: Plan): string[] {
   ];
 }
 
-/** The tables that a step alters; validation now lifts row security of the target too. */
+/** The tables that a step alters. Immediate validation also lifts the row security of the target. */
 function toChanged(step: Step): string[] {
   if (step.kind === "rename") return [step.before.name];
   if (step.kind === "drop_column")
@@ -127,12 +127,12 @@ function toChanged(step: Step): string[] {
   return [name, ...(step.column.table === undefined ? [] : [step.column.table])];
 }
 
-/** What the push records: its last statements, and the only ones that write to the record. */
+/** The record of the push: its last statements, and the only statements that write to the record. */
 function renderRecord(
   { id, keyId = null }: { id: string; keyId?: string | null },
   { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
 ): string[] {
-  // The place at this service: after a join the project's number can be another one.
+  // The number at this service: after a join the project's number can differ.
   const place = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
   const parts = [
     { ...migration, ...place, ...(joins === undefined ? {} : { joins }), isReplay, keyId },
@@ -151,7 +151,7 @@ function renderRecord(
   ];
 }
 
-/** Before the steps of an explicit change: no build of the table may be under way. */
+/** Before the steps of an explicit change: no build of the table may be running. */
 function renderBeginChanges({ id }: Pusher, { steps }: Plan): string[] {
   return steps.flatMap((step) =>
     step.kind === "record_change"
@@ -160,14 +160,14 @@ function renderBeginChanges({ id }: Pusher, { steps }: Plan): string[] {
   );
 }
 
-/** What the app is served of a table from now on, as it is recorded. */
+/** The app's new column set of a table, as recorded. */
 function toUse(step: Step): Json[] {
   if (step.kind !== "register") return [];
   const { table } = step;
   return [{ definition: table, hash: hashColumnSet(table), columns: toColumnSet(table) }];
 }
 
-/** The statement that forgets sets whose functions the same message drops. */
+/** The statement that removes the records of column sets whose functions the same message drops. */
 export function renderForgetSets({
   table,
   gone,
@@ -176,7 +176,7 @@ export function renderForgetSets({
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
-/** A deferred build, as it is recorded. */
+/** A deferred build, as recorded. */
 function toBuild(step: Step): Json[] {
   if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
   const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;

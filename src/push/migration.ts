@@ -1,4 +1,4 @@
-/** From a plan to its description and to the migration that records it. Pure. @module */
+/** Converts a plan to its description and its migration. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
@@ -13,7 +13,7 @@ import {
 import type { ReplayedMigration } from "./replayed_migration.ts";
 import type { Plan, Step } from "./step.ts";
 
-/** What a step is called in the plan, in file names and in headers. */
+/** The name of a step in plans, file names and headers. */
 const DESCRIPTIONS: {
   [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string | undefined;
 } = {
@@ -49,7 +49,7 @@ const DESCRIPTIONS: {
   register: ({ table }) => `register ${table.name}`,
 };
 
-/** What the plan does, one line per step, without what follows from another step. Marks what existing rows may prevent. */
+/** The plan, one line per step, without implied steps. Marks steps that existing rows can block. */
 export function describePlan(plan: Plan): string[] {
   const fresh = new Set(
     plan.steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
@@ -73,7 +73,7 @@ export function describePlan(plan: Plan): string[] {
   });
 }
 
-/** A plan for people, and the tables of other apps that the app would start to use. */
+/** A readable plan, and the tables of other apps that the app would start to use. */
 export type PlanSummary = { steps: string[]; notes: string[]; shared: string[] };
 
 export function summarizePlan(plan: Plan): PlanSummary {
@@ -97,12 +97,12 @@ type Previous = { seq: number; checksum: string } | undefined;
 type Made = {
   definition: Definition;
   change?: Change | undefined;
-  /** The last of the project's migrations that it joins. */
+  /** The last project migration that the migration joins. */
   joins?: MigrationRecord | undefined;
   previous: Previous;
 };
 
-/** A new migration of the project; `previous` is its last one. */
+/** A new migration of the project; `previous` is its last migration. */
 export function makeMigration(
   rendered: RenderedPlan,
   { definition, change, joins, previous }: Made,
@@ -123,7 +123,7 @@ export function makeMigration(
   return { ...head, ...written, sql };
 }
 
-/** A migration that the project has, as it is applied here: its own text, and the statements that run at this service. */
+/** An existing project migration, as applied here: its own text, and the statements that run at this service. */
 export function adoptMigration(
   rendered: RenderedPlan,
   { replayed, previous }: { replayed: ReplayedMigration; previous: Previous },
@@ -133,7 +133,7 @@ export function adoptMigration(
   return { seq, name, parent, checksum, text: normalise(text), sql: renderSql(rendered) };
 }
 
-/** What ran, and what follows the push; generated functions follow from the definition and are not recorded. */
+/** The executed and the deferred statements. Omits generated functions, which follow from the definition. */
 function renderSql({ plan, recorded }: RenderedPlan): string {
   const changes = recorded.map((statement) => `${statement};\n`);
   const later = plan.steps.flatMap(renderLater).map((line) => `-- after the push: ${line};\n`);
@@ -148,7 +148,7 @@ function renderLater(step: Step): string[] {
   return [];
 }
 
-/** A short name in `[a-z0-9_]`, after the first thing that the plan does. */
+/** A short name in `[a-z0-9_]`, from the first step of the plan. */
 function nameMigration(plan: Plan): string {
   const [first = "register"] = plan.steps.flatMap((step) => describeStep(step) ?? []);
   return toName(first);

@@ -1,7 +1,7 @@
 /**
- * The text of a migration file, which belongs to the project and is the same at every service: a header with its number and
- * name, the definition that was pushed, the statements that it meant where it was made, and a last line with its checksum,
- * chained to the one before. A service takes only the definition from it, and never runs its statements.
+ * The text of a migration file. It belongs to the project and is the same at every service: a header with its number and
+ * name, the pushed definition, the statements at the service that created it, and a last line with its checksum,
+ * which covers the previous checksum. A service uses only the definition, and never runs the file's statements.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Change } from "./change.ts";
 import { readChange } from "./read_change.ts";
 
-/** What identifies a migration. */
+/** The identity of a migration. */
 export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
 
 /** A migration of a project; `text` is its file. */
@@ -23,22 +23,22 @@ export type MigrationText = MigrationRecord & { text: string };
 /** `sql`: the statements that ran at this service, without generated functions. */
 export type Migration = MigrationText & { sql: string };
 
-/** The parts of a migration file; nothing about them has been checked but their form. */
+/** The parts of a migration file. Only their format is checked. */
 export type MigrationParts = {
   seq: number;
   name: string;
-  /** As in the last line. */
+  /** The checksum in the last line. */
   checksum: string;
-  /** Everything before the last line: what the checksum is of. */
+  /** Everything before the last line: the input of the checksum. */
   body: string;
   definition: string;
-  /** An explicit change, as JSON; absent from a migration that a diff led to. */
+  /** An explicit change as JSON; absent if the migration is the result of a diff. */
   change?: string;
 };
 
 /** The parent of an app's first migration. */
 export const NO_PARENT = "";
-/** Maximum size in bytes of a migration that an app's key may push or apply. */
+/** Max bytes of a migration that an app's key can push or apply. */
 export const MAX_MIGRATION_BYTES = 2_097_152;
 
 const HEADER = /^-- rowhouse migration (\d{4})_([a-z0-9_]{1,40})\n/;
@@ -47,7 +47,7 @@ const DEFINITION = "-- definition ";
 const CHANGE = "-- change ";
 const CHECKSUM = "-- checksum ";
 const CHECKSUM_LINE = /^-- checksum (sha256:[0-9a-f]{64})\n$/;
-/** The table's list, the table, its columns and so on enclose a default. */
+/** The list of tables, the table, its columns and so on enclose a default. */
 const MAX_DEPTH = QUOTAS.defaultDepth + 8;
 
 /** The file of a migration with its checksum. */
@@ -55,11 +55,11 @@ export function writeMigrationText(parts: {
   seq: number;
   name: string;
   parent: string;
-  /** What it does, a line for each step. */
+  /** The steps, one line each. */
   steps: readonly string[];
   definition: Definition;
   change?: Change | undefined;
-  /** The last of the project's migrations that it joins. */
+  /** The last project migration that the migration joins. */
   joins?: MigrationRecord | undefined;
   sql: string;
 }): { checksum: string; text: string } {
@@ -80,7 +80,7 @@ function showJoin(head: MigrationRecord): string {
   return `-- joins ${head.checksum} ${showMigration(head)}`;
 }
 
-/** The parts of a text; `undefined` if no push can have written it. */
+/** The parts of a text; `undefined` if push cannot have written it. */
 export function splitMigrationText(text: string): MigrationParts | undefined {
   const normal = normalise(text);
   const end = normal.lastIndexOf("\n", normal.length - 2) + 1;
@@ -97,7 +97,7 @@ export function splitMigrationText(text: string): MigrationParts | undefined {
   return { ...parts, change: body.slice(to + 1 + CHANGE.length, body.indexOf("\n", to + 1)) };
 }
 
-/** The explicit change in a migration, checked like any that is asked for; or what is wrong with it, as messages. */
+/** The explicit change in a migration, checked like a requested change; or the errors as messages. */
 export function readMigrationChange({
   change: json,
 }: MigrationParts): { change?: Change } | { faults: string[] } {
@@ -110,7 +110,7 @@ export function readMigrationChange({
   return read;
 }
 
-/** The definition in a migration, checked like any that is pushed; or what is wrong with it, as messages. */
+/** The definition in a migration, checked like a pushed definition; or the errors as messages. */
 export function readMigrationDefinition({
   definition: json,
   body,
@@ -126,7 +126,7 @@ export function readMigrationDefinition({
         [table, column, message].filter((part) => part !== undefined).join(": "),
       ),
     };
-  // Otherwise two texts could mean one definition, and what is recorded would not be what was pushed.
+  // Otherwise two texts could have the same definition, and the record could differ from the pushed text.
   if (canonicalJson(read.definition) !== json)
     return { faults: ["The definition is not in its canonical form"] };
   return read;
@@ -140,7 +140,7 @@ export function checksumOf(parent: string, body: string): string {
 /** UTF-8 without byte order mark, LF, one final newline. */
 export function normalise(text: string): string {
   const lines = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
-  // By hand: a pattern for the newlines at the end would take the square of their number anywhere in a hostile text.
+  // Without a pattern: for the final newlines, its time would be quadratic in hostile text.
   let end = lines.length;
   while (lines.charCodeAt(end - 1) === NEWLINE) end--;
   return `${lines.slice(0, end)}\n`;
@@ -148,7 +148,7 @@ export function normalise(text: string): string {
 
 const NEWLINE = 0x0a;
 
-/** A migration by its number and name, as its file is called. */
+/** A migration's number and name, as in its file name. */
 export function showMigration({ seq, name }: Pick<MigrationRecord, "seq" | "name">): string {
   return `${String(seq).padStart(4, "0")}_${name}`;
 }

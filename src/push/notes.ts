@@ -1,9 +1,9 @@
-/** What a person should know about a push, besides its steps. Names no other app. @module */
+/** Notices of a push for people, in addition to its steps. They name no other app. @module */
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import type { PushState } from "./state.ts";
 
-/** What an owner's file no longer declares stays in the database and is still served. */
+/** Parts that an owner no longer declares remain in the database and are still served. */
 export function noteRemovals(declared: TableDefinition, recorded: TableDefinition): string[] {
   const isDeclared = (name: string) => declared.columns.some((column) => column.name === name);
   const columns = recorded.columns
@@ -24,7 +24,7 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
   return [...columns, ...constraints];
 }
 
-/** One column that is gone and one that is new, of the same type: that may be meant as a rename, which a diff never is. */
+/** One removed and one added column of the same type: possibly meant as a rename, which a diff never makes. */
 export function noteRename(declared: TableDefinition, recorded: TableDefinition): string[] {
   const findOthers = (columns: TableDefinition["columns"], than: TableDefinition["columns"]) =>
     columns.filter(({ name }) => !than.some((other) => other.name === name));
@@ -53,7 +53,7 @@ export function noteRemovedTables(
     );
 }
 
-/** What existing rows get from a new column. */
+/** Values that existing rows get in a new column. */
 export function noteAddedDefaults(next: TableDefinition, recorded: TableDefinition): string[] {
   return next.columns
     .filter((column) => !recorded.columns.some((other) => other.name === column.name))

@@ -1,11 +1,11 @@
-/** What the endpoints of push say of themselves, beside their routes. @module */
+/** Descriptions of the push endpoints. @module */
 import { QUOTAS } from "../dsl/mod.ts";
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
 
-/** An object with these properties, all of which are there unless `optional` names them. */
+/** An object schema. All properties are required except those in `optional`. */
 function toObject(properties: Record<string, JsonSchema>, optional: string[] = []) {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: "object", properties, required };
@@ -45,7 +45,7 @@ const MIGRATION = toObject({
   text: TEXT_OF_FILE,
   sql: text("The SQL that runs at this service."),
 });
-/** What a migration joins, with these fields of each. */
+/** The migrations that a migration joins, with these fields each. */
 function joinsOf(fields: Record<string, JsonSchema>): JsonSchema {
   return {
     anyOf: [{ type: "array", items: toObject(fields) }, { type: "null" }],

@@ -1,6 +1,6 @@
 /**
- * What a diff may not do, even for a table's owner: drop, rename, change a type, require values that rows may lack, or break what other
- * apps declared. All conflicts are found, not just the first.
+ * Rules for diffs, even for a table's owner: no drops, renames or type changes, no required values that rows can lack, and
+ * no change to other apps' declarations. Reports all conflicts, not only the first.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: RecordedDefinition; found: TableState };
 
-/** Every conflict of an owner's declaration; `next` is the table that it would make. */
+/** Every conflict of an owner's declaration; `next` is the resulting table. */
 export function findOwnerConflicts(change: Change): Conflict[] {
   const { declared, next, found } = change;
   const recorded = found.definition;
@@ -102,7 +102,7 @@ function findNewDefault(table: string, column: NamedColumn, before: NamedColumn)
 
 type Columns = { table: string; column: NamedColumn; before: NamedColumn };
 
-/** Rows of another app may lack the value, even if that app never declared the column. */
+/** Rows of another app can lack the value, even if that app never declared the column. */
 function findDemand({ table, column, before }: Columns, shared: boolean): Conflict[] {
   if (!shared || !column.required || before.required) return [];
   return [
@@ -116,7 +116,7 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
   ];
 }
 
-/** What is kept counts too: quotas, and the rule about names that differ only in case, apply to the whole table. */
+/** Undeclared parts count too: quotas and the rule on names that differ only in case apply to the whole table. */
 function findOvergrowth(next: TableDefinition): Conflict[] {
   const conflicts: Conflict[] = [];
   const indexes = keysOf(next).length + indexesOf(next).length;
@@ -157,7 +157,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
   });
 }
 
-/** A unique constraint on rows of other apps could stop their writes: an owner may add one only while alone. */
+/** A unique constraint on rows of other apps could block their writes: an owner can add one only as the only user. */
 function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
   const before = new Set(keysOf(found.definition).map((key) => key.name));
@@ -172,8 +172,8 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
 }
 
 /**
- * Rows of an app that leaves a column of a unique constraint out are distinct while it is null, and clash once it has a
- * default. To remove one is safe.
+ * If an app omits a column of a unique constraint, its rows are distinct while the column is null, and duplicates once it
+ * has a default. Removing a default is safe.
  */
 function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
@@ -194,7 +194,7 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
     }));
 }
 
-/** What other apps declared must stay true. Described from the owner's side, without naming the other app. */
+/** Other apps' declarations must remain true. Messages take the owner's side and do not name the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
   const remedy = "keep it, because another app declares it";
   const broken = found.uses

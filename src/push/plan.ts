@@ -1,6 +1,6 @@
 /**
- * Plan: what a push would do, as data. Works only on recorded definitions, never on what PostgreSQL prints from its
- * catalogs; knows no clock, no database and no SQL.
+ * Plans the effect of a push, as data. Uses only recorded definitions, never PostgreSQL's output from its
+ * catalogs. Independent of clock, database and SQL.
  *
  * @module
  */
@@ -22,15 +22,15 @@ import { orderSteps } from "./step_order.ts";
 
 export type PlanOptions = {
   /**
-   * One of the project's migrations, in a row of them. `followed`: tables of other apps are used as a later definition
+   * A migration in a series of the project's migrations. `followed`: uses tables of other apps as a later definition
    * declares.
    */
   replay?: "followed" | "last" | undefined;
-  /** The tables of other apps that the app may start to use; default: every table. */
+  /** The tables of other apps that the app may start to use. Default: all tables. */
   share?: readonly string[] | undefined;
 };
 
-/** The plan that makes the database match an app's definition; without steps if it already does. */
+/** The plan that makes the database match an app's definition; without steps if it already matches. */
 export function planPush(
   appId: string,
   definition: Definition,
@@ -81,7 +81,7 @@ function planNewTable(declared: TableDefinition): Plan {
   };
 }
 
-/** A table that another app owns is used as it is, or not at all. */
+/** A table of another app is used unchanged, or not at all. */
 function planForeignTable(
   appId: string,
   declared: TableDefinition,
@@ -104,7 +104,7 @@ function markSharing(step: Step): Step {
   return step.kind === "register" ? { ...step, shares: true } : step;
 }
 
-/** Whether the declaration fits is not said: the app has asked not to use the table. */
+/** Does not reveal whether the declaration fits: the app asked not to use the table. */
 function refuseSharing({ name }: TableDefinition): Plan {
   const conflict = {
     table: name,
@@ -123,7 +123,7 @@ function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Pl
   const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
     steps: [
-      // Of a shared table the size would tell of other apps' rows.
+      // The size of a shared table would reveal other apps' rows.
       ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found) }),
       ...use,
     ],
@@ -138,7 +138,7 @@ function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Pl
 
 type Found = { found: TableState; isReplay: boolean };
 
-/** What an app will be served of a table: what it declares, and what it has declared before. */
+/** The columns that an app will be served: its current and former declarations. */
 function planUse(
   appId: string,
   declared: TableDefinition,
@@ -157,7 +157,7 @@ function findUse(appId: string, found: TableState) {
   return found.uses.find((use) => use.appId === appId);
 }
 
-/** Tables that an app no longer declares stay registered, and count. */
+/** Tables that an app no longer declares remain registered, and count. */
 function findTooManyTables(appId: string, definition: Definition, state: PushState): Conflict[] {
   const registered = state.tables.filter((table) => findUse(appId, table) !== undefined);
   const names = new Set([...registered, ...definition.tables].map((table) => table.name));

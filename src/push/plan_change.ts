@@ -1,6 +1,6 @@
 /**
- * The plan of an explicit change: only for the owner of the table, and only if no other app declares what it changes. Never
- * says which app does. Pure.
+ * The plan of an explicit change: only for the owner of the table, and only if no other app declares the changed part. Never
+ * names the other app. Pure.
  *
  * @module
  */
@@ -25,11 +25,11 @@ import type { Plan, Step } from "./step.ts";
 
 type ChangeOf<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
-/** A change of a table that the app owns, which nothing blocks. */
+/** A change of a table that the app owns, without blockers. */
 type Checked<Kind extends Change["kind"]> = {
   found: TableState;
   change: ChangeOf<Kind>;
-  /** The table afterwards; `undefined` if it is dropped. */
+  /** The resulting table; `undefined` if it is dropped. */
   next: RecordedDefinition | undefined;
   state: PushState;
 };
@@ -57,7 +57,7 @@ const PLANNERS: Planners = {
   ],
 };
 
-/** Indexes of the column are dropped with it, and made again of its copy. */
+/** Indexes of the column are dropped with the column, and created again on its copy. */
 function planRetype({ found, change, next }: Checked<"retype_column">): Step[] {
   const before = findColumn(found, change);
   const column = retype(before, change.type);
@@ -77,7 +77,7 @@ function planRetype({ found, change, next }: Checked<"retype_column">): Step[] {
 }
 
 type PlanChangeOptions = {
-  /** Whether the project has the migration already: a table that another app owns here stays as it is. */
+  /** Whether the project already has the migration: a table of another app then does not change. */
   isReplay: boolean;
 };
 
@@ -110,7 +110,7 @@ export function planChange(
   return { steps: [...plan(checked), ...planRecord(checked)], conflicts: [], notes: [] };
 }
 
-/** What follows from the change: the record, and the functions of what the app is served now. */
+/** The consequences of the change: the record, and the functions of the app's new column set. */
 function planRecord({ found, change, next, state }: Checked<Change["kind"]>): Step[] {
   const { ownerAppId, sets, uses } = found;
   const before = uses.find(({ appId }) => appId === ownerAppId)?.definition;
@@ -130,7 +130,7 @@ function planRecord({ found, change, next, state }: Checked<Change["kind"]>): St
   ];
 }
 
-/** The tables with references to this one; all are the app's, because no other app declares it. */
+/** The tables with references to this table. All belong to the app, because no other app declares the table. */
 function findReferring({ name, ownerAppId }: TableState, { tables }: PushState): TableState[] {
   return tables.filter(
     (table) =>
@@ -140,7 +140,7 @@ function findReferring({ name, ownerAppId }: TableState, { tables }: PushState):
   );
 }
 
-/** PostgreSQL's references follow a table that is renamed; their record has its name. */
+/** PostgreSQL's references follow a renamed table; their records contain its name. */
 function planReferring({ definition, ownerAppId, uses }: TableState, change: Change): Step[] {
   if (change.kind !== "rename_table") return [];
   const next = changeRecorded(definition, change);
@@ -160,7 +160,7 @@ type Checks = {
   ) => string | undefined;
 };
 
-/** Why a change of an own table is rejected; `undefined` if it is not. */
+/** Why a change of the app's own table is rejected; `undefined` if it is allowed. */
 const CHECKS: Checks = {
   rename_column: (found, change) =>
     findMissing(found, change) ??
@@ -188,13 +188,13 @@ function checkChange(found: TableState, change: Change, state: PushState): void 
   if (reason !== undefined) throw refuseChange(change, reason);
 }
 
-/** A column that is being retyped has a copy, which only the end of that removes. */
+/** A column with an unfinished retype has a copy, which only the end of the retype removes. */
 function findRetype({ name, retype: begun }: TableState, change: Change) {
   if (begun === null || canonicalJson(begun) === canonicalJson(change)) return undefined;
   return `a retype in ${name} is not finished: ${showChange(begun)}; run it again, or retype the column to its current type`;
 }
 
-/** What no copy of the column could be. */
+/** Columns that cannot be copied. */
 function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   const { table, column, type } = change;
   const before = findColumn(found, change);
@@ -215,7 +215,7 @@ function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
     : undefined;
 }
 
-/** Other apps' rows get the default, and their creates leave the column out. */
+/** Other apps' rows get the default, and their creates omit the column. */
 function findLateUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   if (!isShared(found)) return undefined;
   const { required } = findColumn(found, change);
@@ -239,7 +239,7 @@ function findColumn({ definition }: TableState, { column: name }: ColumnChange):
   return column;
 }
 
-/** Names that differ only in case are the same to people, and indexes are named after their columns. */
+/** People confuse names that differ only in case, and indexes are named after their columns. */
 function findTaken({ definition }: TableState, change: ChangeOf<"rename_column">) {
   const { table, column, to } = change;
   const taken = definition.columns.find(
@@ -277,7 +277,7 @@ function findValueFault(found: TableState, change: ChangeOf<"drop_value">) {
   return values.length === 1 ? "it is the only value; drop the column instead" : undefined;
 }
 
-/** What other apps declare stays as it is. */
+/** Other apps' declarations do not change. */
 function findForeignUse({ uses, ownerAppId }: TableState, { table, column }: ColumnChange) {
   const isUsed = uses.some(
     ({ appId, definition }) =>
@@ -286,7 +286,7 @@ function findForeignUse({ uses, ownerAppId }: TableState, { table, column }: Col
   return isUsed ? `another app declares ${table}.${column}` : undefined;
 }
 
-/** A change that cannot be made, with the reason. */
+/** The Problem of a rejected change, with the reason. */
 export function refuseChange(change: Change, reason: string): Problem {
   return new Problem("incompatible_schema", {
     message: `Cannot ${showChange(change)}: ${reason}; nothing was written`,

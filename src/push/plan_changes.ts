@@ -1,12 +1,12 @@
-/** The steps from a recorded table to the next one. What would lock a large table for long can be deferred. @module */
+/** The steps from a recorded table to the next state. Steps that would lock a large table for long can be deferred. @module */
 import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Nothing if the two are the same; otherwise all steps, in the order of their dependencies. `isDeferred`: what must read all
- * rows is left for after the push.
+ * Empty if both are the same; otherwise all steps, in the order of their dependencies. `isDeferred`: steps that must read all
+ * rows run after the push.
  */
 export function planChanges(
   next: RecordedDefinition,
@@ -60,7 +60,7 @@ function planConstraints(
   const isNew = (constraint: { name: string }) => !before.has(constraint.name);
   const table = next.name;
   return [
-    // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would not have happened.
+    // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would be incomplete.
     ...keysOf(next)
       .filter(isNew)
       .map((key): Step => ({ kind: "add_key", table, key })),
@@ -70,7 +70,7 @@ function planConstraints(
   ];
 }
 
-/** A reference is always on a new column, which is empty in every row; it is validated all the same. */
+/** A reference is always on a new column, empty in every row, but is validated anyway. */
 function planReferences(
   table: TableDefinition,
   added: readonly NamedColumn[],

@@ -1,7 +1,7 @@
 /**
- * What happens to the functions of a table when an app is served another set of columns: they are created if no app has
- * them yet, and dropped when no process can still call them. Processes learn of a push within seconds; those of a release
- * that is being replaced get an hour.
+ * Functions of a table when an app's column set changes: they are created if no app has
+ * them yet, and dropped when no process can still call them. Processes learn of a push within seconds. Processes of a release
+ * in replacement get an hour.
  *
  * @module
  */
@@ -11,19 +11,19 @@ import { busy } from "./refusals.ts";
 import type { RecordedSet } from "./state.ts";
 import type { Step } from "./step.ts";
 
-/** How long a set that its app no longer uses is kept. */
+/** How long a column set remains after its app stops using it. */
 export const KEPT_S = 3600;
-/** Maximum number of sets that an app has of a table, including those that it no longer uses. */
+/** Max column sets of an app per table, including unused ones. */
 const MAX_SETS = 8;
-/** The same while one project migration after another is applied, at which a push would otherwise wait for each. */
+/** The limit during a series of project migrations, which would otherwise wait at each migration. */
 const MAX_SETS_IN_REPLAY = 64;
-/** For how long at least, even if an app has too many: calls that are under way end within this time. */
+/** The min time, even if an app has too many column sets: running calls end within this time. */
 const KEPT_LEAST_S = 5;
 
 /**
- * The steps after which an app is served `used`; `recorded` are all apps' sets of that table.
+ * The steps that switch an app to `used`; `recorded` are all apps' column sets of that table.
  *
- * @throws {Problem} push_busy — the app has too many sets, and the oldest is too young to go
+ * @throws {Problem} push_busy — the app has too many column sets, and the oldest is too recent to drop
  */
 export function planSets(
   appId: string,
@@ -46,7 +46,7 @@ export function planSets(
   ];
 }
 
-/** The step that drops the functions of sets that no app has any more, and forgets the sets; none if there are none. */
+/** The step that drops the functions and records of column sets without an app; empty if there are none. */
 export function planDrop(
   table: string,
   gone: readonly RecordedSet[],
@@ -68,7 +68,7 @@ export function isExpired({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS >= KEPT_S;
 }
 
-/** A set in use is never among those in excess: an app has only one, besides a new one. */
+/** A used column set is never excess: an app has only one, plus a new one. */
 function isYoung({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS < KEPT_LEAST_S;
 }

@@ -1,19 +1,19 @@
 /**
- * Plans of whole histories, which take a process seconds: one after the other, one at a time of each app, and few that
- * wait, so that no number of them delays other requests by more than one does. Knows no database and no clock.
+ * Queues plans of whole histories, which take seconds of CPU: one at a time in total and per app, with a short
+ * queue, so that any number of them delays other requests only as much as one. Independent of database and clock.
  *
  * @module
  */
 import { busy } from "./refusals.ts";
 
 export type Planning = {
-  /** @throws {Problem} push_busy — another one of this app is under way, or too many others are */
+  /** @throws {Problem} push_busy — another plan of this app is running, or the queue is full */
   readonly admit: <Result>(appId: string, work: () => Promise<Result>) => Promise<Result>;
-  /** Works when those who came before have ended. */
+  /** Runs after the earlier plans. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
 };
 
-/** Whoever waits behind so many is answered in time all the same. */
+/** Max queue length: a plan behind this many others still finishes in time. */
 const MAX_ADMITTED = 4;
 
 export function makePlanning(): Planning {

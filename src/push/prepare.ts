@@ -1,4 +1,4 @@
-/** What a push would run and record, given a state. Pure. @module */
+/** The statements and the record of a push, given a state. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { advanceState } from "./advance_state.ts";
@@ -15,17 +15,17 @@ import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
 export type PrepareRequest = {
-  /** With the key that pushes; without one, an operator does. */
+  /** Includes the pushing key, unless an operator pushes. */
   app: { id: string; slug: string; keyId?: string };
   definition: Definition;
-  /** The project's migration that the definition is from; absent for a change that the project has no migration of yet. */
+  /** The project's migration with this definition; absent if the project has no migration of the change yet. */
   migration?: ReplayedMigration;
-  /** What was asked for by name; absent if the plan follows from the definition. */
+  /** The explicit change; absent if the plan follows from the definition. */
   change?: Change | undefined;
   options: {
-    /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
+    /** Max bytes of the app's migrations together; absent if an operator pushes. */
     journalBytes?: number;
-    /** The tables of other apps that the app may start to use; default: every table. */
+    /** The tables of other apps that the app may start to use. Default: all tables. */
     share?: readonly string[] | undefined;
   };
 };
@@ -34,12 +34,12 @@ export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], note
 
 export type PreparedPush = RenderedPlan & {
   migration: Migration | null;
-  /** The project's migrations that it joins, where histories had diverged. */
+  /** The project's migrations that the push joins, if histories have diverged. */
   joins?: MigrationText[];
 };
 
 /**
- * The plan with its statements and its migration; without one if there is nothing to do.
+ * The plan with its statements and its migration; without a migration if nothing changes.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the migration is not
  * the next one; journal_full
@@ -68,7 +68,7 @@ type Planned = Pick<PrepareRequest, "app" | "definition" | "change"> & {
   share: readonly string[] | undefined;
 };
 
-/** Where another app owns the table of a replayed change, the definition decides how it is used. */
+/** If another app owns the table of a replayed change, the definition determines its use. */
 function planRequest(
   state: PushState,
   { app, definition, change, replayed, share }: Planned,
@@ -92,18 +92,18 @@ function toReplayOption(replayed: ReplayedMigration | undefined): PlanOptions["r
 
 type Room = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
 
-/** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
+/** The journal cannot grow between this check and the message, which fails if the app's migrations have changed. */
 export function checkRoom(
   { seq, text, sql }: Migration,
   { journalBytes = Infinity, joins, state }: Room,
 ): void {
-  // Numbered by the project, and by the service, which joins no numbers of diverged histories.
+  // The project's number and the service's number differ after a join.
   if (Math.max(seq, (state.head?.seq ?? 0) + 1) > MAX_MIGRATIONS)
     throw new Problem("journal_full", {
       message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, the max`,
     });
   const size = Buffer.byteLength(text);
-  // No one could apply it at another service.
+  // It could not be applied at another service.
   if (journalBytes !== Infinity && size > MAX_MIGRATION_BYTES)
     throw new Problem("journal_full", {
       message: `Cannot push: this migration would have ${size} bytes; the max is ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,

@@ -1,21 +1,21 @@
 /**
- * The history of a project as a service has it. Where histories had diverged, the service has joined the project's: from
- * there on, the project's migrations count as applied, in place of those that the service had under their numbers. Pure.
+ * A project's history at a service. If histories had diverged, the service joined the project's history: from
+ * then on, the project's migrations count as applied, instead of the service's migrations with the same numbers. Pure.
  *
  * @module
  */
 import { type MigrationRecord, NO_PARENT } from "./migration_text.ts";
 
-/** A migration as a service lists it: its number is its place there. */
+/** A migration in a service's list: its number is its position there. */
 export type RecordedMigration = MigrationRecord & {
-  /** The project's migrations that it joins, in order; null for most. */
+  /** The project's migrations that it joins, in order; usually null. */
   joins: readonly MigrationRecord[] | null;
 };
 
-/** A migration of the project; `at`: the recorded one that has its text. */
+/** A migration of the project; `at`: the recorded migration with its text. */
 export type ProjectRecord = MigrationRecord & { at: number };
 
-/** The migrations of the project that count as applied, by the project's numbers. */
+/** The project's migrations that count as applied, by the project's numbers. */
 export function toProjectHistory(
   recorded: readonly Omit<RecordedMigration, "parent">[],
 ): ProjectRecord[] {

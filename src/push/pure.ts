@@ -1,4 +1,4 @@
-/** The pure part of this room: what settings and a command without a database need. @module */
+/** The pure part of this module, for settings and commands without a database. @module */
 export type { RowCounts } from "./apply_change.ts";
 export { type Change, showChange, showDropped } from "./change.ts";
 export { type Declared, mergeDeclared } from "./ever_declared.ts";

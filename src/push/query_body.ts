@@ -1,9 +1,9 @@
 /**
- * The body of the function that lists with conditions, an order or a selection. It finds ids with one statement, whose text
- * `rowhouse.query_statement` makes of this function's constants and a plan of numbers. All else is fixed, and reads rows
- * by their ids. Both read the table under its row security.
+ * The body of the query function: lists with conditions, an order or a selection. It finds ids with one statement, whose text
+ * `rowhouse.query_statement` builds from this function's constants and a plan of numbers. The rest is constant, and reads rows
+ * by their ids. Both read the table under row security.
  *
- * @see function_terms.ts for what it is put together from
+ * @see function_terms.ts for the parts of the body
  * @see ../db/migrations/queries.sql
  * @module
  */
@@ -33,11 +33,11 @@ import {
 import { BUILT_AT_ONCE_BYTES, ROW_STATE, STATE_SEED } from "./list_body.ts";
 import { sqlType } from "./types.ts";
 
-/** How many characters of a text count in an order: a cursor contains them. */
+/** Characters of a text that count in an order: a cursor contains them. */
 const KEY_CHARACTERS = 200;
 
 /**
- * The tag of the page, followed by the rows unless the caller knows that tag. All is read from one state of the table,
+ * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
  * because the function is stable.
  */
 export function queryBody(table: ColumnSet, site: FunctionSite): string {
@@ -52,7 +52,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const number = (name: string) => `("$plan" operator(pg_catalog.->>) '${name}')::pg_catalog.int4`;
   const each = (ids: string) =>
     `pg_catalog.unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
-  // "offset 0" has PostgreSQL look up each row by its id, whatever it knew of the table when it planned this.
+  // "offset 0" makes PostgreSQL look up each row by its id, whatever it knew of the table at plan time.
   const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
   return `declare
   "$plan" constant pg_catalog.jsonb := ${plan}::pg_catalog.jsonb;
@@ -140,7 +140,7 @@ end`;
 
 type Render = (name: string) => string;
 
-/** Texts are compared by their code points, so that every database gives the same rows in the same order. */
+/** Compares texts by code points, so that every database returns the same rows in the same order. */
 const BY_CODE_POINT = `collate pg_catalog."C"`;
 const asItIs: Render = (name) => name;
 const asText: Render = (name) => `${name}::${TEXT}`;
@@ -162,7 +162,7 @@ const KEYS: Readonly<Record<Kind, Render>> = {
   ...TARGETS,
   string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS}) ${BY_CODE_POINT}`,
 };
-/** A column's value in a cursor: a text that the column's reader accepts. */
+/** A column's value in a cursor, as text that the column's reader accepts. */
 const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
   string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS})`,
   number: asText,
@@ -175,7 +175,7 @@ const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
   ref: asText,
 };
 
-/** A row as JSON: whole, or only what was picked, in the table's order. */
+/** A row as JSON: all columns or the selected columns, in the table's order. */
 function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   const shown = [{ name: "id" }, ...table.columns].map(({ name }) => name);
   const inOrder = columns.toSorted((a, b) => shown.indexOf(a.name) - shown.indexOf(b.name));

@@ -1,10 +1,10 @@
-/** An explicit change, read from a value of any type: hostile, as a definition is. @module */
+/** Reads an explicit change from a value of any type, as hostile input like a definition. @module */
 import * as v from "valibot";
 import { KINDS, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import type { Change } from "./change.ts";
 
-/** Longer than any name: which names there are is checked against the tables. */
+/** Longer than any name. The tables determine which names exist. */
 const Name = v.pipe(v.string(), v.maxLength(63));
 
 const ChangeSchema = v.variant("kind", [
@@ -25,7 +25,7 @@ const ChangeSchema = v.variant("kind", [
   }),
 ]);
 
-/** A change, or everything that is wrong with it, with paths below the change. */
+/** A change, or all its errors, with paths relative to the change. */
 export function readChange(value: unknown): { change: Change } | { details: Detail[] } {
   const read = v.safeParse(ChangeSchema, value);
   if (read.success) return checkType(read.output);
@@ -36,7 +36,7 @@ export function readChange(value: unknown): { change: Change } | { details: Deta
   return { details };
 }
 
-/** The type of a column, in its normal form: what a definition with such a column says of it. */
+/** The type of a column, in its normal form, as in a definition with such a column. */
 function checkType(
   asked: v.InferOutput<typeof ChangeSchema>,
 ): { change: Change } | { details: Detail[] } {

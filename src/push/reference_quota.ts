@@ -1,6 +1,6 @@
 /**
- * How many references there may be to one table: each of them slows down every app's deletes from it. An app's own tables
- * may have many to a table of its own, fewer to another app's, and those of all other apps together no more than that. Pure.
+ * Limits of references to one table: each reference slows down every app's deletes from the table. An app's own tables
+ * can have many to its own tables, fewer to another app's table, and all other apps together no more than that. Pure.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { PushState, TableState } from "./state.ts";
 
 type Reference = { table: string; column: string; target: string };
 
-/** One conflict for each table that the push would refer to too often. References that are no longer declared count. */
+/** One conflict per table with too many references. References that are no longer declared count. */
 export function findTooManyReferences(
   appId: string,
   definition: Definition,
@@ -58,7 +58,7 @@ type Made = {
   appId: string;
 };
 
-/** Of a table that the app does not own: only what it makes itself is new to the table. */
+/** For a table of another app: only the references that the push adds. */
 function findExcessOfOthers(
   { name, references }: TableState,
   { made, tables, appId }: Made,

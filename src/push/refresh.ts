@@ -1,6 +1,6 @@
 /**
- * Renews the functions of existing tables where this release generates them differently from the one that created them.
- * Touches no rows, no tables and no records; works on one table at a time, under the locks of a push.
+ * Renews the functions of existing tables that differ from this release's output.
+ * Changes no rows, tables or records. Works on one table at a time, under the locks of a push.
  *
  * @module
  */
@@ -26,9 +26,9 @@ import { readSite } from "./site.ts";
 /** A recorded table with functions that are not from this release. */
 export type OutdatedTable = {
   name: string;
-  /** The sets of columns that apps are or were served. */
+  /** The column sets that apps use or used. */
   sets: ColumnSet[];
-  /** The highest version recorded for it: its functions are renewed only if this is still true. */
+  /** Its highest recorded version: its functions are renewed only if this is still current. */
   stamp: number;
   site: FunctionSite;
 };
@@ -40,13 +40,13 @@ type Recorded = FunctionSite & {
 
 type RecordedFunction = { name: string; arguments: string; digest: string };
 
-/** How long to retry a table that others are pushing. */
+/** How long to retry a table that other pushes hold. */
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 100;
 
 /**
- * Renews the functions of every outdated table; returns the tables' names. Idempotent, even if several processes do it at
- * once or apps push meanwhile: what another one created in between is left as it is.
+ * Renews the functions of every outdated table, and returns the tables' names. Idempotent, even if several processes run it
+ * concurrently or apps push: leaves functions that others have created since.
  *
  * @throws {Problem} push_busy — pushes hold a table for longer than a minute
  */
@@ -97,7 +97,7 @@ function renderRefresh({ name, sets, stamp, site }: OutdatedTable): string {
   ].join(";\n");
 }
 
-/** The tables whose functions are not from this release; of one name, or of all. */
+/** The tables with functions of another release; one table by name, or all. */
 export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
@@ -124,7 +124,7 @@ export async function findOutdatedTables(
     .map((table) => ({ ...table, site }));
 }
 
-/** The tables that this release cannot serve: a function that it would call is missing, or takes other arguments. */
+/** The tables that this release cannot serve: a function is missing or has other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
   const wanted = endpointsOf(await readSite(db)).map((endpoint) => ({
     endpoint,

@@ -1,4 +1,4 @@
-/** Why a push cannot happen, as Problems: all conflicts at once, and never a value of a row. @module */
+/** Errors of a push as Problems: all conflicts together, and never a value of a row. @module */
 import { findConstraint } from "../catalog/mod.ts";
 import {
   findAwayNode,
@@ -14,8 +14,8 @@ import type { Conflict } from "./compare.ts";
 import type { Step } from "./step.ts";
 
 /**
- * The result of a message. `applied`: nothing failed. `moved`: it was planned on a state that has changed since. `held`:
- * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use right now.
+ * The result of a message. `applied`: success. `moved`: the state has changed since the plan. `held`:
+ * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use.
  */
 export type MessageResult = "applied" | "moved" | "held" | "locked";
 
@@ -28,13 +28,13 @@ const RESULTS: Readonly<Record<string, MessageResult>> = {
   XX000: "locked",
 };
 
-/** SQLSTATEs that mean drift: something already exists, or is missing. */
+/** SQLSTATEs of drift: an object already exists, or is missing. */
 const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "42704", "42883"]);
 
 /**
- * The result that an error of a push's message means; `steps` are those that it was to take.
+ * Converts an error of a push's message to its result; `steps` are the message's steps.
  *
- * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; otherwise the error
+ * @throws {Problem} incompatible_schema — rows violate a rule of the push, or the database has drifted; otherwise the error
  */
 export function readMessageResult(error: unknown, steps: readonly Step[] = []): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
@@ -43,7 +43,7 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   const result = isOfCitus(error) ? undefined : RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
-    // Two new tables collide in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
+    // Two new tables conflict in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
     throw brokenByRows(error, steps);
   }
@@ -63,7 +63,7 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   throw error;
 }
 
-/** Citus' words for what fails every time; it has no better SQLSTATE for it than that of an internal error. */
+/** Citus' message for permanent failures; its SQLSTATE is only that of an internal error. */
 const CITUS_WORDS = /connection|remote|shard|placement|worker|metadata/i;
 
 function isOfCitus(error: unknown): boolean {
@@ -72,7 +72,7 @@ function isOfCitus(error: unknown): boolean {
   );
 }
 
-/** Of a message that did not end, nothing is written on any node. */
+/** A message that did not end has written nothing on any node. */
 export function nodeAway(node: string, error: unknown): Problem {
   return new Problem("unavailable", {
     message: `Cannot push: node ${node} of the database cannot be reached; nothing was written`,
@@ -101,7 +101,7 @@ function describeConflict({ wanted, found, misfit, holder }: Conflict): string {
     : `The schema wants ${wanted}, but ${holder ?? "the table"} has ${found}`;
 }
 
-/** The remedy, unless an earlier conflict of the same table has said it. */
+/** The remedy, unless an earlier conflict of the same table has the same remedy. */
 function sayOnce({ table, remedy }: Conflict, earlier: readonly Conflict[]): string {
   const isSaid = earlier.some((other) => other.table === table && other.remedy === remedy);
   return isSaid ? "" : `: ${remedy}`;
@@ -126,7 +126,7 @@ const BROKEN: Readonly<Record<Violation["kind"], Rule>> = {
   value: { what: "violate a rule of this push", remedy: "leave the column as it was" },
 };
 
-/** Existing rows break what the push asks for. Which rows, and whose, is never revealed. */
+/** Existing rows violate the push. Never reveals the rows or their app. */
 function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
   const { what, remedy } = BROKEN[error.violation.kind];
   const columns = steps.flatMap((step) => findBroken(step, error.violation));
@@ -137,7 +137,7 @@ function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
   });
 }
 
-/** The columns of a step that a violation is about, as paths. */
+/** The columns of a violated step, as paths. */
 function findBroken(step: Step, { table, column, constraint }: Violation): string[] {
   if (step.kind === "set_required" && step.table === table && step.column === column)
     return [`/${table}/${column}`];

@@ -1,4 +1,4 @@
-/** The bodies of the functions that write. @see function_terms.ts for what they are put together from @module */
+/** The bodies of the functions that write. @see function_terms.ts for the parts of the body @module */
 import {
   type ColumnSet,
   type FunctionSite,
