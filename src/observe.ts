@@ -1,6 +1,6 @@
 /**
- * The service's log: one JSON line per event, written to a sink that comes in through `deps`. All fields are named in one
- * list. Callers put no secret into any of them; as a last resort, the text of unexpected errors is scrubbed.
+ * The service's log: one JSON line per event, written to an injected sink. All fields are defined in one type. Callers must
+ * not log secrets; as a last resort, the text of unexpected errors is scrubbed.
  *
  * @module
  */
@@ -11,35 +11,34 @@ import { errorCode } from "./std/error_code.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Every field that a log line may have. None holds a header, a body, a row or a connection string. */
+/** All fields of log lines. No field contains a header, a body, a row or a connection string. */
 export type LogFields = Partial<AnswerRecord> & {
-  /** A sentence of our own, or the scrubbed message of an unexpected error. */
+  /** A fixed sentence, or the scrubbed message of an unexpected error. */
   message?: string | undefined;
-  /** An unexpected error's name, or the type of what was thrown instead of one. */
+  /** An unexpected error's name, or the type of a thrown non-error. */
   error?: string;
   stack?: string | undefined;
-  /** Which background work failed. */
+  /** The background work that failed. */
   during?: string;
-  /** Requests that were refused while something lasted. */
+  /** Requests that failed during an outage. */
   refused?: number;
-  /** Why a signature was refused. */
+  /** Why a signature was rejected. */
   reason?: string;
-  /** Where a process listens, and in which role. */
+  /** The process's address and role. */
   host?: string;
   port?: number;
   role?: string;
   worker?: string | undefined;
-  /** A mail in the queue, and what became of it. */
+  /** A queued mail and its outcome. */
   mailId?: number;
   template?: string;
   outcome?: string;
-  /** How a process ended. */
   exitCode?: number;
 };
-/** Logs an event; its name is a few plain words. */
+/** Logs an event. */
 export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
 
-/** A log that writes lines of level `least` and above to `write`; the clock comes in so that tests can set it. */
+/** A log that writes lines of level `least` and above to `write`. */
 export function makeLog(
   least: LogLevel,
   options: { write: (line: string) => void; now: () => Date },
@@ -54,7 +53,7 @@ export function makeLog(
   };
 }
 
-/** Writes down times; of many lines in one millisecond only the first costs anything. */
+/** Formats times; caches the text of the last millisecond. */
 function makeTimeText(): (time: Date) => string {
   let at = Number.NaN;
   let text = "";
@@ -67,19 +66,19 @@ function makeTimeText(): (time: Date) => string {
   };
 }
 
-/** What is logged about an answer: each field by name, none taken from a header, a body or a row. */
+/** The log record of a response. No field comes from a header, a body or a row. */
 export type AnswerRecord = {
   requestId: string;
   method: string;
   /** The route's template, never the path. */
   route: string;
   status: number;
-  /** The problem's code, if the answer is a refusal. */
+  /** The error code of an error response. */
   code: string | undefined;
-  /** Its cause: an SQLSTATE, a socket's error code, or an error's name. */
+  /** The cause: an SQLSTATE, a socket's error code, or an error's name. */
   cause: string | undefined;
   ms: number;
-  /** How many of these milliseconds the database took. */
+  /** The database's share of `ms`. */
   dbMs: number | undefined;
   bytes: number | undefined;
   appId: string | undefined;
@@ -90,11 +89,11 @@ export type AnswerRecord = {
   parentSpanId: string | undefined;
 };
 
-/** A trace, and this process's span in it. */
+/** A trace, with this process's span. */
 export type Trace = {
   traceId: string;
   spanId: string;
-  /** The caller's span; `undefined` if the trace begins here. */
+  /** The caller's span; `undefined` if the trace starts here. */
   parentSpanId: string | undefined;
   flags: string;
 };
@@ -106,8 +105,8 @@ const VERSION_LENGTH = 55;
 const SAMPLED = 1;
 
 /**
- * The caller's trace, continued by a span of ours; a new trace if the header is malformed. Without the header there is no
- * trace, so that no request costs randomness that no one asked for.
+ * The caller's trace with a new span; a new trace if the header is malformed. Without the header there is no trace, which
+ * saves the cost of random ids.
  *
  * @see https://www.w3.org/TR/trace-context/#mutating-the-traceparent-field
  */
@@ -125,28 +124,28 @@ export function readTrace(traceparent: string | null, makeSpanId: () => string):
   return { traceId, spanId: makeSpanId(), parentSpanId, flags: toFlags(version, flags) };
 }
 
-/** Of a later version of the standard, only this flag is known. */
+/** In later versions of the standard, only this flag is known. */
 function toFlags(version: string | undefined, flags: string): string {
   return version === VERSION ? flags : `0${Number.parseInt(flags, 16) & SAMPLED}`;
 }
 
-/** The header by which the next hop continues a trace: our span is its parent. */
+/** The header for the next hop; this process's span is the parent. */
 export function toTraceparent({ traceId, spanId, flags }: Trace): string {
   return `${VERSION}-${traceId}-${spanId}-${flags}`;
 }
 
-/** Logs a failure of background work, except an outage: the requests that meet it will report it. */
+/** Logs failed background work, except outages: requests report those. */
 export function noteFault(log: Log, during: string): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) log("error", "bug", { during, ...toLogFields(error) });
   };
 }
 
-/** What the log has about an unexpected error: its name, message and stack, never the query or its values. */
+/** Log fields of an unexpected error: name, message and stack, never the query or its values. */
 export function toLogFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = errorCode(error);
-  // A driver error's message may quote values of a row: only its SQLSTATE and place are safe to write down.
+  // A driver error's message can quote a row's values: only its SQLSTATE is safe to log.
   const fromDatabase = "severity" in error || "routine" in error;
   return fromDatabase
     ? { error: "PostgresError", code }
@@ -158,14 +157,14 @@ export function toLogFields(error: unknown): LogFields {
       };
 }
 
-/** The cause of a refusal as one code of ours, PostgreSQL's or the socket's: never a message, never a stack. */
+/** The cause of an error as one code: the service's, PostgreSQL's or the socket's. Never a message or a stack. */
 export function toCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const code = errorCode(cause) ?? cause.name;
   return /^\w{1,40}$/.test(code) ? code : "Error";
 }
 
-/** What must be removed from an error's text: connection strings, keys of any prefix, bearer tokens. */
+/** Removed from error texts: connection strings, keys with any prefix, bearer tokens. */
 const SECRETS: readonly [pattern: RegExp, instead: string][] = [
   [/\b([a-z][a-z0-9+.-]*):\/\/[^\s/@"'`]*:[^\s"'`]*@[^\s"'`]*/gi, "$1://(removed)"],
   [/\bpostgres(ql)?:\/\/[^\s"'`]*/gi, "postgres://(removed)"],

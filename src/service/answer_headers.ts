@@ -1,4 +1,4 @@
-/** The headers that every answer has, and those that let pages of another origin read it. @module */
+/** Headers of every response, and CORS headers. @module */
 import type { Origins } from "../accounts/apps/mod.ts";
 import type { Quota } from "../gateway/mod.ts";
 import {
@@ -15,11 +15,10 @@ import { authCorsHeaders } from "../identity/mod.ts";
 import type { Principal } from "../principal.ts";
 import type { ErrorFormat } from "./error_format.ts";
 
-/** What the headers of an answer depend on. */
 export type AnsweredRequest = {
   response: Response;
   context: RequestContext;
-  /** What the endpoint says of itself; `undefined` for what is none. */
+  /** The endpoint's description; `undefined` if no endpoint matched. */
   operation: Operation | undefined;
   state: {
     virtualHost: VirtualHost;
@@ -29,13 +28,13 @@ export type AnsweredRequest = {
   };
 };
 
-/** Facts about callers: the origins of all apps, and which hosts are reached by https. */
+/** The origins of all apps, and whether a host uses https. */
 export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost) => boolean };
 
-/** A year, for this host only: its sibling hosts belong to apps. */
+/** One year, without subdomains: they belong to apps. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
-/** Adds them; `callers` is absent in a service behind a gateway, which decides who may read. */
+/** Sets the headers; `callers` is absent behind a gateway, which adds the CORS headers. */
 export function addAnswerHeaders(
   callers: FacingDeps | undefined,
   { response, context, operation, state }: AnsweredRequest,
@@ -52,7 +51,7 @@ export function addAnswerHeaders(
   addHeaders(response, toCorsHeaders(callers.origins, { context, state }));
 }
 
-/** The answer to OPTIONS: the path's methods and, for a registered origin, what it may send. */
+/** The response to OPTIONS: the path's methods and, for a registered origin, the allowed headers. */
 export function answerPreflight(
   origins: Origins | undefined,
   { request, allow }: { request: Request; allow: string },
@@ -65,12 +64,12 @@ export function answerPreflight(
 
 function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
   for (const name in more) {
-    // An answer that already varies with more than the origin says so itself.
+    // Keep an existing Vary header: it includes more than the origin.
     if (name !== "vary" || !headers.has(name)) headers.set(name, more[name] ?? "");
   }
 }
 
-/** Which other origins may read an answer; for pages, none. */
+/** CORS headers of a response; pages have none. */
 function toCorsHeaders(
   origins: Origins,
   { context, state }: Pick<AnsweredRequest, "context" | "state">,
@@ -84,7 +83,7 @@ function toCorsHeaders(
 
 type CorsRequest = { origin: string | null; principal: Principal | undefined };
 
-/** A refusal before the key is known says nothing about an app, so any registered origin may read it. */
+/** An error before authentication reveals nothing about an app, so any registered origin can read it. */
 function keyCorsHeaders(
   origins: Origins,
   { origin, principal }: CorsRequest,

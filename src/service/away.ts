@@ -1,4 +1,4 @@
-/** A database that does not answer, or does not let a login in, as a finding. @module */
+/** Turns a failed connection to the database into a result with a remedy. @module */
 import { Problem } from "../problem.ts";
 import { errorCode } from "../std/error_code.ts";
 import type { Finding } from "./finding.ts";
@@ -12,7 +12,7 @@ export type DatabaseVariable =
 
 type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => string };
 
-/** By SQLSTATE: it answered, and did not let the login in. */
+/** By SQLSTATE: PostgreSQL responded and rejected the login. */
 const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
     says: "rejects the login's password (28P01)",
@@ -26,7 +26,7 @@ const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
     says: "does not exist (3D000)",
     remedy: (variable) => `create the database, or correct ${variable}`,
   },
-  // PgBouncer has one SQLSTATE for everything that it refuses.
+  // PgBouncer uses one SQLSTATE for all rejections.
   "08P01": {
     says: "is behind a pooler that rejects the login (08P01)",
     remedy: (variable) =>
@@ -34,7 +34,7 @@ const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
   },
 };
 
-/** A finding for a failure to connect, with the variable to look at. */
+/** A failed result for a connection error, with the variable to check. */
 export function toAway(variable: DatabaseVariable): (error: unknown) => Finding {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);

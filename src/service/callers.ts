@@ -1,9 +1,9 @@
-/** Settings about who calls, judged by what is known beyond them: proxies that are everyone, people without a domain. @module */
+/** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readRows } from "../db/mod.ts";
 import { trustsEverybody } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** Whether anyone may say which address they have. */
+/** A warning if every address is trusted as a proxy. */
 export function judgeProxies(trusted: readonly string[]): Finding[] {
   if (!trustsEverybody(trusted)) return [];
   return [
@@ -17,7 +17,7 @@ export function judgeProxies(trusted: readonly string[]): Finding[] {
   ];
 }
 
-/** Whether this login may read people. */
+/** Whether this login can read accounts. */
 export async function readsPeople(db: Database): Promise<boolean> {
   const [row] = await readRows<{ reads: boolean }>(
     db,
@@ -26,7 +26,7 @@ export async function readsPeople(db: Database): Promise<boolean> {
   return row?.reads === true;
 }
 
-/** Whether people have accounts with which they are signed in at no app. `db` is a login that reads people. */
+/** Fails if accounts exist but no COOKIE_DOMAIN is set. The login of `db` can read accounts. */
 export async function examineCookieDomain(
   db: Database,
   cookieDomain: string | undefined,

@@ -1,10 +1,10 @@
-/** Roles by providers' claims: the rules compared with the apps that there are, and what was given with the providers. @module */
+/** Checks roles from providers' claims: rules against existing apps, granted roles against configured providers. @module */
 import { countClaimedRoles, findClaimedApps } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** What rules name in vain, by provider. `db` is a login that reads apps. */
+/** A warning for each provider with rules for unknown or disabled apps. The login of `db` can read apps. */
 export async function examineClaimedApps(
   db: Database,
   providers: readonly ProviderSettings[],
@@ -30,7 +30,7 @@ export async function examineClaimedApps(
   return findings;
 }
 
-/** Roles that claims of providers gave which are not set up any more. `db` is a login that reads roles. */
+/** A warning for each provider that granted roles and is no longer configured. The login of `db` can read roles. */
 export async function examineClaimedRoles(
   db: Database,
   providers: readonly ProviderSettings[],

@@ -1,8 +1,8 @@
-/** What the doctor says of a process before it reaches a database: settings, secrets, driver. Pure. @module */
+/** The doctor's checks that need no database: settings, secrets, driver. Pure. @module */
 import type { Audience } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** Each fault names its variable and what is expected, never the value. */
+/** Each message contains the variable and the expected value, never the actual value. */
 export function judgeSettings(faults: readonly string[]): Finding[] {
   const about = "settings";
   if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
@@ -10,7 +10,7 @@ export function judgeSettings(faults: readonly string[]): Finding[] {
   return faults.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
-/** What a gateway shares with each service: if both know a secret, each can pose as the gateway to the other. */
+/** If both services share a secret, each can impersonate the gateway to the other. */
 export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
   const about = "secrets";
   if (!secrets.data.some((secret) => secrets.identity.includes(secret)))

@@ -1,11 +1,11 @@
-/** Whether PostgreSQL has as many connections as the processes of a service may open. @module */
+/** Checks whether PostgreSQL allows all connections that the service's processes can open. @module */
 import { type Database, readRows } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** What a service with these settings opens at most; `pushing` of each process go to the login that pushes. */
+/** Max connections: `pool` and `pushing` per worker; `pushing` are those of the pushing login. */
 export type Connections = { pool: number; pushing: number; workers: number };
 
-/** `db` goes straight to PostgreSQL: behind a pooler it is the pooler that opens connections. */
+/** `db` connects directly to PostgreSQL: behind a pooler, the pooler opens the connections. */
 export async function examineConnections(
   db: Database,
   { pool, pushing, workers }: Connections,

@@ -1,4 +1,4 @@
-/** What `rowhouse dev` left in a service: an older release adopted the database that its shell named. @module */
+/** Finds accounts and keys from `rowhouse dev`: older releases used the database in the shell's DATABASE_URL. @module */
 import { type DevLeftovers, findDevLeftovers } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { readsPeople } from "./callers.ts";
@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 
 const NOTHING: DevLeftovers = { people: [], keys: [] };
 
-/** Nothing, if none of the logins reads people. */
+/** No results if none of the logins can read accounts. */
 export async function examineDevLeftovers(logins: readonly Database[]): Promise<Finding[]> {
   for (const db of logins) {
     if (await readsPeople(db)) return judgeDevLeftovers(await findDevLeftovers({ db }));

@@ -1,6 +1,6 @@
 /**
- * The doctor: what an operator should know before and while the service serves, each finding with its remedy. Checks
- * settings, the database, its roles and the clock; changes nothing and reads no app's rows.
+ * `rowhouse doctor`: checks settings, the database, its roles and the clock, and reports each result with a remedy. Changes
+ * nothing and never reads apps' rows.
  *
  * @module
  */
@@ -39,31 +39,31 @@ import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./sess
 
 export type DoctorDeps = {
   db: Database;
-  /** Of the login for identity, if it has one of its own. */
+  /** Connections of the separate login for identity, if there is one. */
   identityDb?: Database | undefined;
-  /** Whether one process does everything, which should have such a login. */
+  /** Whether one process runs all parts; it should have a separate login for identity. */
   isWhole?: boolean;
   admin: Database;
   /** Where the connection string of `admin` comes from. */
   adminVariable: DatabaseVariable;
-  /** Of `admin` and `db`, for connections of their own. */
+  /** The connection strings of `admin` and `db`, for separate connections. */
   adminUrl: string;
   databaseUrl: string;
   prepare: boolean;
-  /** Whether the examined process pushes. */
+  /** Whether the checked process pushes. */
   pushes: boolean;
-  /** Where people sign in. */
+  /** Set if the checked process serves sign-in. */
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
   providers?: readonly ProviderSettings[] | undefined;
-  /** Those of the setting, if it was read. */
+  /** The value of PREVIEW, if it is valid. */
   previews?: readonly Preview[] | undefined;
-  /** How many the examined process and those beside it open. */
+  /** Connections that all processes of the service open. */
   connections?: Connections;
   now: () => number;
 };
 
-/** All findings, in the order in which things should be fixed. */
+/** All results, in the order in which issues should be fixed. */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const findings = [judgeDriver(isDriverPatched())];
   const askedAt = deps.now();
@@ -77,7 +77,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     findings.push(
       judgeIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
     );
-  // It told its time at some moment between the two, however long that took.
+  // The database read its clock at some moment between the two, even if the response was slow.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), answeredAt);
   findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
   const { databaseUrl: url, prepare } = deps;
@@ -90,7 +90,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];
 }
 
-/** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
+/** `db` is the serving login's connection, if there is one: the pushing login cannot read accounts. */
 type AdminOptions = Pick<
   DoctorDeps,
   | "pushes"
@@ -104,7 +104,7 @@ type AdminOptions = Pick<
   | "previews"
 > & { db?: Database };
 
-/** What can be found out without the serving login. */
+/** The checks that do not need the serving login. */
 export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
   const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare, previews } = options;
   const answer = await readRows(admin, "select 1").catch(toAway(variable));
@@ -121,7 +121,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   const migrations = judgeMigrations(await compareMigrations(admin));
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;
-  // The logins of a gateway and of identity may not read what tables there are.
+  // The logins of the gateway and of identity cannot read the list of tables.
   if (pushes || variable === "ADMIN_DATABASE_URL")
     findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
   const isolation = await makeIsolationLook(admin)();
@@ -129,7 +129,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   findings.push(...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
-  // Where DATABASE_URL cannot be used, there may be only a login that pushes.
+  // If DATABASE_URL cannot be used, the only login can be the pushing login.
   if (identitySecrets !== undefined && (await readsPeople(people))) {
     findings.push(...(await examineIdentitySecrets(people, identitySecrets)));
     findings.push(...(await examineCookieDomain(people, cookieDomain)));

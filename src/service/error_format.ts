@@ -1,4 +1,4 @@
-/** The form of a refusal: for a program, for a browser app, or for a person. @module */
+/** Formats errors for API clients, browser apps and pages. @module */
 import { answerConsoleProblem } from "../console/mod.ts";
 import { answerProblem, type VirtualHost } from "../http/mod.ts";
 import { AUTH_PATH, answerAuthProblem, answerProblemPage, CONSOLE_PATH } from "../identity/mod.ts";
@@ -7,7 +7,7 @@ import { PAGE_PATHS } from "./routes.ts";
 
 export type ErrorFormat = "api" | "auth" | "page" | "console";
 
-/** The form for requests to this host and path. */
+/** The format for requests to this host and path. */
 export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
   const isConsole = path.startsWith(`${CONSOLE_PATH}/`);
   if (virtualHost === "identity") return isConsole ? "console" : "page";
@@ -19,7 +19,7 @@ export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorForm
 
 type Refuse = (problem: Problem, refused: { requestId: string; method: string }) => Response;
 
-/** The answer for a problem, in each form. */
+/** Renders an error in each format. */
 export const REFUSE: Readonly<Record<ErrorFormat, Refuse>> = {
   api: (problem, { requestId, method }) =>
     answerProblem(problem, requestId, toMessage(problem, method)),

@@ -1,6 +1,6 @@
 /**
- * The course of a request: the rooms' routes become one fetch function. Gives every request its id, principal and log
- * line, and every refusal its answer; any other error is a bug of ours, and is logged and never shown.
+ * Request handling: turns the modules' routes into one fetch function. Gives every request an id, a principal and a log
+ * line, and turns every Problem into a response. Any other error is a bug: it is logged, and never shown.
  *
  * @module
  */
@@ -26,37 +26,37 @@ import { answerFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
 import type { RouteTables } from "./routes.ts";
 
-/** A request that was answered with an error. */
+/** A request with an error response. */
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;
 
-/** Who calls, how often, and from which origins. */
+/** Authentication, rate limits and origins of callers. */
 export type CallerDeps = FacingDeps & {
   authenticate: Authenticate;
   takeQuota: TakeQuota;
-  /** The origin of the identity pages, where they have one of their own. */
+  /** The origin of the identity pages, if it is separate. */
   identityUrl: string | undefined;
 };
 
-/** What every request needs, whichever room handles it. */
+/** Dependencies of every request, in any module. */
 export type FetchDeps = {
   receive: Receive;
-  /** Absent in a service behind a gateway, which has already checked the caller. */
+  /** Absent in a service behind a gateway: the gateway has checked the caller. */
   callers: CallerDeps | undefined;
-  /** Checks that the database keeps apps apart. */
+  /** Checks that the database isolates apps. */
   guard: Pick<Guard, "check" | "checkApp">;
-  /** Counts requests that have no answer yet. */
+  /** Counts requests in progress. */
   traffic: { inFlight: number };
   log: Log;
-  /** Called once for every answer, with the request if it was rejected. */
+  /** Called once per response, with the request if it was rejected. */
   onAnswer: (answer: AnswerRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
 };
 
-/** Seconds that a socket may be silent while its request is handled: longer than all our own deadlines. */
+/** Socket timeout in seconds while a request is handled: longer than all other deadlines of the service. */
 const WORK_TIMEOUT_S = 45;
 
-/** The function that `Bun.serve` calls: it always answers, and never throws. */
+/** The handler for `Bun.serve`: always returns a response, and never throws. */
 export function makeFetch<Deps extends FetchDeps>(
   deps: Deps,
   tables: RouteTables<Deps>,
@@ -86,7 +86,7 @@ export function makeFetch<Deps extends FetchDeps>(
   };
 }
 
-/** What becomes known about a request while it is handled. */
+/** Facts about a request, set while it is handled. */
 type RequestState = {
   readonly virtualHost: VirtualHost;
   principal: Principal | undefined;
@@ -120,7 +120,7 @@ function toRouted<Deps>(
       params: match?.params ?? {},
       query,
       meter: { dbMs: 0 },
-      // A getter: the address costs a system call that most endpoints do not need.
+      // A getter, because the address costs a system call that few endpoints need.
       get address() {
         return received.address;
       },
@@ -137,13 +137,13 @@ function toRouted<Deps>(
   };
 }
 
-/** With two, a proxy in front might go by one and we by the other. @throws {Problem} invalid_request */
+/** Rejects two Host headers: a proxy could use the first and the service the second. @throws {Problem} invalid_request */
 function checkHost({ headers }: Request): void {
   if (headers.get("host")?.includes(",") !== true) return;
   throw new Problem("invalid_request", { message: "Ambiguous host: send exactly one Host header" });
 }
 
-/** The answer to a request; never throws. */
+/** The response to a request; never throws. */
 async function answer<Deps extends FetchDeps>(
   deps: Deps,
   { checkUnused }: Received,
@@ -169,7 +169,7 @@ async function answer<Deps extends FetchDeps>(
   }
 }
 
-/** Checks what the route's access asks for, then lets the room handle it. */
+/** Checks the route's access, then calls its handler. */
 async function enter<Deps extends FetchDeps>(
   deps: Deps,
   route: Route<Deps>,
@@ -186,7 +186,7 @@ async function enter<Deps extends FetchDeps>(
   deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.takeQuota(principal);
   if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
-  // Not a copy: that would call the getter of the address.
+  // A copy would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
 }
 
@@ -194,7 +194,7 @@ function isInScope<Deps>({ scope, lesserScope }: KeyRoute<Deps>, { scopes }: Pri
   return allows(scopes, scope) || (lesserScope !== undefined && allows(scopes, lesserScope));
 }
 
-/** Whether a key was sent; behind a gateway, whether it was good. */
+/** Whether a key was sent; behind a gateway, whether the gateway accepted it. */
 function hasKey<Deps extends FetchDeps>(
   { callers }: Deps,
   { context, state }: Omit<RoutedRequest<Deps>, "match">,
@@ -203,13 +203,13 @@ function hasKey<Deps extends FetchDeps>(
   return context.request.headers.has("authorization");
 }
 
-/** A service behind a gateway accepts only keys that the gateway has checked. */
+/** A service behind a gateway accepts only principals from the gateway. */
 async function authenticate({ callers }: FetchDeps, context: RequestContext): Promise<Principal> {
   if (callers === undefined) throw new Problem("unauthenticated");
   return await callers.authenticate(context.request, () => context.address);
 }
 
-/** A page where a browser asks, the refusal where a program does. */
+/** A page for browsers, an error for API clients. */
 function answerNoRoute<Deps extends FetchDeps>(
   { callers }: Deps,
   { context: { request }, state }: Omit<RoutedRequest<Deps>, "match">,
@@ -225,7 +225,7 @@ function answerNoRoute<Deps extends FetchDeps>(
   return page;
 }
 
-/** CONNECT has no path; any other unknown method is refused by its path. */
+/** CONNECT has no path; for any other unknown method the path decides. */
 function refuseRoute(request: Request): Problem {
   if (request.method !== "CONNECT") return new Problem("unknown_route");
   return new Problem("method_not_allowed", {
@@ -239,7 +239,7 @@ function toProblem({ log }: FetchDeps, error: unknown, requestId: string): Probl
   return new Problem("request_failed", { cause: error });
 }
 
-/** What is logged about an answer. */
+/** The log record of a response. */
 function toRecord<Deps>(
   { match, context, state }: RoutedRequest<Deps>,
   { response, ms }: { response: Response; ms: number },

@@ -1,9 +1,9 @@
-/** What an examination finds, with its remedy. @module */
+/** The result of a check, with a remedy. @module */
 
 export type Finding = {
   about: string;
   level: "ok" | "warn" | "fail";
   says: string;
-  /** What to do, if there is something to do. */
+  /** What the operator should do; absent if nothing is needed. */
   remedy?: string;
 };

@@ -1,20 +1,20 @@
-/** What a browser gets where the API has nothing for it: a page that says what this is, and where to go. @module */
+/** The page for browsers that open an API host: explains the service, and links to sign-in. @module */
 import { acceptsHtml, type VirtualHost } from "../http/mod.ts";
 import { LOGIN_PATH } from "../identity/mod.ts";
 import { answerPage, html } from "../pages/mod.ts";
 
-/** Where the API answers programs, which are told in JSON what is wrong. */
+/** Paths of the API, which always get JSON errors. */
 const API = /^\/v1(\/|$)/;
 
 export type Visit = {
   request: Request;
   path: string;
   virtualHost: VirtualHost;
-  /** The origin of the identity pages; `undefined` where they are on this very host. */
+  /** The origin of the identity pages; `undefined` if they are on this host. */
   identityUrl: string | undefined;
 };
 
-/** The page for a path that is no route; none for a program, and on the host of the identity pages, which has its own. */
+/** The page for an unknown path; `undefined` for API clients, and on the host of the identity pages, which has its own. */
 export function answerFrontPage(visit: Visit): Response | undefined {
   const { request, path, virtualHost, identityUrl = "" } = visit;
   const isRead = request.method === "GET" || request.method === "HEAD";

@@ -1,6 +1,6 @@
 /**
- * Health: whether the process is alive, and whether it can serve. Says nothing about what it serves. The port for
- * operators gives the same answers, and the metrics.
+ * Health: whether the process is running, and whether it is ready. Reveals nothing about apps. The port for operators has
+ * the same endpoints, and the metrics.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { findUncallableTables } from "../push/mod.ts";
 import { type Guard, LOOK_INTERVAL_MS, MAX_AGE_MS } from "./isolation_guard.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** @throws {Problem} unavailable — says what is missing; overloaded, timeout — the database does not answer */
+/** @throws {Problem} unavailable — something is missing, see the message; overloaded, timeout — the database does not respond */
 export type CheckReady = () => Promise<void>;
 export type HealthDeps = { checkReady: CheckReady };
 
@@ -62,22 +62,22 @@ export type ReadyDeps = {
   /** Whether this process calls the functions of tables. */
   servesRows: boolean;
   isDraining: () => boolean;
-  /** Whether the database is known to be away. */
+  /** Whether the database is known to be unavailable. */
   isAway: () => boolean;
   /** A monotonic clock. */
   now: () => number;
-  /** How long a verdict is fresh; default {@linkcode LOOK_INTERVAL_MS}. */
+  /** How long a verdict is fresh; defaults to {@linkcode LOOK_INTERVAL_MS}. */
   lookIntervalMs?: number | undefined;
 };
 
-/** How soon a service that is not ready is checked again. */
+/** The check interval of a service that is not ready. */
 const RETRY_INTERVAL_MS = 1000;
 
 type Verdict = { foundAt: number; error: unknown };
 
 /**
- * A check that anyone may ask for: it answers with the last verdict, so that it costs the database at most one look in
- * ten seconds. It waits for a look only if there is no verdict yet, or no one has asked for one in a minute.
+ * A check that is safe to expose: it returns the last verdict, so that the database is checked at most once in ten
+ * seconds. It waits for a new check only if there is no verdict, or the verdict is older than {@linkcode MAX_AGE_MS}.
  */
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
   const { now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
@@ -121,7 +121,7 @@ async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
   if (servesRows && (await findUncallableTables(db)).length > 0) throw ofAnotherRelease();
 }
 
-/** What the port for operators answers. It asks for no key, so it belongs on their network only. */
+/** Handles the port for operators. It needs no key, so it must be reachable only from their network. */
 export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }) {
   const answers: Readonly<Record<string, () => Response | Promise<Response>>> = {
     "/live": answerLive,

@@ -1,6 +1,6 @@
 /**
- * What was made with which identity secret: sessions, links and passwords are counted by the id stored with them, so that
- * no secret is removed from the settings while someone depends on it.
+ * Counts sessions, links and passwords by the id of their identity secret, so that operators do not remove a secret from
+ * the settings while it is needed.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** How many live values one secret has. */
+/** Counts of the live values that depend on one secret. */
 export type IdentityValues = {
   secretId: string;
   passwords: number;
@@ -23,7 +23,7 @@ export type IdentityValues = {
   addresses: number;
 };
 
-/** What the secrets in the settings are still needed for, and what was made with others. */
+/** Values that need each secret in the settings, and values whose secret is missing. */
 export async function examineIdentitySecrets(
   admin: Database,
   texts: readonly string[],
@@ -37,7 +37,7 @@ export async function examineIdentitySecrets(
   ];
 }
 
-/** How many people have an address that this service did not set. */
+/** A warning about e-mail addresses that the service did not set. */
 function judgeAddresses(unconfirmed: number): Finding[] {
   if (unconfirmed === 0) return [];
   const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
@@ -52,7 +52,7 @@ function judgeAddresses(unconfirmed: number): Finding[] {
   ];
 }
 
-/** `ids` are those of the settings, the one that makes new values first. */
+/** `ids` are the secrets in the settings; the first creates new values. */
 export function judgeIdentitySecrets(
   ids: readonly string[],
   counted: readonly IdentityValues[],
@@ -101,7 +101,7 @@ function describe(values: IdentityValues): string {
     .join(", ");
 }
 
-/** What each kind of stored value is called. */
+/** The name of each kind of stored value. */
 const KINDS = [
   ["passwords", "password", "passwords"],
   ["sessions", "session", "sessions"],
@@ -116,7 +116,7 @@ const KINDS = [
   many: string,
 ])[];
 
-/** By secret; a kind without values counts none. */
+/** Counts by secret; 0 for a kind without values. */
 async function countValues(admin: Database): Promise<IdentityValues[]> {
   const none = Object.fromEntries(KINDS.map(([kind]) => [kind, 0]));
   const found = (await call(admin, "count_identity_values", {})) as IdentityValues[];

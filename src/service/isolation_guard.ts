@@ -1,6 +1,6 @@
 /**
- * The guard: checks, while the service serves, that the database still keeps apps apart. If it does not, the service
- * refuses apps' requests until it does. Never repairs what it finds.
+ * The guard: checks continuously that the database still isolates apps. If it does not, the service rejects apps'
+ * requests until it does. Never repairs the database.
  *
  * @module
  */
@@ -11,21 +11,21 @@ import { isOutage, Problem } from "../problem.ts";
 import { type CheckBodies, RELEASE } from "../push/mod.ts";
 
 export type Guard = {
-  /** Checks the whole database now. Rejects if the check fails: then the last verdict keeps ageing. */
+  /** Checks the whole database now. If the check itself fails, it rejects, and the last verdict keeps aging. */
   readonly look: () => Promise<Isolation>;
   /**
-   * Returns at once, but looks first if there is no verdict, or one that is too old to count.
+   * Uses the last verdict; checks the database first if there is no verdict, or it is too old.
    *
-   * @throws {Problem} unavailable — the database does not keep apps apart, or this cannot be determined
+   * @throws {Problem} unavailable — the database does not isolate apps, or the check failed
    */
   readonly check: () => Promise<void>;
   /**
-   * The same for the node that has this app's rows. Call it after `check`.
+   * The same for the node with this app's rows. Call it after `check`.
    *
-   * @throws {Problem} unavailable — the node does not keep apps apart
+   * @throws {Problem} unavailable — the node does not isolate apps
    */
   readonly checkApp: (appId: string) => void;
-  /** What it found last; `undefined` before the first look. */
+  /** The last verdict; `undefined` before the first check. */
   readonly judge: () => Judgement | undefined;
   readonly stop: () => void;
 };
@@ -33,25 +33,25 @@ export type Guard = {
 export type Judgement = { faults: readonly string[]; ageMs: number };
 
 export const LOOK_INTERVAL_MS = 10_000;
-/** One process checks for all, once a minute and after pushes; each reads the result at every look. */
+/** One process checks for all, once a minute and after pushes; the others read its result. */
 const LOOKS_PER_CHECK = 6;
-/** How long a verdict counts. After that it is unknown whether the database keeps apps apart. */
+/** How long a verdict is valid. */
 export const MAX_AGE_MS = 120_000;
 
-/** What a guard works with; `now` is a monotonic clock. */
+/** `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
-  /** Told what the looks find of the nodes of a distributed database. */
+  /** Updated with the state of the nodes of a distributed database. */
   nodes?: NodeMap;
-  /** Compares the functions of apps' tables with what this release generates; undefined where rows are not served. */
+  /** Compares apps' functions with those that this release generates; `undefined` if the process serves no rows. */
   checkBodies?: CheckBodies | undefined;
   log: Log;
   now: () => number;
-  /** Default {@linkcode LOOK_INTERVAL_MS}. */
+  /** Defaults to {@linkcode LOOK_INTERVAL_MS}. */
   lookIntervalMs?: number | undefined;
 };
 
-/** A guard that checks on demand, and every ten seconds reads what a process has found. */
+/** A guard that checks on demand, and reads the shared result every ten seconds. */
 export function makeGuard(deps: GuardDeps): Guard {
   const { db, nodes, checkBodies, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
   let isolation: Isolation | undefined;
@@ -125,7 +125,7 @@ function logChanges(log: Log, before: Isolation | undefined, found: Isolation): 
     log("info", "isolation holds again");
 }
 
-/** An outage is reported as such; anything else that prevents the look is no reason to trust the database. */
+/** An outage is reported as an outage; after any other failed check the database is not trusted. */
 function refuseUnknown(error: unknown): never {
   throw isOutage(error) ? error : stopped(error);
 }

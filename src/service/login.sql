@@ -1,4 +1,4 @@
--- What the login of a session may do: roles is a JSON list of those that the service knows.
+-- Rights of the session's login; the parameter is a JSON list of the service's roles.
 select pg_catalog.json_build_object(
   'login', current_user,
   'database', current_database(),

@@ -1,9 +1,9 @@
-/** What keeps one stolen login from using up what others need: connections, disk, locks. @module */
+/** Checks the limits that keep a stolen login from exhausting connections, disk or locks. @module */
 import { quoteName } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 import type { Login } from "./logins.ts";
 
-/** Warnings about a login without limits; a superuser has none anyway, and is a finding by itself. */
+/** Warnings about a login without limits. A superuser never has limits, and gets a separate warning. */
 export function judgeLoginLimits(found: Login): Finding[] {
   if (found.isSuperuser) return [];
   return [judgeConnectionLimit(found), judgeTemporaryFiles(found)].filter(
@@ -21,7 +21,7 @@ function judgeConnectionLimit({ login, connectionLimit }: Login): Finding | unde
   };
 }
 
-/** Only of logins that own no table: a login that pushes builds indexes, for which it sorts whole tables. */
+/** Skips logins that push: they sort whole tables to build indexes. */
 function judgeTemporaryFiles({ login, memberOf, tempFileLimitKb }: Login): Finding | undefined {
   if (tempFileLimitKb >= 0 || memberOf.includes("rowhouse_tables")) return undefined;
   return {
@@ -38,7 +38,7 @@ const OPEN = {
   files: "create large objects, which fill the disk",
 } as const;
 
-/** What PostgreSQL lets every login do until a superuser revokes it. */
+/** Rights that PostgreSQL gives to every login until a superuser revokes them. */
 export function judgeOpenFunctions(open: readonly (keyof typeof OPEN)[]): Finding {
   const about = "every login";
   if (open.length === 0)

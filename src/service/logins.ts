@@ -1,6 +1,6 @@
 /**
- * What the serving and the pushing login may do, and what they need: each should be a member of the roles that its work
- * requires and of nothing else, so that whoever steals one gets no more. Reads only PostgreSQL's catalogs.
+ * Compares each login's rights with the rights that it needs: a login should be a member only of the roles that its work
+ * requires, so that a stolen login gives no more. Reads only PostgreSQL's catalogs.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
 import LOGIN from "./login.sql" with { type: "text" };
 
-/** A login's rights, as far as serving and pushing are concerned. */
+/** A login's rights that matter for serving and pushing. */
 export type Login = {
   login: string;
   database: string;
   isSuperuser: boolean;
   bypassesRls: boolean;
   createsRoles: boolean;
-  /** The roles of the service that it is a member of, directly or through another; every one for a superuser. */
+  /** The service's roles that it is a member of, directly or indirectly; all of them for a superuser. */
   memberOf: readonly string[];
-  /** What else it is a member of, directly. */
+  /** Other roles that it is a direct member of. */
   otherRoles: readonly string[];
   statementTimeoutMs: number;
   /** Negative: no limit. */
@@ -28,9 +28,9 @@ export type Login = {
 };
 
 const SERVING: readonly string[] = Object.values(SERVING_ROLES);
-/** The most powerful first: its members are members of all three. */
+/** In descending order: a member of the first is a member of all three. */
 const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
-/** Acts of administrators have a login of their own. */
+/** The role of the Console's login. */
 const CONSOLE = "rowhouse_console";
 
 export async function readLogin(db: Database): Promise<Login> {
@@ -64,7 +64,7 @@ export function judgeServingLogin(found: Login): Finding[] {
   return statementTimeoutMs > 0 ? [finding] : [finding, limit];
 }
 
-/** The login that pushes, as a process that serves uses it: that of ADMIN_DATABASE_URL, if it is set. */
+/** The pushing login of a serving process: from ADMIN_DATABASE_URL, or else from DATABASE_URL. */
 export function judgePushingLogin(found: Login, variable: DatabaseVariable): Finding {
   const { login, memberOf } = found;
   const about = "pushing login";
@@ -80,7 +80,7 @@ export function judgePushingLogin(found: Login, variable: DatabaseVariable): Fin
   return findPushingExcess(found) ?? { about, level: "ok", says };
 }
 
-/** The login of CONSOLE_DATABASE_URL: whoever has it should be able to act for those alone who show both cookies. */
+/** The login of CONSOLE_DATABASE_URL. It should act only for users who present both cookies. */
 export function judgeConsoleLogin(found: Login): Finding {
   const { login, memberOf, otherRoles } = found;
   const about = "console login";
@@ -104,7 +104,7 @@ export function judgeConsoleLogin(found: Login): Finding {
   };
 }
 
-/** Of `IDENTITY_DATABASE_URL`; a finding if the database does not answer it. */
+/** The login of `IDENTITY_DATABASE_URL`; a failed result if it cannot connect. */
 export async function readIdentityLogin(db: Database): Promise<Login | Finding> {
   return await readLogin(db).catch((error: unknown) => {
     const { says, ...finding } = toAway("IDENTITY_DATABASE_URL")(error);
@@ -113,8 +113,8 @@ export async function readIdentityLogin(db: Database): Promise<Login | Finding> 
 }
 
 /**
- * Whether identity has a login of its own in a process that does everything. Without one, code that a thief of the pushing
- * login plants among apps' functions runs in sessions that read people.
+ * Whether identity has a separate login in a process that runs all parts. Without a separate login, an attacker with the
+ * pushing login can inject code into apps' functions, and it runs in sessions that can read accounts.
  */
 export function judgeIdentityLogin(serving: Login, identity: Login | Finding | undefined): Finding {
   const about = "identity login";
@@ -155,7 +155,7 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
   };
 }
 
-/** What the serving login may do beyond serving. */
+/** A warning if the serving login has more rights than it needs. */
 export function findServingExcess(found: Login): Finding | undefined {
   const member = [...OWNERS, CONSOLE].find((role) => found.memberOf.includes(role));
   const rights = describeExcess(found, member);
@@ -169,7 +169,7 @@ export function findServingExcess(found: Login): Finding | undefined {
   };
 }
 
-/** What the pushing login may do beyond pushing. */
+/** A warning if the pushing login has more rights than it needs. */
 function findPushingExcess(found: Login): Finding | undefined {
   const member = ["rowhouse_owner", ...SERVING, CONSOLE].find((role) =>
     found.memberOf.includes(role),

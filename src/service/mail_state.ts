@@ -1,12 +1,12 @@
-/** What waits in the queue of mails, and whether anyone sends it. @module */
+/** Checks the mail queue: how many mails wait, and whether a process sends them. @module */
 import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** Longer than a busy minute, and shorter than people wait for a link. */
+/** Longer than a busy minute, shorter than users wait for a link. */
 const LATE_S = 600;
 
-/** Nothing, where no one sends and nothing waits. */
+/** No results if the queue is empty and no process sends mail. */
 export async function examineMails(db: Database): Promise<Finding[]> {
   return judgeMails(await readMailState({ db }));
 }

@@ -1,13 +1,13 @@
-/** Sends what waits in the queue of mails, in a process that serves people and has a mail server. @module */
+/** Sends queued mails, in a process that serves identity and has a mail server. @module */
 import type { MailLinkDeps } from "../accounts/mails/mod.ts";
 import { type MailNote, type MailSettings, makeMailSender } from "../mail/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 
-/** How often the queue is looked at, and how long a mail rests that was not taken; in seconds. */
+/** Interval of the queue check, lease of a mail, and delay before a retry; in seconds. */
 export type MailPace = { intervalS: number; leaseS: number; retryS: number };
 
 const PACE: MailPace = { intervalS: 2, leaseS: 60, retryS: 60 };
-/** A server that does not answer does not keep a process from ending. */
+/** Max wait at shutdown: an unresponsive mail server must not block it. */
 const END_MS = 3000;
 
 export type MailingDeps = MailLinkDeps & {
@@ -19,7 +19,7 @@ export type MailingDeps = MailLinkDeps & {
 
 export type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
 
-/** Sends from now on; the returned function ends that, once the mail under way is settled. */
+/** Starts to send; the returned function stops after the current mail. */
 export function startMailing({ log, note, ...deps }: MailingDeps): () => Promise<void> {
   const pace = { ...PACE, ...deps.mail.pace };
   const send = makeMailSender({

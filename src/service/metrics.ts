@@ -1,6 +1,6 @@
 /**
  * Metrics for Prometheus: requests, errors, the pool and the process. Labels are bounded: route templates, methods,
- * status classes and codes of our own, never a path, an app or a table. @see https://prometheus.io/docs/practices/naming/
+ * status classes and error codes, never a path, an app or a table. @see https://prometheus.io/docs/practices/naming/
  *
  * @module
  */
@@ -13,9 +13,9 @@ export type Metrics = {
   readonly contentType: string;
   /** Every metric in Prometheus's text format. */
   readonly print: () => Promise<string>;
-  /** Counts an answer. */
+  /** Counts a response. */
   readonly note: (answer: AnswerRecord) => void;
-  /** Counts what became of a mail. */
+  /** Counts the outcome of a mail. */
   readonly noteMail: (mail: MailNote) => void;
 };
 
@@ -26,7 +26,7 @@ export type MetricsSources = {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
-/** Metrics of the process. The other default ones are about V8, or wrong on Bun (process_heap_bytes). */
+/** Metrics of the process. The other default metrics are about V8, or wrong on Bun (process_heap_bytes). */
 const KEPT = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
 
 export function makeMetrics(sources: MetricsSources): Metrics {

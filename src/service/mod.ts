@@ -1,4 +1,4 @@
-/** A running service: pools, isolation guard, metrics and the rooms of its role put together; and its examination. @module */
+/** A running service: pools, isolation guard, metrics and the modules of its role; and the doctor's checks. @module */
 export { examineCookieDomain, judgeProxies } from "./callers.ts";
 export { judgeDriver, judgeSecrets, judgeSettings } from "./configuration.ts";
 export { examine, examineAdmin } from "./doctor.ts";

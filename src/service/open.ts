@@ -1,6 +1,5 @@
 /**
- * A running service: pools, guard, metrics and the role of the process put together over two connection strings. The
- * commands and the tests open one and close it.
+ * Opens a service: pools, guard, metrics and the process's role. Used by the commands and the tests.
  *
  * @module
  */
@@ -28,67 +27,67 @@ import { startSweeps } from "./sweeps.ts";
 
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
-  /** Of the login that pushes. */
+  /** Connection string of the pushing login. */
   adminDatabaseUrl: string;
-  /** Of the login on which administrators act from a browser; unset: no Console. */
+  /** Connection string of the Console's login; unset: no Console. */
   consoleDatabaseUrl?: string | undefined;
-  /** Of the login for identity, where one process does everything; unset: it shares that of `databaseUrl`. */
+  /** Connection string of the login for identity, for role `all`; unset: identity uses `databaseUrl`. */
   identityDatabaseUrl?: string | undefined;
-  /** Of the pool for identity; default: as many as `connections`. */
+  /** Pool size for identity; defaults to `connections`. */
   identityConnections?: number | undefined;
   connections: number;
   prepare: boolean;
   log: Log;
-  /** What this process does; default: everything. */
+  /** Defaults to `all`. */
   role?: Role;
-  /** The clock for keys, limits and signatures; default: the machine's. */
+  /** The clock for keys, limits and signatures; defaults to the system clock. */
   now?: () => number;
-  /** How often isolation and readiness are checked; default: every ten seconds. */
+  /** Interval of isolation and readiness checks; defaults to ten seconds. */
   lookIntervalMs?: number;
-  /** How many seconds entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
+  /** Retention of audit log entries in seconds, 0 for unlimited; defaults to {@linkcode AUDIT_RETENTION_S}. */
   auditRetentionS?: number;
-  /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
+  /** Hosts, cookies and sessions; defaults to one host for everything, without single sign-on. */
   identity?: Partial<IdentitySettings>;
-  /** Whose service it is; default: the product's own name and icon. */
+  /** The organization's name and icon; defaults to the product's. */
   brand?: Brand;
 };
 
 export type Service = {
   readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
-  /** What the port for operators answers. */
+  /** Handles the port for operators. */
   readonly adminFetch: (request: Request) => Promise<Response>;
-  /** Of the login that serves. */
+  /** Connections of the serving login. */
   readonly db: Database;
-  /** Of the login for identity; the same as `db` without such a login. */
+  /** Connections of the login for identity; the same as `db` without such a login. */
   readonly identityDb: Database;
-  /** Of the login that pushes, straight to PostgreSQL. */
+  /** Connections of the pushing login, directly to PostgreSQL. */
   readonly admin: Database;
   /**
-   * Reads versions, tables and origins; fails while the database is away.
+   * Reads versions, tables and origins; fails while the database is unavailable.
    *
-   * @throws {IsolationError} the database does not keep apps apart
+   * @throws {IsolationError} the database does not isolate apps
    */
   readonly warm: () => Promise<void>;
-  /** Reports not ready from now on, so that requests are sent elsewhere. */
+  /** Reports not ready from now on, so that load balancers use other processes. */
   readonly drain: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** Of each process that pushes. */
+/** Per process that pushes. */
 export const ADMIN_CONNECTIONS = 4;
-/** For one push of an app, one that is told it is busy, and deferred builds, which leave connections to others. */
+/** One for an app's push and one to reject a concurrent push as busy; the rest is for other apps and deferred builds. */
 const ADMIN_SHARE = 2;
 
-/** Of each process that serves the Console: a few people look, and one may delete an app. */
+/** Per process that serves the Console: enough for a few users, and a long deletion of an app. */
 const CONSOLE_CONNECTIONS = 4;
 
-/** The database is asked every second; if it has not answered for this long, it is away. */
+/** The database is checked every second; without a response for this long, it is unavailable. */
 const SILENCE_LIMIT_MS = 3000;
 
 const MISMATCH =
   "The database returned the result of another request. It was not delivered, and the connection was closed. Check the pooler and the network: this error is critical";
 
-/** The database does not keep apps apart, so the service must not serve. */
+/** The database does not isolate apps, so the service must not serve. */
 export class IsolationError extends Error {
   constructor(faults: readonly string[]) {
     super(
@@ -98,7 +97,7 @@ export class IsolationError extends Error {
   }
 }
 
-/** Opens a service without connecting to anything: if the database is away, requests report it. */
+/** Opens a service without connecting: if the database is unavailable, requests fail. */
 export function openService(options: ServiceOptions): Service {
   const { role = "all", brand = {} } = options;
   if (servesPeople(role)) setBrand(brand);
@@ -188,7 +187,7 @@ type Watchers = {
   outage: ReturnType<typeof makeOutage>;
 };
 
-/** A pool for each login. */
+/** One pool per login. */
 function openDatabases(options: ServiceOptions, { nodes, outage }: Watchers) {
   const { prepare, role = "all" } = options;
   const db = openDatabase({
@@ -227,7 +226,7 @@ function toRejection(
   return { table: params["table"], presentedKey, details };
 }
 
-/** The Console's own connections, in a process that serves its pages. */
+/** The Console's separate connections, in a process that serves its pages. */
 function openConsole(
   { consoleDatabaseUrl: url, prepare }: ServiceOptions,
   role: Role,
@@ -236,7 +235,7 @@ function openConsole(
   return openDatabase({ url, connections: CONSOLE_CONNECTIONS, prepare, name: "rowhouse console" });
 }
 
-/** The connections of identity alone, in a process that does everything: in its parts each has its own login anyway. */
+/** Separate connections for identity in role `all`; in a split service each part has its own login. */
 function openIdentity(options: ServiceOptions, role: Role): Database | undefined {
   const { identityDatabaseUrl: url, identityConnections, connections, prepare, limitMs } = options;
   if (url === undefined || role !== "all") return undefined;
@@ -247,7 +246,7 @@ function openIdentity(options: ServiceOptions, role: Role): Database | undefined
   });
 }
 
-/** Sends mails in a process that serves people, where there is a server to give them to. */
+/** Sends mails in a process that serves identity, if a mail server is configured. */
 function openMailing(
   { mail, identity, identitySecrets = [], role = "all", log, now = Date.now }: ServiceOptions,
   { db, note }: Pick<MailingDeps, "db" | "note">,
@@ -263,7 +262,7 @@ function openMailing(
   });
 }
 
-/** Whether a request failed through our fault: not the caller's, and not because a feature is missing. */
+/** Whether the service caused the failure, not the caller or an unsupported feature. */
 function isRefusedByUs({ status, code }: AnswerRecord): boolean {
   return status >= 500 && code !== "not_implemented";
 }

@@ -1,22 +1,22 @@
 /**
- * An outage of the database is logged once when it begins and once when it ends: how long it lasted and how many requests
- * were refused. Each of these also has its own line, without a stack.
+ * Logs a database outage once when it begins and once when it ends, with its duration and the number of failed requests.
+ * Each failed request also has its own log line, without a stack.
  *
  * @module
  */
 import { type AnswerRecord, type Log, toCause } from "../observe.ts";
 
 export type Outage = {
-  /** No connection can be made; `cause` is the first attempt's error. */
+  /** Call when no connection can be made; `cause` is the error of the first attempt. */
   readonly begin: (cause: unknown) => void;
-  /** A connection was made. */
+  /** Call when a connection is made. */
   readonly end: () => void;
   readonly isUnderWay: () => boolean;
-  /** Counts an answer that was given while it lasted. */
+  /** Counts a response during the outage. */
   readonly note: (answer: AnswerRecord) => void;
 };
 
-/** The record of outages; `now` is a monotonic clock. */
+/** `now` is a monotonic clock. */
 export function makeOutage({ log, now }: { log: Log; now: () => number }): Outage {
   let beganAt: number | undefined;
   let refused = 0;

@@ -1,4 +1,4 @@
-/** The servers of others on which signing in and mail depend, asked as the service would ask them. @module */
+/** Checks external servers for sign-in and mail, with the same requests as the service. @module */
 import { discover, type ProviderSettings } from "../identity/mod.ts";
 import { tryServer } from "../mail/mod.ts";
 import { toLogFields } from "../observe.ts";
@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 
 const TIMEOUT_S = 5;
 
-/** All at once: one that does not answer takes seconds. */
+/** In parallel: a provider that does not respond takes seconds. */
 export function examineProviders(list: readonly ProviderSettings[]): Promise<Finding[]> {
   return Promise.all(list.map(examineProvider));
 }

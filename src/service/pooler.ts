@@ -1,4 +1,4 @@
-/** A pooler between the service and PostgreSQL: whether what is sent through it is answered rightly. @module */
+/** Checks whether a pooler between the service and PostgreSQL handles prepared statements correctly. @module */
 import { findPooling, type Pooling } from "../db/mod.ts";
 import type { DatabaseVariable } from "./away.ts";
 import type { Finding } from "./finding.ts";
@@ -24,7 +24,7 @@ const JUDGEMENTS: Readonly<Record<Pooling, Judgement>> = {
   },
 };
 
-/** What pushes and migrates runs long and holds locks: a pooler is one thing more that can cut it off. */
+/** Pushes and migrations run long and hold locks: a pooler could interrupt them. */
 const OF_ADMIN: Partial<Record<Pooling, Judgement>> = Object.fromEntries(
   (["pooled", "sessions", "followed"] as const).map((pooling) => [
     pooling,

@@ -1,4 +1,4 @@
-/** The logins of a process that serves, examined over their connections: what they may do too much, and what too little. @module */
+/** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readRows } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
@@ -6,13 +6,13 @@ import { judgeLoginLimits } from "./login_limits.ts";
 import { findServingExcess, judgeConsoleLogin, judgePushingLogin, readLogin } from "./logins.ts";
 
 type PushingOptions = {
-  /** Of the login that serves, or the same as the one that pushes. */
+  /** Connections of the serving login, or of the pushing login. */
   db: Database;
-  /** Where the connection string of the login that pushes comes from. */
+  /** The variable with the pushing login's connection string. */
   variable: DatabaseVariable;
 };
 
-/** Whether the pushing login may push, no more than that, and into the database that is served. */
+/** Whether the pushing login has exactly the rights to push, and uses the served database. */
 export async function examinePushing(
   admin: Database,
   { db, variable }: PushingOptions,
@@ -29,7 +29,7 @@ export async function examinePushing(
   };
 }
 
-/** Whether the Console's login can act there, and do no more than that, in the database that `db` is in. */
+/** Whether the Console's login has exactly the rights of the Console, and uses the same database as `db`. */
 export async function examineConsole(consoleDb: Database, db: Database): Promise<Finding[]> {
   const about = "console login";
   const variable = "CONSOLE_DATABASE_URL";
@@ -39,7 +39,7 @@ export async function examineConsole(consoleDb: Database, db: Database): Promise
   const finding = judgeConsoleLogin(login);
   if (finding.level === "fail") return [finding];
   const findings = [finding, ...judgeLoginLimits(login)];
-  // A database that does not answer is a finding of its own.
+  // An unavailable database is reported elsewhere.
   const here = await readPlace(db).catch(() => undefined);
   if (here === undefined || here === (await readPlace(consoleDb))) return findings;
   return [
@@ -53,8 +53,7 @@ export async function examineConsole(consoleDb: Database, db: Database): Promise
 }
 
 /**
- * What the logins of a process that serves may do beyond what it needs, and what keeps it from pushing; without `pushing`,
- * it does not push.
+ * Excessive rights of a serving process's logins, and blockers of pushes; without `pushing`, the process does not push.
  */
 export async function examineLogins(
   db: Database,
@@ -72,7 +71,7 @@ export async function examineLogins(
   return findings;
 }
 
-/** A database, and the start of the server that it is in: no two are alike. */
+/** Identifies a database: its OID and the start time of its server. */
 async function readPlace(db: Database): Promise<string> {
   const [row] = await readRows<{ place: string }>(
     db,

@@ -1,7 +1,6 @@
 /**
- * The requests of a minute that were answered 400 to 499: exact counts by app, table and code, and samples that name the
- * key and the fields. Never holds a value, a body, or a name that the app has not declared. Bounded: a client may send as
- * many different errors as it likes.
+ * The 4xx responses of one minute: exact counts by app, table and code, and samples with the key and the fields. Never
+ * stores a value, a body, or a name that the app has not declared. Bounded, because clients can cause any number of errors.
  *
  * @module
  */
@@ -9,11 +8,11 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import type { AnswerRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
 
-/** What is known of a rejected request besides its answer. */
+/** Facts about a rejected request that its response does not contain. */
 export type Rejection = {
-  /** Of the path, as sent. */
+  /** From the path, as sent. */
   table: string | undefined;
-  /** Of the key that was presented and did not prove an app. */
+  /** The id of a key that did not authenticate. */
   presentedKey: string | undefined;
   details: readonly Detail[] | undefined;
 };
@@ -31,7 +30,7 @@ export type RejectionCount = {
   requests: number;
 };
 
-/** A request that is kept. */
+/** A stored request. */
 export type Kept = {
   id: string;
   app: string | undefined;
@@ -45,7 +44,7 @@ export type Kept = {
   table: string | undefined;
   /** JSON pointers: declared columns, and positions in a batch. */
   fields: readonly string[];
-  /** How many requests it represents: itself, and equal ones that are not kept. */
+  /** How many requests it represents: itself and equal requests that are not stored. */
   requests: number;
 };
 
@@ -53,21 +52,21 @@ type Kind = { first: Kept; kept: number };
 
 export type Rejections = {
   counts: Map<string, RejectionCount>;
-  /** How many counts each app has. */
+  /** Number of counts per app. */
   countsOf: Map<string, number>;
   kinds: Map<string, Kind>;
-  /** How many samples each app has, and each key with a code. */
+  /** Number of samples per app, and per key and code. */
   samplesOf: Map<string, number>;
   samples: Kept[];
 };
 
-/** Of an app; further tables and codes are counted as {@linkcode OTHER}. */
+/** Per app; other tables and codes are counted as {@linkcode OTHER}. */
 const MAX_COUNTS_OF_APP = 200;
 const MAX_COUNTS = 5000;
 export const OTHER = "other";
 const MAX_SAMPLES = 1000;
 const MAX_SAMPLES_OF_APP = 100;
-/** With one code, so that other codes and keys of the app have room. */
+/** Per key and code, so that the app's other codes and keys have room. */
 const MAX_SAMPLES_OF_KEY = 50;
 const MAX_SAMPLES_OF_KIND = 5;
 const MAX_PATHS = 20;
@@ -80,7 +79,7 @@ export function makeRejections(): Rejections {
   };
 }
 
-/** A request as it is kept; the fields are those that the app has declared. */
+/** The stored form of a request; only declared fields are included. */
 export function toKept(
   answer: AnswerRecord,
   { table, presentedKey, details }: Rejection,
@@ -110,14 +109,14 @@ function toDeclared(
   });
 }
 
-/** Counts a rejected request, and keeps it if there is room. */
+/** Counts a rejected request, and stores it if there is room. */
 export function addRejection(rejections: Rejections, kept: Kept): void {
   count(rejections, kept);
   sample(rejections, kept);
 }
 
 function count({ counts, countsOf }: Rejections, { app, key, table, status, code }: Kept): void {
-  // The database finds the app of a key that proved none.
+  // The database finds the app of a key that did not authenticate.
   const of = app ?? `key ${key ?? ""}`;
   const shown = { app, key: app === undefined ? key : undefined, code: code ?? String(status) };
   const name = `${of} ${table ?? ""} ${shown.code}`;

@@ -1,9 +1,9 @@
 /**
- * What a process of each role consists of: everything in one, or a gateway in front of separate services.
+ * Builds the process of each role: all parts in one, or a gateway in front of separate services.
  *
- * In several processes only the gateway knows keys, limits and origins: it authenticates callers, and signs the result for
- * the service behind it. A key's secret therefore never passes the gateway, a key is looked up once, the data service's
- * login needs no access to keys, and the services accept nothing from anyone else.
+ * In a split service only the gateway knows keys, limits and origins: it authenticates callers, and signs the result for the
+ * service behind it. So a key's secret never leaves the gateway, a key is looked up once, the data service's login needs no
+ * access to keys, and the services accept requests only from the gateway.
  *
  * @module
  */
@@ -78,45 +78,44 @@ import {
   type UpstreamOptions,
 } from "./upstreams.ts";
 
-/** What a role must know about its surroundings. */
+/** Options of every role. */
 export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
-  /** Maximum size of a list in bytes, give or take a row; default: {@linkcode LIST_BYTES}. */
+  /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
-  /** Bytes of answers to writes with an idempotency key, for each app; default: `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
+  /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
   idempotencyBytes?: number | undefined;
-  /** Memory for pages that were answered; default: {@linkcode LIST_CACHE_BYTES}. */
+  /** Size of the cache for pages of lists; defaults to {@linkcode LIST_CACHE_BYTES}. */
   listCacheBytes?: number | undefined;
-  /** Which previews are on; default: none. */
+  /** Enabled previews; defaults to none. */
   previews?: readonly Preview[];
-  /** Maximum number of rows that a query visits; default: {@linkcode MAX_VISITS}. */
+  /** Max rows that a query visits; defaults to {@linkcode MAX_VISITS}. */
   maxVisits?: number | undefined;
-  /** Default: {@linkcode MAX_STREAMS}. */
+  /** Defaults to {@linkcode MAX_STREAMS}. */
   maxStreams?: MaxStreams;
-  /** Default: {@linkcode PUSH_LIMITS}. */
+  /** Defaults to {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
-  /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
+  /** The first creates sessions, links and passwords; all verify. Required in processes that serve identity. */
   identitySecrets?: readonly string[] | undefined;
-  /** Default: {@linkcode makeHashing} at its full cost, which only tests replace. */
+  /** Defaults to {@linkcode makeHashing} at full cost; only tests replace it. */
   hashing?: Hashing | undefined;
-  /** The server that mails are given to, and from whom they are; unset: none are sent. */
+  /** The mail server and the sender of mails; unset: no mail is sent. */
   mail?: MailOptions | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
 };
 
-/** What every role is built from. */
 export type Parts = {
   options: RoleOptions;
   identity: IdentitySettings;
   db: Database;
   admin: Database;
-  /** Of the login of the Console; unset: there is none. */
+  /** Connections of the Console's login; unset: no Console. */
   consoleDb: Database | undefined;
-  /** Of the login for identity; the same as `db` without such a login. */
+  /** Connections of the login for identity; the same as `db` without such a login. */
   identityDb: Database;
   idempotencyRoom: IdempotencyRoom;
-  /** Aborted when the process begins to stop: event streams end then. */
+  /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
   shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
@@ -125,9 +124,8 @@ export type Parts = {
 export type BuiltRole = {
   fetch: (request: Request, peer: Peer) => Promise<Response>;
   watch: VersionWatch;
-  /** Whether everything that this role needs is ready. */
   checkReady: CheckReady;
-  /** What an app has declared, in a process that serves rows. */
+  /** Finds an app's declared table; set in a process that serves rows. */
   findTable?: FindTable;
 };
 
@@ -178,7 +176,7 @@ function buildData(parts: Parts): BuiltRole {
   return { fetch, watch, checkReady: parts.checkReady, findTable: catalog.find };
 }
 
-/** It follows origins too, because they decide from where people may sign out. */
+/** Follows origins too, because sign-out accepts only registered origins. */
 function buildIdentity(parts: Parts): BuiltRole {
   const watch = follow(parts, (versions) => origins.refresh(versions.apps));
   const origins = makeOrigins(parts.db);
@@ -194,8 +192,8 @@ function follow(
 }
 
 /**
- * Executes the jobs on apps' rows that administrators store, at a version of the catalog that is new here: whatever stores a
- * job raises it. What failed is tried again at the next look, and so is what another process left.
+ * Runs administrators' stored jobs on apps' rows when the catalog's version changes: storing a job raises the version. Failed
+ * jobs, and jobs of killed processes, are retried at the next check.
  */
 function makeRowsJobs({ db, shared: { guard, log } }: Parts): (version: number) => void {
   let seen: number | undefined;
@@ -220,7 +218,7 @@ type CallerParts = {
   refresh: (appsVersion: number) => Promise<void>;
 };
 
-/** What faces callers: keys, limits and origins. */
+/** Authentication, limits and origins for callers. */
 function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWatch): CallerParts {
   const { now } = shared;
   const origins = makeOrigins(db);
@@ -256,7 +254,7 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
   };
 }
 
-/** What a service behind a gateway has instead: it accepts what the gateway signed, and knows no keys. */
+/** A service behind a gateway accepts only requests that the gateway signed, and knows no keys. */
 function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): FetchDeps {
   const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {

@@ -1,5 +1,5 @@
 /**
- * The rooms' routes as tables: all of them, and which of them a process serves or forwards. Handles nothing.
+ * Route tables: all routes of the modules, and the routes that each process serves or forwards. No handlers.
  *
  * @module
  */
@@ -20,11 +20,11 @@ import {
 } from "../push/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
-/** What the handlers of a service's routes need, by the process that runs them. */
+/** Dependencies of route handlers, by service. */
 export type DataServiceDeps = DataDeps & OpenapiDeps & PushRouteDeps & HealthDeps;
 export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
-/** The route table of the gateway: the router, the isolation tests and the docs read it. */
+/** The API's routes; used by the router, the isolation tests and the docs. */
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
@@ -35,17 +35,17 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...authRoutes,
 ];
 
-/** Documentation for people and tools: served on the API's host, but not described as part of the API. */
+/** Documentation for people and tools: served on the API's host, but not part of the described API. */
 export const docs: readonly Route<DataServiceDeps>[] = [...referenceRoutes, ...guideRoutes];
 
-/** The pages and the Console, which have a host of their own if `IDENTITY_URL` names one. */
+/** The pages and the Console, on a separate host if `IDENTITY_URL` is set. */
 export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
 /** Maximum size in bytes of a body that any of these accepts. */
 export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES);
 
-/** Routes by what the `Host` header names. */
+/** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
@@ -57,7 +57,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
   { api: authRoutes, pages },
 );
 
-/** Of a process that does everything. Identity has connections of its own, so its handlers get other deps. */
+/** Dependencies in a process that runs all parts. Identity has separate connections, so its handlers get other deps. */
 export type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
 
 export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
@@ -71,7 +71,7 @@ export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
 function toAll(ofIdentity: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
   return ofIdentity.map((route) => {
     type Handle = (deps: IdentityServiceDeps, context: never) => ReturnType<typeof route.handle>;
-    // What a handler's context has follows from the route's access, which stays the same.
+    // Safe: the route's access determines the handler's context, and does not change.
     const handle = route.handle as Handle;
     return {
       ...route,
@@ -80,7 +80,7 @@ function toAll(ofIdentity: readonly Route<IdentityServiceDeps>[]): Route<AllDeps
   });
 }
 
-/** The tables of a gateway in front of services: the same paths and checks, forwarded. */
+/** The gateway's tables: the same paths and checks, forwarded to the services. */
 export function toForwardedTables({
   data,
   identity,
@@ -109,7 +109,7 @@ function toRouteTables<Deps extends HealthDeps>({
 }): RouteTables<Deps> {
   const gateway = [...api, ...healthRoutes];
   return {
-    // The front page's stylesheet and icon.
+    // The front page needs its stylesheet and icon.
     gateway: [...gateway, ...assetRoutes],
     identity: [...pages, ...healthRoutes],
     both: [...gateway, ...pages],

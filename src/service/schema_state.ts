@@ -1,4 +1,4 @@
-/** What the doctor says of what is in the database: migrations, generated functions, isolation, nodes. @module */
+/** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes. @module */
 import type { Isolation } from "../catalog/mod.ts";
 import { type Database, type MigrationState, OTHER_BASELINE, readPreviews } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -20,7 +20,7 @@ export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): F
   };
 }
 
-/** Whether the setting PREVIEW is what `rowhouse migrate` recorded; without a setting, what was recorded. */
+/** Compares PREVIEW with the value that `rowhouse migrate` recorded; if PREVIEW is invalid, reports the recorded value. */
 export async function examinePreviews(
   admin: Database,
   previews: readonly Preview[] | undefined,
@@ -39,7 +39,7 @@ export async function examinePreviews(
   };
 }
 
-/** Whether every table's functions are those of this release. */
+/** Whether this release generated the functions of all tables. */
 export async function examineFunctions(admin: Database): Promise<Finding> {
   const [outdated, uncallable] = [
     await findOutdatedTables(admin),
@@ -48,7 +48,7 @@ export async function examineFunctions(admin: Database): Promise<Finding> {
   return judgeFunctions(outdated.length, uncallable.length);
 }
 
-/** How many tables have functions from another release, and how many of those this release cannot call. */
+/** `outdated` tables have functions from another release; this release cannot call those of `uncallable` tables. */
 function judgeFunctions(outdated: number, uncallable: number): Finding {
   const about = "functions";
   if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
@@ -61,7 +61,7 @@ function judgeFunctions(outdated: number, uncallable: number): Finding {
   };
 }
 
-/** A finding for each fault that the look at the isolation has found. */
+/** One result per issue of the isolation check. */
 export function judgeIsolation(faults: readonly string[]): Finding[] {
   const about = "isolation";
   if (faults.length === 0)
@@ -74,7 +74,7 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
   }));
 }
 
-/** While `rowhouse migrate` renews functions, none are compared; if it was killed, that stays so until it runs again. */
+/** The service compares no functions while `rowhouse migrate` renews them, nor after it was killed, until the next run. */
 export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[] {
   if (release !== null) return [];
   return [
@@ -87,7 +87,7 @@ export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[]
   ];
 }
 
-/** Of a distributed database: apps elsewhere are served. */
+/** Nodes of a distributed database; apps on other nodes are still served. */
 export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): Finding[] {
   const unprepared = added.map(
     (node): Finding => ({

@@ -1,4 +1,4 @@
--- What a session of the serving login shows of the server, the database and the clock.
+-- Facts about the server, the database and the clock, from a session of the serving login.
 select pg_catalog.json_build_object(
   'version', pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000,
   'login', current_user,

@@ -1,4 +1,4 @@
-/** What a session of the serving login shows of the server, the database and the clock. @module */
+/** Checks the server, the database and the clock through a session of the serving login. @module */
 import {
   type Database,
   isDistributed,
@@ -11,37 +11,35 @@ import type { Finding } from "./finding.ts";
 import { judgeOpenFunctions } from "./login_limits.ts";
 import SESSION from "./session.sql" with { type: "text" };
 
-/** What is known about the serving login's session. */
 export type Session = {
   version: number;
   login: string;
   database: string;
-  /** Whether everyone may create temporary tables in this database. */
+  /** Whether every login can create temporary tables in this database. */
   publicTemp: boolean;
-  /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
+  /** Whether the server logs parameter values: rows, and proofs of keys. */
   logsParameters: boolean;
-  /** Whether the server logs the text of this login's statements that fail. */
+  /** Whether the server logs the text of this login's failed statements. */
   logsFailures: boolean;
-  /** What built-in functions let every login do. */
+  /** Actions that built-in functions allow to every login. */
   openFunctions: ("locks" | "files")[];
   epochMs: number;
 };
 
 const MAX_SKEW_MS = 1000;
 
-/** Whether a node logs the statements that Citus sends it, which contain their values. */
+/** Whether a node logs statements from Citus, which contain their values. */
 const LOGS_STATEMENTS_SQL = `pg_catalog.current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
   or pg_catalog.current_setting('log_statement') in ('mod', 'all')
   or pg_catalog.current_setting('log_min_duration_statement') <> '-1'
   or pg_catalog.current_setting('log_min_duration_sample') <> '-1'`;
 
-/** One statement of the serving login. */
 export async function readSession(db: Database): Promise<Session> {
   const [row] = await readRows<{ session: Session }>(db, SESSION);
   return row?.session as Session;
 }
 
-/** What the session shows, the server's version aside. */
+/** All checks of the session except the server's version. */
 export function judgeSession(session: Session, nowMs: number): Finding[] {
   return [
     judgeTemp(session),
@@ -63,7 +61,7 @@ export function judgeVersion({ version }: Session): Finding {
   };
 }
 
-/** A careless function would find a hostile type in a temporary schema first. */
+/** A function with an unsafe search path would find a hostile type in a temporary schema first. */
 export function judgeTemp({ publicTemp, database }: Session): Finding {
   const about = "temporary tables";
   if (!publicTemp) return { about, level: "ok", says: "restricted" };
@@ -75,7 +73,7 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
   };
 }
 
-/** A log of slow statements contains their parameters, unless PostgreSQL is told to leave them out. */
+/** PostgreSQL logs the parameters of slow statements unless it is configured not to. */
 export function judgeParameterLog({ logsParameters }: Session): Finding {
   const about = "parameters";
   if (!logsParameters) return { about, level: "ok", says: "are not logged by the database" };
@@ -87,7 +85,7 @@ export function judgeParameterLog({ logsParameters }: Session): Finding {
   };
 }
 
-/** Citus sends calls to other nodes with their values, so the statement that fails there is a row with a proof. */
+/** Citus sends calls to other nodes with their values: a failed statement there contains a row and a proof. */
 export function judgeFailureLog({ logsFailures, login }: Session): Finding {
   const about = "failures";
   if (!logsFailures)
@@ -101,7 +99,7 @@ export function judgeFailureLog({ logsFailures, login }: Session): Finding {
   };
 }
 
-/** A finding for each node of a distributed database that logs statements; a node that is away is a finding of its own. */
+/** A warning for each node of a distributed database that logs statements; unavailable nodes are reported elsewhere. */
 export async function examineNodeLogs(db: Database): Promise<Finding[]> {
   if (!(await isDistributed(db))) return [];
   const nodes = await readRows<{ node: string }>(

@@ -1,7 +1,7 @@
 /**
- * What the Console shows of requests: each process counts its answers by app, keeps failed, slow and rejected ones, and adds
- * both to the database once a minute, in one call. A minute that could not be added waits, and is added once. Never holds a
- * value, a target or a header of a request.
+ * Request statistics for the Console: each process counts its responses by app, samples failed, slow and rejected requests,
+ * and adds both to the database once a minute, in one call. A minute that could not be added waits, and is added once.
+ * Never stores a request's values, target or headers.
  *
  * @module
  */
@@ -22,9 +22,9 @@ import {
 } from "./rejections.ts";
 
 export type Statistics = {
-  /** Counts an answer. */
+  /** Counts a response. */
   readonly note: (answer: AnswerRecord, rejection: Rejection | undefined) => void;
-  /** Adds what is left and says that this process has ended; gives up soon where the database is away. */
+  /** Adds the remaining counts and records that this process has ended; waits at most {@linkcode END_LIMIT_MS}. */
   readonly end: () => Promise<void>;
 };
 
@@ -32,9 +32,9 @@ export type StatisticsDeps = {
   db: Database;
   log: Log;
   role: Role;
-  /** What the guard says of isolation. */
+  /** The guard's last verdict. */
   judge: () => Judgement | undefined;
-  /** What an app has declared; a process without a catalog knows no table. */
+  /** Finds an app's declared table; always `undefined` in a process without a catalog. */
   findTable: FindTable;
   makeId: () => string;
   now: () => number;
@@ -42,15 +42,15 @@ export type StatisticsDeps = {
 
 const MINUTE_MS = 60_000;
 const TICK_MS = 1000;
-/** How long a stop waits for the last minute. */
+/** How long the shutdown waits for the last minute. */
 const END_LIMIT_MS = 700;
-/** Longer is slow, and kept. */
+/** Slower requests are stored. */
 const SLOW_MS = 1000;
-/** Of each minute; further ones are counted and not kept. */
+/** Per minute; more requests are counted but not stored. */
 const MAX_KEPT = 100;
-/** Of each minute; what further ones are asked counts for all apps together. */
+/** Per minute; requests of more apps count only in the total. */
 const MAX_APPS = 10_000;
-/** How many minutes wait while the database is away; older ones are lost. */
+/** How many minutes wait while the database is unavailable; older minutes are lost. */
 const MAX_WAITING = 60;
 
 type Counts = { requests: number; errors: number; refusals: number; latencies: number[] };
@@ -63,14 +63,14 @@ type Minute = {
 };
 type Waiting = { minute: Minute; hasEnded: boolean };
 
-/** Counts from now on, and adds every minute. */
+/** Starts to count; adds the counts every minute. */
 export function startStatistics(deps: StatisticsDeps): Statistics {
   const { now, role, log, findTable } = deps;
   const identity = { id: deps.makeId(), role, startedMs: now() };
-  // The service behind a gateway counts what it answers. Only the gateway knows what it rejected itself.
+  // A service behind a gateway counts its own responses; the gateway counts only the requests that it rejects.
   const counts = servesRows(role) || servesPeople(role);
   let open = makeMinute(toMinute(now()));
-  // An empty minute first: a process is known before it has answered anything.
+  // An empty minute first, so that the process is listed before its first response.
   const waiting: Waiting[] = [{ minute: makeMinute(open.number - 1), hasEnded: false }];
   const addWaiting = coalesce(async () => {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
@@ -85,7 +85,7 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   };
   const timer = setInterval(() => {
     const number = toMinute(now());
-    // A clock that was set back does not count a minute twice: it fills the one that is open.
+    // If the clock is set back, keep filling the open minute instead of counting a minute twice.
     if (number > open.number) close(number, false);
     if (waiting.length > 0) addWaiting().catch(noteFault(log, "the statistics"));
   }, TICK_MS);
@@ -151,7 +151,7 @@ function keep({ rejections, kept }: Minute, request: Kept): void {
   else if (kept.length < MAX_KEPT) kept.push(request);
 }
 
-/** The minute that an outage keeps from being added stays; one that the database refuses is lost, and said to be. */
+/** After an outage the minute is added later; if the database rejects it, it is lost and the error is logged. */
 function noteUnlessAway(log: Log): (error: unknown) => void {
   return (error) => {
     if (isOutage(error)) throw error;
@@ -186,7 +186,7 @@ async function add(
 
 const SWEEP_STEP = 5000;
 
-/** Deletes some of what is kept no longer; returns whether there may be more. */
+/** Deletes a batch of expired statistics; returns whether more can follow. */
 export async function sweepStatistics({ db }: { db: Database }): Promise<boolean> {
   return (await call(db, "sweep_statistics", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
 }

@@ -1,21 +1,21 @@
 /**
- * Rows whose time is over are deleted in small steps, at intervals and soon after the start, so that short-lived processes
- * do it too. Processes that run at the same time take different rows.
+ * Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived processes take part.
+ * Concurrent processes delete different rows.
  *
  * @module
  */
 import { type Log, noteFault } from "../observe.ts";
 
 const FIRST_MS = 1000;
-/** Pause between two steps, so that a log that has grown for years does not keep the database busy. */
+/** Pause between steps, so that years of old entries do not overload the database. */
 const PAUSE_MS = 200;
 
-/** Deletes some rows; whether there may be more of them. */
+/** Deletes a batch of rows; returns whether more can follow. */
 type Step = () => Promise<boolean>;
 
 export type Sweep = { what: string; intervalMs: number; step: Step };
 
-/** Sweeps from now on, until the returned function is called. */
+/** Starts the sweep; the returned function stops it. */
 export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
   let isStopped = false;
   const sweep = async (): Promise<void> => {

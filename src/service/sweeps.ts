@@ -1,4 +1,4 @@
-/** What each role sweeps, and how often. @module */
+/** The sweeps of each role, with their intervals. @module */
 import { AUDIT_RETENTION_S, sweepAudit } from "../accounts/actions/mod.ts";
 import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
@@ -11,21 +11,20 @@ import { HOUR_S } from "../std/duration.ts";
 import { sweepStatistics } from "./statistics.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
-/** What sweeps work with. */
 export type SweepDeps = IdempotencySweepDeps & {
   options: {
     log: Log;
     auditRetentionS?: number | undefined;
     previews?: readonly Preview[] | undefined;
   };
-  /** Of the login for identity. */
+  /** Connections of the login for identity. */
   identityDb: Database;
 };
 
 const HOURLY_MS = HOUR_S * 1000;
 const COUNT_INTERVAL_MS = 600_000;
 const MINUTE_MS = 60_000;
-/** How many changes one step deletes at most. */
+/** Max changes that one step deletes. */
 const CHANGES_STEP = 1000;
 
 /** Starts the sweeps of a role; the returned function stops them. */

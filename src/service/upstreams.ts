@@ -1,4 +1,4 @@
-/** The services behind a gateway: their addresses, the secret shared with each, and whether they are ready. @module */
+/** The services behind a gateway: addresses, shared secrets and readiness. @module */
 import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
 import { AUDIENCES, type Audience, type Forward, makeForward } from "../gateway/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
@@ -6,20 +6,20 @@ import { Problem } from "../problem.ts";
 import { isConnectFailure } from "../std/error_code.ts";
 
 export type UpstreamOptions = {
-  /** How many milliseconds a request's statement may take; default: the service's documented limit. */
+  /** Time limit of a request's statement in milliseconds; defaults to the documented limit. */
   limitMs?: number;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
-  /** The gateway's origin, for an identity service; default: its public one. */
+  /** The gateway's origin, for an identity service; defaults to its public origin. */
   gatewayUrl?: string | undefined;
   /**
-   * What the gateway shares with each service, so that no service can sign for another: the first signs, all verify.
-   * A gateway needs both, a service only its own.
+   * Secrets that the gateway shares with each service, so that no service can sign for another: the first signs, all
+   * verify. A gateway needs both lists, a service only its own.
    */
   secrets?: Readonly<Partial<Record<Audience, readonly string[]>>>;
 };
 
-/** How much longer than the service a gateway waits, so that the service answers first. */
+/** How much longer than the service the gateway waits, so that the service's own timeout comes first. */
 const MARGIN_MS = 2000;
 
 export type Forwards = Readonly<Record<Audience, Forward>>;
@@ -40,10 +40,10 @@ export function makeForwards(
 }
 
 /**
- * Sends a request to the gateway as any program would: the Console of an identity service reaches rows only that way.
- * `undefined` where no one said where the gateway is.
+ * Sends a request to the gateway like any client: the Console of an identity service can access rows only this way.
+ * `undefined` if the gateway's origin is unknown.
  *
- * @throws {Problem} unavailable; bad_gateway — the gateway did not answer
+ * @throws {Problem} unavailable; bad_gateway — the gateway did not respond
  */
 export function makeCallGateway(
   { gatewayUrl, limitMs = EXECUTION_LIMIT_MS }: UpstreamOptions,
@@ -63,7 +63,7 @@ export function makeCallGateway(
   };
 }
 
-/** The secrets of one service; there is at least one. */
+/** The secrets of one service; never empty. */
 export function readSecrets({ secrets }: UpstreamOptions, audience: Audience): readonly string[] {
   const shared = secrets?.[audience] ?? [];
   if (shared.length > 0) return shared;
