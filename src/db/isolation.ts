@@ -77,7 +77,7 @@ const PLANTED = `
                 and used.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and used.objsubid > 0)))
         else false end
   union all
-  select 'Function api.' || proname || ' must be as a push creates it'
+  select 'Function api.' || proname || ' must match the definition that a push creates'
     from functions where prokind <> 'f' or proretset or prosupport <> 0 or proconfig is not null or pronargdefaults > 0
       or has_sql or provolatile = 'i' or prorettype <> 'pg_catalog.text'::pg_catalog.regtype
       or prolang is distinct from (select oid from pg_catalog.pg_language where lanname = 'plpgsql')
@@ -85,11 +85,11 @@ const PLANTED = `
   select 'Cast from ' || castsource::pg_catalog.regtype || ' to ' || casttarget::pg_catalog.regtype || ' must not exist'
     from pg_catalog.pg_cast where castsource in (select oid from app_types) or casttarget in (select oid from app_types)
   union all
-  select 'Constraint ' || conname || ' of ' || name || ' must be one that a push creates'
+  select 'Constraint ' || conname || ' of ' || name || ' must be a constraint that a push creates'
     from pg_catalog.pg_constraint join app_tables on app_tables.oid = conrelid
     where contype not in ('p', 'f', 'n') or condeferrable
   union all
-  select 'Index data.' || index_class.relname || ' must contain only what a push indexes'
+  select 'Index data.' || index_class.relname || ' must contain only expressions that a push indexes'
     from pg_catalog.pg_index join app_tables on app_tables.oid = indrelid
     join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
     where ${isForeign("indexprs", IN_INDEX)} or ${isForeign("indpred", IN_INDEX)}
@@ -102,7 +102,7 @@ const PLANTED = `
     left join pg_catalog.pg_attrdef on adrelid = attrelid and adnum = attnum
     where attgenerated <> '' or attidentity <> '' or ${isForeign("adbin", IN_DEFAULT)}
   union all
-  select 'Column ' || attname || ' of ' || name || ' must not be granted by itself'
+  select 'Column ' || attname || ' of ' || name || ' must not have its own grants'
     from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attacl is not null`;
 
 /**
@@ -159,7 +159,7 @@ function renderTableRules(printedBy: Printer): string {
   select 'Table ' || name || ' must belong to ' || wanted_owner
     from tables where relowner is distinct from pg_catalog.to_regrole(wanted_owner)
   union all
-  select 'Table ' || name || ' must have the policy of the tenant and no other'
+  select 'Table ' || name || ' must have only the tenant policy'
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
@@ -170,11 +170,11 @@ function renderTableRules(printedBy: Printer): string {
   union all
   select 'Relation ' || name || ' must be a table' from relations where relkind not in ('r', 'p')
   union all
-  select distinct 'Table ' || name || ' must have no trigger and no rule of anybody''s'
+  select distinct 'Table ' || name || ' must have no triggers and no rules'
     from tables where exists (select from pg_catalog.pg_trigger where tgrelid = tables.oid and not tgisinternal)
       or exists (select from pg_catalog.pg_rewrite where ev_class = tables.oid)
   union all
-  select distinct 'Relation ' || name || ' must be granted to nobody but rowhouse_tenant, and only its rows'
+  select distinct 'Relation ' || name || ' must be granted only to rowhouse_tenant, and only for rows'
     from relations, pg_catalog.aclexplode(relacl)
     where grantee <> relowner and not (
       grantee = (select oid from tenant) and not is_grantable
@@ -182,7 +182,7 @@ function renderTableRules(printedBy: Printer): string {
 }
 
 const FUNCTION_RULES = `
-  select 'Function api.' || proname || ' must belong to rowhouse_tenant and run as it'
+  select 'Function api.' || proname || ' must belong to rowhouse_tenant and be a security definer'
     from functions where not prosecdef or proowner is distinct from (select oid from tenant)
   union all
   select distinct 'Function api.' || proname || ' must be granted to the serving roles only'
@@ -191,7 +191,7 @@ const FUNCTION_RULES = `
       is_grantable or not exists (select from serving where serving.oid = grantee)))`;
 
 const ROLE_RULES = `
-  select 'Role rowhouse_tenant must be there, without SUPERUSER, BYPASSRLS and LOGIN'
+  select 'Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN'
     where not exists (select from tenant where not rolsuper and not rolbypassrls and not rolcanlogin)
   union all
   select 'Role rowhouse_tenant must own no table'
@@ -200,15 +200,15 @@ const ROLE_RULES = `
   select 'Role rowhouse_tenant must be a member of no other role'
     where exists (select from pg_catalog.pg_auth_members where member = (select oid from tenant))
   union all
-  select 'Role rowhouse_tables must be there, without SUPERUSER, BYPASSRLS and CREATEROLE'
+  select 'Role rowhouse_tables must exist, without SUPERUSER, BYPASSRLS and CREATEROLE'
     where not exists (select from owner where not rolsuper and not rolbypassrls and not rolcreaterole)
   union all
-  select 'Role rowhouse_tables must own nothing but apps'' tables: not ' || relnamespace::pg_catalog.regnamespace || '.' || relname
+  select 'Role rowhouse_tables must own only apps'' tables, not ' || relnamespace::pg_catalog.regnamespace || '.' || relname
     from pg_catalog.pg_class where relowner = (select oid from owner)
       and relnamespace is distinct from pg_catalog.to_regnamespace('data')
       and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
   union all
-  select 'Role rowhouse_tables must be a member of rowhouse_tenant alone'
+  select 'Role rowhouse_tables must be a member of rowhouse_tenant only'
     where exists (select from pg_catalog.pg_auth_members
       where member = (select oid from owner) and roleid <> (select oid from tenant))
   union all

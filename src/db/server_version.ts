@@ -16,6 +16,6 @@ export async function readMajorVersion(db: Database): Promise<number> {
     db,
     "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
   );
-  if (row === undefined) throw new Error("The query of the version gave no row");
+  if (row === undefined) throw new Error("The query of the version returned no row");
   return row.version;
 }

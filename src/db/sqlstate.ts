@@ -49,7 +49,7 @@ export class SignalError extends Error {
 /** Neither the statement nor its cancellation was answered. */
 export class SilenceError extends Error {
   constructor() {
-    super("The database did not answer in time");
+    super("The database did not respond in time");
     this.name = "SilenceError";
   }
 }
@@ -175,7 +175,7 @@ export function toDatabaseError(
   return new Problem(mapping.code, { cause: error, retryAfterS: mapping.retryAfterS });
 }
 
-const CANCELED_TEXT = "The statement was canceled in the database";
+const CANCELED_TEXT = "The database canceled the statement";
 
 /** Whether only the coordinator has canceled a write: a node that hangs goes on with what has reached it. */
 function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver">): boolean {

@@ -65,20 +65,20 @@ const BREAKS = [
     name: "rows of a shard granted to everybody",
     hurt: "grant select on data.SHARD to public",
     mend: "revoke select on data.SHARD from public",
-    says: "Relation data.SHARD must be granted to nobody but rowhouse_tenant, and only its rows",
+    says: "Relation data.SHARD must be granted only to rowhouse_tenant, and only for rows",
   },
   {
     name: "another policy on one shard",
     hurt: "alter policy tenant on data.SHARD using (true)",
     mend: `alter policy tenant on data.SHARD using
       (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
-    says: "Table data.SHARD must have the policy of the tenant and no other",
+    says: "Table data.SHARD must have only the tenant policy",
   },
   {
     name: "a trigger of somebody's on one shard",
     hurt: "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
     mend: "drop trigger spy on data.SHARD",
-    says: "Table data.SHARD must have no trigger and no rule of anybody's",
+    says: "Table data.SHARD must have no triggers and no rules",
   },
   {
     name: "a function that everybody may execute on one node",
@@ -90,7 +90,7 @@ const BREAKS = [
     name: "a tenant that may log in to one node",
     hurt: "alter role rowhouse_tenant login",
     mend: "alter role rowhouse_tenant nologin",
-    says: "Role rowhouse_tenant must be there, without SUPERUSER, BYPASSRLS and LOGIN",
+    says: "Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN",
   },
 ];
 

@@ -270,7 +270,7 @@ describe("a request for a row that another session has locked", () => {
     const answer = await changed;
     const code = answer?.status === 200 ? undefined : codeOf(answer?.text ?? "");
     expect([answer?.status, code, answer?.headers.get("retry-after")]).toEqual([...want]);
-    const text = "The statement was canceled in the database; nothing was written";
+    const text = "The database canceled the statement; nothing was written";
     expect(answer?.text.includes(text)).toBe(times > 1);
     expect((await service.call(app, row)).text).toContain(times > 1 ? "first" : "changed");
   });

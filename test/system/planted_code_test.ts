@@ -151,7 +151,7 @@ test("commands that touch apps' rows refuse while there are faults, and say whic
     const { code, err } = await runHere(args, { ...project, env });
     expect([
       code,
-      err.includes("Index data.planted must contain only what a push indexes"),
+      err.includes("Index data.planted must contain only expressions that a push indexes"),
     ]).toEqual([1, true]);
   }
   project.remove();

@@ -56,7 +56,7 @@ async function readCoordinator(admin: Database): Promise<Coordinator> {
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
       (select extversion from pg_catalog.pg_extension where extname = 'citus') as version`,
   );
-  if (row === undefined) throw new Error("The query of the coordinator gave no row");
+  if (row === undefined) throw new Error("The query of the coordinator returned no row");
   const nodes = row.version === null ? [] : await readNodes(admin);
   return { ...row, nodes, has_coordinator: nodes.some(({ is_coordinator }) => is_coordinator) };
 }
@@ -75,7 +75,7 @@ function findNodeFaults({ nodes, has_coordinator }: Coordinator): string[] {
     : ["The coordinator is not registered: run select citus_set_coordinator_host('<its address>')"];
   const homeless = nodes.some((node) => node.has_shards)
     ? []
-    : ["No node may have rows: run select citus_add_node('<host>', <port>) for each"];
+    : ["No node can store rows: run select citus_add_node('<host>', <port>) for each node"];
   const idle = nodes.filter((node) => !node.is_active || !node.is_synced);
   return [
     ...missing,
@@ -93,7 +93,7 @@ const SETTINGS = `select pg_catalog.json_object_agg(name, setting) from (
 function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
   if (!success)
     return [
-      `${toFault({ node, result })}: start it, and let the coordinator's server log in to it as this superuser, by a passfile where it asks for a password (docs/scaling.md)`,
+      `${toFault({ node, result })}: start it, and allow the coordinator's server to log in as this superuser, with a passfile if it requires a password (docs/scaling.md)`,
     ];
   const settings = JSON.parse(result) as NodeSettings;
   const plugins = settings.output_plugin_libraries;
@@ -104,13 +104,13 @@ function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
       : []),
     ...(plugins === null || /\bcitus\b/.test(plugins)
       ? []
-      : [`output_plugin_libraries must have citus beside ${plugins}`]),
-  ].map((fault) => `Node ${node}: ${fault}, and needs a restart after the change`);
+      : [`output_plugin_libraries must include citus in addition to ${plugins}`]),
+  ].map((fault) => `Node ${node}: ${fault}; restart it after the change`);
 }
 
 /** Describes a node that did not do what it was asked to. */
 export function toFault({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
-  return `Node ${node} cannot be reached, or refuses: ${result}`;
+  return `Node ${node} is unavailable or rejects the statement: ${result}`;
 }
 
 /** What every node, the coordinator among them, answers to a statement of one value. Writes nothing to the log. */

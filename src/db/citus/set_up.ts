@@ -47,11 +47,11 @@ export async function checkCluster(admin: Database, shards: number | undefined):
   const found = await countShards(admin);
   if (found !== undefined && shards !== undefined && found !== shards)
     throw new CitusError([
-      `It has ${found} shards, which cannot be changed: leave --shards out, or name ${found}`,
+      `The database has ${found} shards, which cannot be changed: omit --shards, or set it to ${found}`,
     ]);
   if (found === undefined && (await hasTables(admin)))
     throw new CitusError([
-      "Apps have tables in it already: rowhouse admin convert-to-citus distributes them with their rows",
+      "Apps already have tables in the database: rowhouse admin convert-to-citus distributes them with their rows",
     ]);
 }
 

@@ -1,8 +1,8 @@
--- What confirms people's addresses: made again when it is used and by an administrator.
+-- Proofs of e-mail addresses: renewed when an address is used, and by an administrator.
 
--- Ends every way to sign in to accounts whose address something else than the service wrote. A
--- thief of a serving login can insert an account, with a session, a link to a provider, a password
--- or a second factor that this database believes.
+-- Ends every way to sign in to accounts whose address the service did not write. An attacker with
+-- a serving login can insert an account, with a session, a provider link, a password or a second
+-- factor that this database accepts.
 create function rowhouse.end_ways_in(people uuid[]) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -19,9 +19,10 @@ begin
 end
 $$;
 
--- No login has it. Of a list of [person, address, digest in hexadecimal], those that are still so:
--- how many. Without an actor it is no act, but the same confirmation by another secret; otherwise
--- every way to sign in to these accounts ends.
+-- Not granted to any login. Confirms the entries of a list of [person, address, digest in
+-- hexadecimal] that are still current, and returns their number. Without an actor, it only
+-- re-signs the address with another secret; with an actor, every way to sign in to these accounts
+-- ends.
 create function rowhouse.confirm_addresses(confirmed jsonb, new_secret_id text, actor text)
   returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -46,7 +47,8 @@ end
 $$;
 comment on function rowhouse.confirm_addresses is 'idempotent';
 
--- The same address by another secret, for whoever can show what follows from it and the one before.
+-- Re-signs the address with another secret, if the caller presents the proof of the current
+-- digest.
 create function rowhouse.renew_address(
   who uuid, mail text, shown bytea, fresh_digest bytea, fresh_secret_id text
 ) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$

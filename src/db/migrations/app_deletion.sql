@@ -1,10 +1,9 @@
--- The end of an app, in bounded steps: it is disabled; one table after the other its rows go, and
--- then the table, if the app owns it; at last the app itself goes, with its keys, grants, targets
--- and migrations. A step that is refused or interrupted leaves a disabled app; asking again goes on
--- from there.
+-- Deletes an app in bounded steps. The app is disabled; then each table loses the app's rows, and
+-- is dropped if the app owns it; finally the app is deleted with its keys, grants, targets and
+-- migrations. A failed or interrupted step leaves a disabled app; the next call continues.
 
--- The tables that an app owns or uses. Of one that it used before, a process may have been writing
--- a row when that ended.
+-- The tables that an app owns or uses, or used before: a process could still write a row when a
+-- use ended.
 create function rowhouse.tables_of(app uuid) returns text[] language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select array_agg(name order by name) from rowhouse.tables where owner_app_id = app
@@ -12,8 +11,8 @@ set search_path = pg_catalog, pg_temp as $$
     or exists (select from rowhouse.ended_registrations where app_id = app and table_name = name)
 $$;
 
--- What an app has, and what stands in the way of its end: tables that it owns and other apps use,
--- or to which tables refer that it does not own.
+-- What an app has, and the blockers of its deletion: tables that it owns and other apps use, or
+-- that tables of other owners reference.
 create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -46,8 +45,8 @@ begin
 end
 $$;
 
--- Tables that go next: those of a circle, to which no other table of the app refers; null where it
--- has none left.
+-- The next tables to remove: a circle that no other table of the app references; null if no tables
+-- are left.
 create function rowhouse.next_circle(app uuid) returns text[] language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -64,8 +63,8 @@ begin
 end
 $$;
 
--- Ends an app's use of tables that others own. Functions go that it alone is served by, and builds
--- that it began before it handed a table over are the new owner's.
+-- Ends an app's use of other owners' tables. Drops functions that serve only this app; builds that
+-- it started before it handed a table over now belong to the new owner.
 create function rowhouse.leave_tables(app uuid, names text[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -85,7 +84,7 @@ begin
     execute 'drop function ' || signature;
   end loop;
   update rowhouse.versions set version = version + 1 where name = 'catalog';
-  -- A plan that was made before is of another state.
+  -- Invalidates earlier plans.
   update rowhouse.tables set version = (select version from rowhouse.versions
     where versions.name = 'catalog')
   where name = any (names);
@@ -97,8 +96,8 @@ begin
 end
 $$;
 
--- Ends an app's use of a circle of tables, in which it has no rows any more; drops those that it
--- owns.
+-- Ends an app's use of a circle of tables that no longer contain its rows; drops the tables that
+-- it owns.
 create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], actor text)
   returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -123,8 +122,8 @@ begin
 end
 $$;
 
--- One step of an app's end: whether that was the last one, the job that deletes its rows if there
--- is one to run before the next step, and at the end how many rows there were.
+-- One step of a deletion. Returns whether it was the last step, the job that must delete rows
+-- before the next step, and at the end the number of deleted rows.
 create function rowhouse.delete_app_step(
   app_slug text, actor text, out is_done boolean, out job uuid, out deleted bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -146,7 +145,7 @@ begin
     raise exception 'in use' using errcode = 'RH008';
   end if;
   if rowhouse.set_app_disabled(app_slug, true, actor) then
-    -- The app may have written rows since an earlier deletion that was not finished.
+    -- The app can have written rows since an earlier, unfinished deletion.
     update rowhouse.row_jobs set is_emptied = false where app_id = app;
     return;
   end if;
@@ -158,7 +157,7 @@ begin
       insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts)
       values (app, circle, 'delete_app', actor, array_fill(0::bigint, array[cardinality(circle)]))
       returning * into work;
-      -- The data service hears of it.
+      -- Notifies the data service.
       update rowhouse.versions set version = version + 1 where name = 'catalog';
     end if;
     if work.is_emptied then
@@ -183,7 +182,7 @@ end
 $$;
 comment on function rowhouse.delete_app_step is 'null job';
 
--- What an app has, and what stands in the way of its end.
+-- What an app has, and the blockers of its deletion.
 -- proves: admin
 create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
 begin

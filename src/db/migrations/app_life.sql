@@ -1,5 +1,5 @@
--- What becomes of an app: it is renamed, disabled and enabled again. None of these functions has a
--- grant: only an administrator runs them, and each writes the audit log.
+-- Renames, disables and enables apps. None of these functions is granted: only administrators run
+-- them, and each writes the audit log.
 
 create function rowhouse.rename_app(old_slug text, new_slug text, actor text) returns void
   language plpgsql
@@ -14,9 +14,9 @@ begin
 end
 $$;
 
--- Whether this changed anything. A disabled app's keys prove nothing, in the very next call of
--- every process: its proofs are gone, and come back from its keys. Whoever makes a key holds the
--- app's row, and whoever revokes one the key's.
+-- Returns whether this changed anything. A disabled app's keys stop working with the next call of
+-- every process: its proofs are deleted, and restored from its keys later. Creating a key locks
+-- the app's row; revoking a key locks the key's row.
 -- action: admin
 create function rowhouse.set_app_disabled(app_slug text, disabled boolean, actor text)
   returns boolean language plpgsql
@@ -43,7 +43,7 @@ begin
       and revoked_at is null for update) as live;
     perform rowhouse.reset_changes(app) from rowhouse.apps where id = app and is_live;
   end if;
-  -- After the keys: whoever changes one holds it while this is raised.
+  -- After the keys: a change of a key locks it while it raises this version.
   update rowhouse.versions set version = version + 1 where name = 'keys';
   insert into rowhouse.audit (actor, action, app)
   values (actor, case when disabled then 'disable_app' else 'enable_app' end, app_slug);

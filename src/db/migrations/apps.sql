@@ -1,6 +1,6 @@
--- Apps: their origins and redirect targets, their request limits, and the versions by which a
--- process notices that something in its memory has changed. Triggers raise the rows of `versions`,
--- so that no writer can forget to.
+-- Apps: origins and redirect targets, request limits, and the versions by which a process detects
+-- that its cached data has changed. Triggers raise the rows of `versions`, so that no writer can
+-- forget it.
 
 create table rowhouse.versions (
   name text primary key,
@@ -17,14 +17,14 @@ begin
 end
 $$;
 
--- A time in UTC for people and programs, to the second: 2030-01-31T12:00:00Z.
+-- A time in UTC, to the second: 2030-01-31T12:00:00Z.
 create function rowhouse.utc_text(at timestamptz) returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
--- A limit that is null is the service's own. A disabled app has its rows and keys, and none of its
--- keys proves anything.
+-- A null limit means the service's default. A disabled app keeps its rows and keys, but its keys
+-- do not authenticate.
 create table rowhouse.apps (
   id uuid primary key,
   slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
@@ -53,7 +53,7 @@ create trigger raise_version after insert or update or delete on rowhouse.target
   for each statement execute function rowhouse.raise_version('apps');
 grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
 
--- The app with this slug, which stays until the act is done.
+-- The app with this slug, locked until the transaction ends.
 create function rowhouse.find_app(app_slug text) returns uuid language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -83,7 +83,7 @@ begin
 end
 $$;
 
--- What is null goes back to the default.
+-- Null resets a limit to the default.
 -- action: admin
 create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
   actor text) returns void
@@ -113,8 +113,8 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.targets where app_id = app
 $$;
 
--- The app with this slug and its targets, for a person who returns there after signing in; null for
--- an app that does not exist or is disabled.
+-- The app with this slug and its targets, for a redirect after sign-in; null if the app does not
+-- exist or is disabled.
 create function rowhouse.find_return_app(app_slug text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', apps.id, 'slug', apps.slug, 'targets', (
@@ -125,9 +125,9 @@ $$;
 comment on function rowhouse.find_return_app is 'null result';
 grant execute on function rowhouse.find_return_app(text) to rowhouse_service, rowhouse_identity;
 
--- Changes where an app's pages live and where people may be sent back to: all of the replaced kinds
--- go, then those of gone, and those of added come. The targets that there are then; or, where some
--- of gone are not there, those as "missing", and nothing changes.
+-- Changes an app's origins and redirect targets: removes all of the replaced kinds and those of
+-- gone, then adds those of added. Returns the resulting targets; if some of gone do not exist,
+-- returns those as "missing" and changes nothing.
 -- action: admin
 create function rowhouse.set_targets(app_slug text, replaced text[], gone jsonb, added jsonb,
   actor text) returns jsonb
@@ -166,7 +166,7 @@ begin
 end
 $$;
 
--- The app with this slug, if there is one.
+-- The app with this slug, if it exists.
 -- action: admin
 create function rowhouse.find_app_id(app_slug text) returns uuid language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -183,7 +183,7 @@ set search_path = pg_catalog, pg_temp as $$
       where app_id = apps.id)) order by slug), '[]') from rowhouse.apps
 $$;
 
--- Registers another origin of an app; one that it already has stays as it is.
+-- Registers another origin of an app; an existing origin stays unchanged.
 create function rowhouse.add_origin(app_slug text, new_url text, new_origin text, actor text)
   returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -198,7 +198,7 @@ begin
 end
 $$;
 
--- For processes that serve: the limits of apps that have any.
+-- For serving processes: the limits of apps that have limits.
 create function rowhouse.read_limits(default_per_minute integer)
 returns table (app_id uuid, per_minute integer, per_minute_of_key integer) language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -208,7 +208,7 @@ set search_path = pg_catalog, pg_temp as $$
   where requests_per_minute is not null or key_requests_per_minute is not null
 $$;
 
--- For processes that serve: every app that is not disabled, with each of its origins.
+-- For serving processes: every enabled app, with each of its origins.
 create function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct apps.slug, apps.id, targets.origin

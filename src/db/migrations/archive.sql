@@ -1,7 +1,7 @@
--- An app as an archive, and back. Rows are read and stored by a member of `rowhouse_rows` alone:
--- see rows.sql.
+-- Exports an app as an archive, and restores it. Only a member of `rowhouse_rows` reads and stores
+-- rows: see rows.sql.
 
--- What an archive of an app begins with, or nothing if there is no such app: no key, no secret, no
+-- The head of an app's archive; no row if the app does not exist. Contains no key, secret or
 -- password. The tables have the columns that the app declares or has declared.
 create function rowhouse.describe_archive(app_slug text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -19,8 +19,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.describe_archive is 'null result';
 
--- The app's rows of a table after an id, in the order of their ids: a line of JSON for each, as
--- many as fit into so many bytes, but at least one. The same row always makes the same line.
+-- The app's rows of a table after an id, ordered by id: one line of JSON per row, as many as fit
+-- into the byte limit, but at least one. Equal rows produce equal lines.
 create function rowhouse.read_rows(
   wanted_table text, names text[], app uuid, after uuid, max_rows integer, max_bytes integer,
   out lines text, out row_count integer, out last uuid)
@@ -50,8 +50,8 @@ end
 $$;
 comment on function rowhouse.read_rows is 'idempotent; null last';
 
--- Stores lines of rows with their ids. The optional columns in "empty" get no value: rows that they
--- refer to may not be there yet.
+-- Stores lines of rows with their ids. The optional columns in "empty" get no value yet, because
+-- referenced rows can be missing.
 create function rowhouse.restore_rows(
   wanted_table text, names text[], empty text[], app uuid, lines text)
   returns void language plpgsql security definer
@@ -69,7 +69,7 @@ begin
 end
 $$;
 
--- Sets the columns that were left out.
+-- Sets the omitted columns.
 create function rowhouse.restore_references(
   wanted_table text, empty text[], app uuid, lines text)
   returns void language plpgsql security definer

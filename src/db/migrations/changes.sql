@@ -1,8 +1,8 @@
--- Explicit changes of tables: renaming, dropping and retyping, which a push never does by itself.
+-- Explicit changes of tables: renaming, dropping and retyping, which a push never does implicitly.
 
 -- Columns that are being retyped: a copy of the column, named `$to`, is filled in batches and then
--- takes its place. "after": the last row that was copied. "horizon": rows that have not changed
--- since this transaction are as they were copied; null until every row was.
+-- replaces it. "after": the last copied row. "horizon": rows that have not changed since this
+-- transaction are copied; null until all rows are copied.
 create table rowhouse.retypes (
   table_name text primary key references rowhouse.tables (name) on delete cascade,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -13,7 +13,7 @@ create table rowhouse.retypes (
 );
 grant select, update (after, horizon) on rowhouse.retypes to rowhouse_tables;
 
--- Notes that a copy of a column was added to a table of the app.
+-- Records that a copy of a column was added to a table of the app.
 create function rowhouse.begin_retype(app uuid, wanted_table text, wanted jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -24,13 +24,13 @@ begin
 end
 $$;
 
--- Notes that the copy of a column was dropped, or took the column's place.
+-- Records that the copy of a column was dropped, or replaced the column.
 create function rowhouse.end_retype(app uuid, wanted_table text) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.retypes where table_name = wanted_table and app_id = app
 $$;
 
--- The time in a text, or null: years 1 to 9999, with an offset.
+-- Parses a time, with years 1 to 9999 and an offset; null if it is invalid.
 create function rowhouse.read_time(value text) returns timestamptz language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -50,8 +50,8 @@ $$;
 grant execute on function rowhouse.begin_retype(uuid, text, jsonb),
   rowhouse.end_retype(uuid, text), rowhouse.read_time(text) to rowhouse_tables;
 
--- Before an explicit change of a table of the app: no build of the table may be under way; builds
--- that have ended are forgotten, because the names of what they built may change.
+-- Runs before an explicit change of a table of the app: no build of the table may be in progress.
+-- Deletes records of finished builds, because the names that they built can change.
 create function rowhouse.begin_change(app uuid, wanted_table text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -67,9 +67,9 @@ begin
 end
 $$;
 
--- Last statement of a push that made an explicit change of a table of the app: forgets column sets
--- that no app is served any more, whose functions the message has dropped. A table that no longer
--- exists, because it was dropped or renamed, is forgotten, unless another app uses it.
+-- Last statement of a push with an explicit change of a table: removes column sets that no app
+-- uses, whose functions the message has dropped. Removes a table that no longer exists, because it
+-- was dropped or renamed, unless another app uses it.
 create function rowhouse.record_change(app uuid, wanted_table text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,11 +1,11 @@
--- Acts of administrators from a browser. They run on a login of their own, which may execute these
--- functions and nothing else. Each act proves in the call that acts who asks for it: both cookies
--- of one live session, by what no table holds, the Console role, and where it is sensitive a
--- sign-in of the last ten minutes, with the second factor of whoever has one. So neither this login
--- nor a serving login acts by itself.
+-- Actions of administrators in a browser. They use a separate login, which can execute only these
+-- functions. Each action verifies its caller in the same call: both cookies of one live session,
+-- by a proof that is not stored, the Console role, and for sensitive actions a sign-in within ten
+-- minutes, with the second factor if the user has one. So neither this login nor a serving login
+-- can act without a user.
 
--- The id of the person who acts; raises an error if the cookies prove no such person. "needed" is
--- the Console role, which a super_admin always has. The rows are locked until the action is done.
+-- The id of the acting user; raises an error if the cookies prove no such user. "needed" is the
+-- Console role, which a super_admin always has. Locks the rows until the action ends.
 create function rowhouse.check_console(
   session_shown text, identity_shown text, idle_s integer, shown_from text, needed text,
     is_sensitive boolean
@@ -21,15 +21,15 @@ begin
     and users.disabled_at is null and users.console_role in (needed, 'super_admin')
   for share;
   if who is null then
-    raise exception 'nobody who may do this' using errcode = 'RH402';
+    raise exception 'no user with the role' using errcode = 'RH402';
   end if;
   if rowhouse.is_factor_overdue(who) then
     raise exception 'a second factor is overdue' using errcode = 'RH405';
   end if;
-  -- A session may be from before there was a second factor, by whoever knew the password.
+  -- A session can be older than the second factor, from someone who knew the password.
   if shown_at is null and rowhouse.has_second_factor(who) or is_sensitive
     and not rowhouse.is_fresh(own) then
-    raise exception 'signed in too long ago' using errcode = 'RH403';
+    raise exception 'sign-in too old' using errcode = 'RH403';
   end if;
   return who;
 end

@@ -1,15 +1,15 @@
--- The audit log as the Console shows it, filtered by who, what, which app, whom and when. Each
--- filter has its index, and times become bounds of ids, so that a page costs the same however long
--- the log is.
+-- The audit log in the Console, filtered by actor, action, app, person and time. Each filter has
+-- an index, and times become bounds of ids, so that the cost of a page does not depend on the size
+-- of the log.
 
 create index audit__app__id__idx on rowhouse.audit (app, id);
 create index audit__actor__id__idx on rowhouse.audit (actor, id);
 create index audit__action__id__idx on rowhouse.audit (action, id);
 
--- Newest first, before an entry; what is empty or null does not filter. An actor is a word, an id
--- or an address; a person an address or an id, which is all that is left of one who was deleted.
--- Times are from one on and before the other. An entry gets its id when it is written, and its time
--- when its transaction begins, which is never an hour earlier.
+-- Newest first, before an entry; empty and null filters are ignored. An actor is a word, an id or
+-- an address; a person is an address or an id, the only trace of a deleted person. Times are
+-- inclusive from, exclusive to. An entry's id is set when it is written, its time when its
+-- transaction begins, which is never an hour earlier.
 -- proves: admin
 create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
   of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,
@@ -26,7 +26,7 @@ declare
     coalesce((select id from rowhouse.audit where at > before_at + interval '1 hour'
       order by at limit 1), 9223372036854775807));
 begin
-  -- A plan that was made for other filters would read all of the log.
+  -- A plan cached for other filters would read the whole log.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'app', (select jsonb_build_object('disabledAt', disabled_at) from rowhouse.apps

@@ -1,7 +1,7 @@
--- One time axis of requests and of changes, and what changed before errors rose. Requests are
--- counts of minutes and hours; changes are pushes, entries of the audit log, and keys that expired.
+-- One time axis of requests and changes, and the changes before a rise of errors. Requests are
+-- counts by minute and hour; changes are pushes, audit log entries, and expired keys.
 
--- Actions after which requests may fail that succeeded before.
+-- Actions that can make previously successful requests fail.
 create function rowhouse.is_change(action text) returns boolean language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select action in ('add_origin', 'delete_app', 'disable_app', 'drop_table', 'enable_app',
@@ -14,7 +14,7 @@ create index audit__changes__app__id__idx on rowhouse.audit (app, id)
 create index migrations__applied_at__idx on rowhouse.migrations (applied_at);
 create index api_keys__expires_at__idx on rowhouse.api_keys (expires_at);
 
--- The latest changes of an app, or of all without a slug, newest first.
+-- The latest changes of an app, or of all apps without a slug, newest first.
 create function rowhouse.changes_between(of_app text, from_at timestamptz, until_at timestamptz,
   max_rows integer) returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
@@ -59,9 +59,9 @@ create function rowhouse.changes_between(of_app text, from_at timestamptz, until
   from (select * from changes order by at desc limit max_rows) as listed
 $$;
 
--- What was counted of an app in each step of a span and of the span before it, whose steps have
--- negative numbers, with the changes of both. The rejections of an app include those with a key
--- that it no longer accepts.
+-- An app's counts in each step of a span and of the previous span, whose steps have negative
+-- numbers, with the changes of both. An app's rejections include those with a key that it no
+-- longer accepts.
 create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns jsonb
   language sql stable set search_path = pg_catalog, pg_temp as $$
   with shown as materialized (
@@ -89,8 +89,8 @@ create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns
   from shown
 $$;
 
--- Codes of a span by app and table, those that rose most first, with the count of as long a time
--- before it; of each, the keys and fields of the requests that are kept.
+-- Error codes of a span by app and table, ordered by increase, with the count of the previous span
+-- of equal length; for each, the keys and fields of the stored requests.
 create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -137,9 +137,9 @@ set search_path = pg_catalog, pg_temp as $$
   from risen left join rowhouse.apps on apps.id = risen.app_id
 $$;
 
--- What happened in a span: requests beside as long a time before it, codes that rose, and what
--- changed from an hour before it, or its length. With the definitions of the latest pushes, from
--- which the page finds the change of a field. "unit" is the span of the counts that are read.
+-- A span with the previous span of equal length: requests, increased error codes, and changes
+-- since an hour before the span, or its length. Includes the definitions of the latest pushes,
+-- from which the page computes changed fields. "unit" is the span of the counts.
 -- proves: admin
 create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb as $$

@@ -1,5 +1,5 @@
--- What a search in the Console finds: apps, people, tables and keys whose names or addresses
--- contain a text, the nearest first. An id of a key is found by its beginning.
+-- Search in the Console: apps, people, tables and keys whose name or address contains a text, best
+-- match first. Key ids match by prefix.
 
 -- proves: admin
 create function rowhouse.console_find(search text, max_rows integer) returns jsonb as $$

@@ -1,9 +1,9 @@
--- What the Console's Home shows: numbers of requests, and what needs attention. Reads sums of
--- minutes and hours, and of many apps only those that are shown, so that a thousand apps cost
--- little more than twenty.
+-- The Console's Home: request counts, and issues that need attention. Reads sums of minutes and
+-- hours, and per-app counts only for the listed apps, so that the cost barely depends on the
+-- number of apps.
 
--- A span that is shown: from when on, in which steps, and how many of them. The hour is in minutes,
--- a day in hours and a week in three of them: no chart shows more, and all of it is sent.
+-- A displayed span: its start, its step and the number of steps. An hour has steps of a minute, a
+-- day of an hour, a week of three hours: no chart shows more, and all steps are sent.
 create function rowhouse.span_of(shown_span text, out since timestamptz, out step text,
   out step_s integer, out steps integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -15,8 +15,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where span = shown_span
 $$;
 
--- What was asked of an app within a span: sums, and by the number of each step what was counted in
--- it.
+-- An app's requests within a span: sums, and the counts of each step by its number.
 create function rowhouse.numbers_of(app uuid, shown_span text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   with within as materialized (
@@ -39,8 +38,8 @@ set search_path = pg_catalog, pg_temp as $$
   from within
 $$;
 
--- What the processes that run say of isolation, and since when one says nothing any more: one that
--- was replaced is not missed, and after a day none is.
+-- The isolation results of running processes, and since when a process has been silent: replaced
+-- processes are ignored, and after a day all are.
 create function rowhouse.processes_shown() returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -58,9 +57,9 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.processes as running where ended_at is null
 $$;
 
--- Apps with their numbers, those first that need a look: with errors, then with requests. Ordered
--- by hours, which are few. By itself: the planner takes the hours for many more than they are, and
--- to start helpers takes longer than to read them.
+-- Apps with their counts, first those with errors, then by requests. Ordered by hours, which are
+-- few. A separate function: the planner overestimates the number of hours, and starting parallel
+-- workers takes longer than the read.
 create function rowhouse.busy_apps(shown_span text, max_rows integer) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
@@ -87,8 +86,8 @@ set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as
   ) as listed
 $$;
 
--- What rowhouse dev left in a database that is not its own: enabled people with an address under
--- localhost, and live keys of the name that it gives. Null in a database of rowhouse dev.
+-- Leftovers of rowhouse dev in another database: enabled people with an address under localhost,
+-- and live keys with the name that it uses. Null in a database of rowhouse dev.
 create function rowhouse.dev_leftovers() returns jsonb language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -120,7 +119,7 @@ begin
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
       join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),
-    -- Not one that was rolled: its end is meant, and the newer one has its name.
+    -- Not for a rotated key: its end is intended, and the newer key has its name.
     'endingKeys', (select coalesce(jsonb_agg(to_jsonb(ending) order by ending."expiresAt"), '[]')
       from (
       select slug as app, key_id as "keyId", name, expires_at as "expiresAt"

@@ -1,9 +1,10 @@
--- What administrators see of people from a browser, and which accounts they may change there. Never
--- shows a password, or what proves a session or a link.
+-- What administrators see of people in a browser, and the accounts that they can change. Never
+-- shows a password, or the proof of a session or a link.
 --
--- Whoever could set the password of someone with a Console role, or end that account, would have
--- that role or could take it away. So only a super_admin does that; administrators change those
--- without one. Their own account is no exception: its own pages ask for the current password.
+-- Anyone who could set the password of a user with a Console role, or end that account, could take
+-- over or remove the role. So only a super_admin can change these accounts; administrators change
+-- accounts without a Console role. The same holds for their own account: its settings page
+-- requires the current password.
 
 create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -14,7 +15,7 @@ begin
 end
 $$;
 
--- The Console role that "who" may give; null, which is none, for everyone.
+-- The Console role that "who" can grant; null, which is no role, for everyone.
 create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -25,7 +26,7 @@ begin
 end
 $$;
 
--- The address of a person whose Console role "who" may change.
+-- The address of a person whose Console role "who" can change.
 create function rowhouse.find_by_super_admin(who uuid, person uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -34,8 +35,8 @@ begin
 end
 $$;
 
--- The address of someone whose account "who" may change. The Console role cannot change until the
--- act is done.
+-- The address of a person whose account "who" can change. Locks the Console role until the action
+-- ends.
 create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -48,7 +49,7 @@ begin
 end
 $$;
 
--- The slug of an app if "who" may change every account with a role on it.
+-- The slug of an app if "who" can change every account with a role on it.
 create function rowhouse.hold_app_accounts(who uuid, app_slug text) returns text language sql
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.hold_account(who, user_id) from rowhouse.grants
@@ -56,7 +57,7 @@ set search_path = pg_catalog, pg_temp as $$
   select app_slug
 $$;
 
--- People by address. What is counted is counted of those who are shown only.
+-- People by address. Counts cover only the listed people.
 -- proves: admin
 create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
@@ -79,8 +80,7 @@ end
 $$;
 comment on function rowhouse.console_list_people is 'idempotent';
 
--- A person with roles on apps after a slug, or on one app, and the sessions that can be used,
--- latest first.
+-- A person with roles on apps after a slug, or on one app, and the active sessions, latest first.
 -- proves: admin
 create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
   max_rows integer) returns jsonb as $$
@@ -125,7 +125,7 @@ end
 $$;
 comment on function rowhouse.console_show_person is 'idempotent';
 
--- Who was invited and cannot sign in yet, by address.
+-- Pending invitations, by address.
 -- proves: admin
 create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
   returns jsonb as $$
@@ -137,7 +137,7 @@ end
 $$;
 comment on function rowhouse.console_list_invitations is 'idempotent';
 
--- Who has which role on an app, by address, and how many have one on every app.
+-- People with a role on an app, by address, and how many people have a role on every app.
 -- proves: admin
 create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,
   max_rows integer) returns jsonb as $$

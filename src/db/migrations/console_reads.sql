@@ -1,8 +1,8 @@
--- What the Console shows: each page is one call, which proves who asks before it reads anything.
--- Never shows a secret, a digest or what proves a session.
+-- Reads of the Console: each page is one call, which verifies the user before it reads. Never
+-- shows a secret, a digest or a proof of a session.
 
--- Who looks, how much there is to look at, and whether the sign-in is young enough for a sensitive
--- act: a hint for the page, which the act checks again.
+-- The user, the number of items, and whether the sign-in is recent enough for a sensitive action:
+-- a hint for the page, which the action checks again.
 create function rowhouse.console_visitor(who uuid, session_shown text) returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -19,7 +19,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.users where id = who
 $$;
 
--- Apps by slug, as a list shows them.
+-- Apps by slug, for lists.
 create function rowhouse.list_apps(search text, after_slug text, max_rows integer) returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -45,8 +45,8 @@ end
 $$;
 comment on function rowhouse.console_list_apps is 'idempotent';
 
--- An app with where its pages live, its tables and its keys, newest first; with its requests over
--- time where a span is given.
+-- An app with its origins, tables and keys, newest first; with its requests over time if a span is
+-- given.
 -- proves: admin
 create function rowhouse.console_show_app(app_slug text, shown_span text) returns jsonb as $$
 declare

@@ -1,5 +1,5 @@
--- Failed, slow and rejected requests as the Console shows them: lists that are filtered by what was
--- asked and answered, and one request with the key and the app it names.
+-- Failed, slow and rejected requests in the Console: filtered lists, and one request with its key
+-- and app.
 
 -- proves: admin
 create function rowhouse.console_list_requests(of_reference text, of_app text, of_kind text,
@@ -8,7 +8,7 @@ create function rowhouse.console_list_requests(of_reference text, of_app text, o
 declare
   app uuid := (select id from rowhouse.apps where slug = of_app);
 begin
-  -- A plan that was made for other filters would read all requests.
+  -- A plan cached for other filters would read all requests.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'requests', (select coalesce(jsonb_agg(to_jsonb(kept) order by kept.at desc, kept.id), '[]')
@@ -33,7 +33,7 @@ end
 $$;
 comment on function rowhouse.console_list_requests is 'idempotent';
 
--- A request with what the page says of it: the state of its key, and the push before it.
+-- A request with its details: the state of its key, and the push before it.
 -- proves: admin
 create function rowhouse.console_show_request(wanted uuid) returns jsonb as $$
 begin

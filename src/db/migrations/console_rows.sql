@@ -1,7 +1,7 @@
--- Rows of an app in the Console. They are read and written by a key like any other of that app,
--- which lives five minutes and belongs to the session that asked for it: whatever ends the session
--- ends the key in the same statement. It stands in a table of its own, so that no list of keys, and
--- no count of them, has it.
+-- Rows of an app in the Console. A key of that app reads and writes them; it expires after five
+-- minutes and belongs to the session that requested it: whatever ends the session ends the key in
+-- the same statement. It is stored in a separate table, so that it is absent from lists and counts
+-- of keys.
 
 create table rowhouse.console_keys (
   key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
@@ -15,7 +15,7 @@ create index console_keys__app_id__idx on rowhouse.console_keys (app_id);
 create index console_keys__session_id__idx on rowhouse.console_keys (session_id);
 create index console_keys__expires_at__idx on rowhouse.console_keys (expires_at);
 
--- Whatever deletes such a key takes its proof along.
+-- Deleting such a key also deletes its proof.
 create function rowhouse.delete_console_proof() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -27,7 +27,7 @@ $$;
 create trigger delete_console_proof after delete on rowhouse.console_keys
   for each row execute function rowhouse.delete_console_proof();
 
--- Whoever is no administrator any more, or is disabled, has no such key either.
+-- A user who is disabled or no longer an administrator loses such keys.
 create function rowhouse.end_console_keys() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -67,8 +67,8 @@ end
 $$;
 comment on function rowhouse.console_show_rows is 'idempotent';
 
--- When the new key ends, in milliseconds; null where the app is disabled. It is for the app whose
--- page was read: another one may have its slug by now.
+-- When the new key expires, in milliseconds; null if the app is disabled. It is for the app whose
+-- page was read: another app can have its slug by now.
 -- proves: admin
 create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_digest bytea,
   key_scopes text[], used_for text) returns float8 as $$

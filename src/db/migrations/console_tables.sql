@@ -1,10 +1,9 @@
--- What the Console shows of apps' tables and pushes, and what administrators do with tables from a
--- browser. Reads what was recorded and PostgreSQL's catalogs, never a row: sizes are estimates of
--- its statistics, and nothing waits for a lock on a table, as its own size functions and the
--- printing of expressions would.
+-- Apps' tables and pushes in the Console, and the actions of administrators on tables. Reads
+-- records and PostgreSQL's catalogs, never rows: sizes are estimates from statistics, and nothing
+-- waits for a table lock, unlike PostgreSQL's size functions and the printing of expressions.
 
--- About how large a table is: rows of all apps, and bytes with its indexes; null where nothing was
--- measured yet.
+-- The approximate size of a table: rows of all apps, and bytes including indexes; null before the
+-- first measurement.
 create function rowhouse.size_of_table(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -17,8 +16,8 @@ set search_path = pg_catalog, pg_temp as $$
   from pg_class as main where main.relnamespace = 'data'::regnamespace and main.relname = wanted
 $$;
 
--- What PostgreSQL has of a table, without what only an expression would tell, which cannot be
--- printed while it is locked.
+-- PostgreSQL's description of a table, without expressions, which cannot be printed while the
+-- table is locked.
 create function rowhouse.found_table(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -56,7 +55,7 @@ set search_path = pg_catalog, pg_temp as $$
     and relkind in ('r', 'p', 'v', 'm', 'f')
 $$;
 
--- The builds that pushes put off, of one table, newest first.
+-- The deferred builds of one table, newest first.
 create function rowhouse.builds_of(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(build) order by build."createdAt" desc, build.name), '[]')
@@ -66,7 +65,7 @@ set search_path = pg_catalog, pg_temp as $$
     from rowhouse.deferred_steps where table_name = wanted order by id desc limit 100) as build
 $$;
 
--- The apps that use a table, by slug: how many, and the first three.
+-- The apps that use a table, by slug: their number, and the first three.
 create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('count', count(*), 'first', coalesce(jsonb_agg(slug order by slug)
@@ -94,7 +93,7 @@ end
 $$;
 comment on function rowhouse.console_list_tables is 'idempotent';
 
--- One table: uses are grouped by the columns that they declare, which many apps may share.
+-- One table: uses are grouped by their declared columns, which many apps can share.
 -- proves: admin
 create function rowhouse.console_show_table(wanted text) returns jsonb as $$
 declare
@@ -143,7 +142,7 @@ begin
 end
 $$;
 
--- The tables that an app uses, with the columns that it declares of them.
+-- The tables that an app uses, with its declared columns.
 -- proves: admin
 create function rowhouse.console_list_app_tables(app_slug text, after_name text, max_rows integer)
   returns jsonb as $$
@@ -167,15 +166,15 @@ end
 $$;
 comment on function rowhouse.console_list_app_tables is 'idempotent';
 
--- The key with which something was pushed; null where an operator did it.
+-- The key of a push; null if an operator pushed.
 create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('keyId', key_id, 'name', name) from rowhouse.api_keys where app_id = app
     and key_id = wanted
 $$;
 
--- What an app pushed, newest first, with the beginning of each file: it says what it does. What is
--- put off and not done yet.
+-- An app's pushes, newest first, with the head of each file, which describes the push, and pending
+-- deferred steps.
 -- proves: admin
 create function rowhouse.console_list_pushes(app_slug text, before_seq integer, max_rows integer)
   returns jsonb as $$
@@ -200,13 +199,13 @@ end
 $$;
 comment on function rowhouse.console_list_pushes is 'idempotent';
 
--- The definition in a migration's text, which is one line of it.
+-- The definition in a migration's text: one line.
 create function rowhouse.definition_in(text text) returns text language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select split_part(split_part(text, E'\n-- definition ', 2), E'\n', 1)
 $$;
 
--- One push with the one before, and what it put off: that was recorded at the same time.
+-- One push with the previous push, and the steps that it deferred, which have the same time.
 -- proves: admin
 create function rowhouse.console_show_push(app_slug text, wanted integer) returns jsonb as $$
 declare
@@ -233,8 +232,8 @@ end
 $$;
 comment on function rowhouse.console_show_push is 'idempotent';
 
--- How far the end of an app's use of a table is: "waiting", "done", or "refused" because rows of
--- another table refer to those.
+-- The state of the end of an app's use of a table: "waiting", "done", or "refused" because rows of
+-- another table reference its rows.
 -- proves: admin
 create function rowhouse.console_find_end(app_slug text, wanted text) returns text as $$
 declare

@@ -1,8 +1,8 @@
--- A second factor in a sign-in that waits for it: counted before it is looked at, used once it was
--- right.
+-- The second factor of a pending sign-in: each attempt is counted before the check, and a correct
+-- factor is used once.
 
--- The counters of attempts with a kind of factor: on a device on which this person has shown a
--- factor before, that device's; else those of the pair with the client, and of all clients.
+-- The counters of attempts with a kind of factor: on a device where this person has used a factor
+-- before, the device's counter; otherwise those of the person with the client, and of all clients.
 create function rowhouse.factor_keys(who uuid, kind text, client_key text, device_key text)
   returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -16,9 +16,9 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('%s lasting %s%s', who, kind, ' on ' || device_key)
 $$;
 
--- Before a factor is looked at: counts the attempt, or says how long to wait. Six digits can be
--- guessed by whoever may try for years, so codes of an app have a lasting bound, too. Null: no
--- sign-in waits.
+-- Before a factor is checked: counts the attempt, or returns how long to wait. Six digits can be
+-- guessed over years, so codes of an authenticator app also have a lasting limit. Null: no pending
+-- sign-in.
 create function rowhouse.begin_second_factor(
   pending_shown text, kind text, client_key text, device_key text, device_users uuid[],
   max_pair integer, max_person integer, max_lasting integer, window_s integer, lasting_s integer
@@ -39,7 +39,7 @@ begin
     null, window_s);
   if wait is null and kind = 'totp' then
     wait := rowhouse.count_attempt(array[lasting], array[max_lasting], null, lasting_s);
-    -- Once, by the attempt that uses it up: someone knows the password, and not the rest.
+    -- Once, by the attempt that reaches the limit: someone knows the password but not the factor.
     if exists (select from rowhouse.throttle where key = lasting and attempts = max_lasting)
       and wait is null then
       insert into rowhouse.audit (actor, action, user_id)
@@ -64,9 +64,9 @@ grant execute on function rowhouse.begin_second_factor(
   text, text, text, text, uuid[], integer, integer, integer, integer, integer) to rowhouse_service,
     rowhouse_identity;
 
--- Uses a factor, if one of the proofs is its own. For a code of an app "factor_count" is its time
--- step, which only rises; for a passkey, whose id is "factor_key", what it counts itself. "fresh_…"
--- is what it is stored as again, where the secret has changed.
+-- Uses a factor, if one of the proofs matches. For an authenticator code "factor_count" is its
+-- time step, which only increases; for a passkey, whose id is "factor_key", its own counter.
+-- "fresh_…" are the values to store if the secret has changed.
 create function rowhouse.use_factor(
   who uuid, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text
@@ -103,8 +103,8 @@ begin
 end
 $$;
 
--- After a factor was right: the session, in place of those presented. Says "done"; "wrong", for a
--- factor that was used before or whose proof is not shown; or "gone", where no sign-in waits.
+-- After a correct factor: creates the session, and replaces those presented. Returns "done";
+-- "wrong" for a used factor or a missing proof; or "gone" if no sign-in is pending.
 create function rowhouse.finish_second_factor(
   pending_shown text, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text,
@@ -117,7 +117,7 @@ declare
   pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_shown);
   who uuid;
 begin
-  -- One at a time for each person.
+  -- Serialized per person.
   select id into who from rowhouse.users where id = pending.user_id
     and disabled_at is null for no key update;
   if who is null or not exists (select from rowhouse.pending_sign_ins where id = pending.id) then
@@ -130,15 +130,15 @@ begin
     return 'wrong';
   end if;
   delete from rowhouse.pending_sign_ins where id = pending.id;
-  -- Whoever has just ended all the person's sessions waits for no one here.
+  -- Does not wait for a statement that has just ended all sessions of the person.
   if not found then
     return 'gone';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s,
     pending.proven_at, now(), shown_from, device_name, device_key is not null);
-  -- What was counted is given back; of what lasts only this attempt, or others could go on
-  -- guessing.
+  -- Counted attempts are given back; of the lasting limit only this attempt, or others could
+  -- continue to guess.
   delete from rowhouse.throttle
     where key = any(rowhouse.factor_keys(who, kind, client_key, device_key));
   update rowhouse.throttle set attempts = greatest(attempts - 1, 0)
@@ -153,7 +153,7 @@ grant execute on function rowhouse.finish_second_factor(
     text, text, text, text)
   to rowhouse_service, rowhouse_identity;
 
--- That a second factor was wrong: someone knows the password.
+-- Records a wrong second factor: someone knows the password.
 create function rowhouse.note_wrong_factor(who uuid, kind text, shown_from text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)

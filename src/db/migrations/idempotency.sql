@@ -1,10 +1,10 @@
--- What writes with an `Idempotency-Key` were answered, kept for a day: like rows under the tenant's
--- policy, with the app first in its key, so that it can be distributed by app. A write claims its
--- key before it does anything; whoever comes with the same key meanwhile waits for it, and then
--- gets its answer.
+-- Stored responses of writes with an `Idempotency-Key`, for a day: under the tenant's policy like
+-- rows, with the app first in the primary key, so that the table can be distributed by app. A
+-- write claims its key before it does anything; a concurrent write with the same key waits, and
+-- then gets the same response.
 --
--- A claim is one value of 65 bytes: whether another key may be recorded (1 or 0), the SHA-256 of
--- the key, and that of the request.
+-- A claim is a value of 65 bytes: whether another key can be recorded (1 or 0), the SHA-256 of the
+-- key, and that of the request.
 
 create table rowhouse.idempotency_keys (
   app_id uuid not null,
@@ -24,9 +24,9 @@ create policy tenant on rowhouse.idempotency_keys for all to public
 grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
 create index on rowhouse.idempotency_keys (app_id, made_at);
 
--- Null if the caller is to write; else what the first write with this key was answered, after a
--- letter that says what it is. 'first_answer' is null where it is known only after the write;
--- 'short' is kept in place of a large one.
+-- Null if the caller must write; otherwise the response of the first write with this key, after a
+-- letter for its kind. 'first_answer' is null if it is known only after the write; 'short'
+-- replaces a large response.
 create function rowhouse.claim_key(app uuid, claim bytea, first_answer text, short text)
   returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -39,7 +39,8 @@ declare
   found_key rowhouse.idempotency_keys;
 begin
   loop
-    -- Without room too: whoever is told to send no key must not be under way with this one.
+    -- Also if there is no room: a caller that is told to omit the key must not have a write in
+    -- progress.
     insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
     values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer
       else short end)
@@ -62,12 +63,12 @@ begin
         when found_key.is_whole then 'R' || found_key.answer
         else 'I' || found_key.answer end;
     end if;
-    -- Otherwise it was swept between the two looks.
+    -- Otherwise the key was deleted between the two reads.
   end loop;
 end
 $$;
 
--- What the write that claimed the key is answered.
+-- Stores the response of the write that claimed the key.
 create function rowhouse.answer_key(app uuid, claim bytea, first_answer text)
   returns void language sql
 set search_path = pg_catalog, pg_temp as $$
@@ -77,7 +78,7 @@ set search_path = pg_catalog, pg_temp as $$
   where app_id = app and key = substring(claim from 2 for 32)
 $$;
 
--- A write that did not happen leaves nothing.
+-- A failed write leaves no key.
 create function rowhouse.forget_key(app uuid, claim bytea) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
@@ -86,7 +87,7 @@ grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
   rowhouse.answer_key(uuid, bytea, text),
   rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
 
--- Deletes at most so many keys whose day is over; how many.
+-- Deletes at most so many keys that are older than a day; returns their number.
 create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -95,8 +96,7 @@ declare
   swept integer := 0;
   swept_here integer;
 begin
-  -- A plan that a session makes while there are few keys would read them all, and stay while they
-  -- grow.
+  -- A plan cached while there are few keys would read all of them, even after their number grows.
   perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps loop
     exit when swept >= max_rows;
@@ -114,9 +114,9 @@ end
 $$;
 comment on function rowhouse.sweep_idempotency_keys is 'idempotent';
 
--- How many bytes are kept for each app after that one, by the length of answers, as each process
--- counts them in between: of as many apps as are counted within a second, so that no call takes
--- long however many there are. None after the last app.
+-- The stored bytes per app after the given app, by the length of responses, as each process counts
+-- them in between. Covers as many apps as fit into a second, so that no call takes long. No rows
+-- after the last app.
 create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,8 +1,8 @@
--- Invitations: made, sent again, withdrawn, listed. Whoever is invited is a person with roles who
--- cannot sign in. The invitation is accepted where a credential is made, by its link or by a
--- provider, and is none from then on: nothing here touches an account that someone can sign in to.
+-- Invitations: created, resent, withdrawn, listed. An invited person has roles but cannot sign in.
+-- The invitation is accepted when a credential is created, by its link or by a provider, and then
+-- ends: nothing here changes an account that can sign in.
 
--- "pending" while the link lives, then "expired"; null for whoever is not invited.
+-- "pending" while the link is valid, then "expired"; null for people without an invitation.
 create function rowhouse.invitation_state(person uuid) returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select case when exists (select from rowhouse.password_links where user_id = person
@@ -11,8 +11,9 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.invitations where user_id = person
 $$;
 
--- Who invited a person and when, and what became of the link and its mail; null for whoever is not
--- invited. A mail that was sent is soon forgotten by the queue, so that the invitation knows it.
+-- Who invited a person and when, and the state of the link and its mail; null for people without
+-- an invitation. The invitation stores when the mail was sent, because the queue soon deletes sent
+-- mails.
 create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('state', rowhouse.invitation_state(person), 'invitedAt', invited_at,
@@ -47,9 +48,9 @@ set search_path = pg_catalog, pg_temp as $$
       order by email limit max_rows) as found
 $$;
 
--- Invites someone, perhaps to an app. Who is there already gets the role alone: "added" to the
--- invitation of someone who has not accepted it, "granted" to anyone else. A new invitation is
--- "mailed", or "made" where its link is passed on.
+-- Invites a person, optionally to an app. An existing person gets only the role: "added" to a
+-- pending invitation, "granted" to an account. A new invitation is "mailed", or "made" if its link
+-- is shown.
 -- action: admin, recent sign-in
 --   new_console_role = rowhouse.check_new_role(who, new_console_role text)
 create function rowhouse.invite(
@@ -61,8 +62,7 @@ declare
   known uuid := (select id from rowhouse.users where email = mail);
   is_mailed boolean;
 begin
-  -- What was sent twice is refused as such, and a Console role is no part of what someone gets by
-  -- the way.
+  -- A repeated request is rejected, and a Console role is never granted as a side effect.
   if known <> new_id and app_slug is not null and new_console_role is null then
     perform rowhouse.grant_role(mail, app_slug, new_role, actor);
     return case when rowhouse.invitation_state(known) is null then 'granted' else 'added' end;
@@ -81,8 +81,8 @@ begin
 end
 $$;
 
--- Invites several people, each as above: what became of each, in their order, or "taken" for the
--- address of an account where no role is to be given.
+-- Invites several people. Returns the result of each in order; "taken" for the address of an
+-- existing account if no role is to be granted.
 -- action: admin, recent sign-in
 create function rowhouse.invite_people(
   people jsonb, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
@@ -104,8 +104,8 @@ begin
 end
 $$;
 
--- A new link; the earlier link ends. "mailed" or "made"; null if no invitation is pending: it was
--- accepted, or the account is disabled.
+-- Creates a new link and ends the earlier link. "mailed" or "made"; null if no invitation is
+-- pending: it was accepted, or the account is disabled.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(
@@ -130,8 +130,8 @@ end
 $$;
 comment on function rowhouse.resend_invitation is 'null result';
 
--- Removes whoever was invited, with link and roles: nothing else is there of a person who has never
--- signed in. False where no one waits for it.
+-- Deletes an invited person with link and roles; a person who has never signed in has nothing
+-- else. False if no invitation is pending.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean

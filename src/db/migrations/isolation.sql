@@ -1,5 +1,5 @@
--- What the guard has found. One process checks the whole database for all; the others read what it
--- stored. No login can store a result of its own: the function that stores it computes it.
+-- The guard's results. One process checks the whole database for all; the others read the stored
+-- result. No login can store a forged result: the function that stores the result computes it.
 
 -- The release that generated the functions of apps' tables, with its preview features. Only an
 -- administrator writes it. The name is null while `rowhouse migrate` renews functions.
@@ -19,7 +19,7 @@ create table rowhouse.isolation_checks (
   catalog_version bigint not null default 0,
   faults jsonb not null default '[]',
   bodies text not null default '',
-  -- Which versions of the functions' rows "bodies" is of.
+  -- The versions of the functions' rows that "bodies" covers.
   marks text not null default ''
 );
 insert into rowhouse.isolation_checks default values;
@@ -33,8 +33,8 @@ set search_path = pg_catalog, pg_temp as $$
     from pg_proc where pronamespace = 'api'::regnamespace) as functions
 $$;
 
--- A digest of which versions of their rows the functions have: bodies are read once it changes,
--- because reading them is half of the work.
+-- A digest of the versions of the functions' rows: bodies are read only when it changes, because
+-- reading them is half of the work.
 create function rowhouse.digest_marks() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(concat_ws(' ', oid, xmin, ctid), ',' order by oid), ''))
@@ -51,8 +51,8 @@ set search_path = pg_catalog, pg_temp as $$
       select left(table_name, 32) || '__' || hash from rowhouse.column_sets)
 $$;
 
--- The faults, not older than so many seconds, with their age; a sixth of that after a push. While
--- another process checks, its previous result counts for as long again.
+-- The issues, at most so many seconds old, with their age; a sixth of that after a push. While
+-- another process checks, its previous result is valid for the same time again.
 create function rowhouse.check_isolation(max_age_s double precision, out faults jsonb,
   out bodies text, out release text, out age_s double precision)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -97,7 +97,7 @@ $$;
 grant execute on function rowhouse.check_isolation(double precision)
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- Raises an error while there are faults: no table or function of an app is dropped then.
+-- Raises an error while there are issues: no table or function of an app is dropped then.
 create function rowhouse.refuse_faults() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,14 +1,14 @@
--- API keys and what proves them. A proof is derived from a key's secret by a one-way function, and
--- the database stores only a digest of the proof, so that a dump contains nothing that can be
+-- API keys and their proofs. A one-way function derives a proof from a key's secret, and the
+-- database stores only a digest of the proof, so that a dump contains nothing that can be
 -- presented.
 --
--- `api_keys` is what the gateway looks up and people manage. `proofs` is what a generated function
--- checks in the call that reads or writes rows: one small row per live key under the tenant's
--- policy, without triggers and references, so that it can be distributed by app like rows. Both
--- change in one function.
+-- The gateway looks up `api_keys`, and people manage them. Generated functions check `proofs` in
+-- the call that reads or writes rows: one small row per live key under the tenant's policy,
+-- without triggers and references, so that it can be distributed by app like rows. One function
+-- changes both.
 
--- Makes the rest of the transaction one of this app: row security shows its rows, proofs and
--- answers, and no others.
+-- Sets the app of the transaction: row security then shows only the app's rows, proofs and stored
+-- responses.
 create function rowhouse.enter_app(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -16,7 +16,7 @@ begin
 end
 $$;
 
--- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
+-- Serving logins cannot read keys: rowhouse.use_key() returns one key to callers with its proof.
 create table rowhouse.api_keys (
   key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -28,7 +28,7 @@ create table rowhouse.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  -- The key that a rotation made in its place.
+  -- The key that replaced it in a rotation.
   replaced_by text
 );
 create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
@@ -38,8 +38,8 @@ create trigger raise_version after insert or update of scopes, expires_at, revok
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read. Of the key of a live
--- app also 64: what it writes is added to rowhouse.changes.
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read. For a key of a live
+-- app also 64: its writes are added to rowhouse.changes.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -56,7 +56,7 @@ create policy tenant on rowhouse.proofs for all to public
 grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
--- Takes away one proof of an app, by its digest.
+-- Removes one proof of an app, by its digest.
 create function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -65,8 +65,8 @@ begin
 end
 $$;
 
--- Takes away what is kept by app and has no reference to it: all its proofs, and what its writes
--- were answered.
+-- Removes the data of an app that has no foreign key to it: all its proofs, and its stored
+-- responses.
 create function rowhouse.delete_kept(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -88,7 +88,7 @@ $$;
 create trigger delete_proofs after delete on rowhouse.apps
   for each row execute function rowhouse.delete_proofs();
 
--- What a generated function ends with where no live proof of the app with the scope was presented.
+-- Raised by a generated function if no live proof of the app with the scope was presented.
 create function rowhouse.refuse_key() returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -97,7 +97,7 @@ end
 $$;
 grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
 
--- What one ends with that would answer, or has just written, a row larger than an answer may be.
+-- Raised by a generated function for a row larger than the maximum response.
 create function rowhouse.refuse_row(row_id uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -106,9 +106,9 @@ end
 $$;
 grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
 
--- What the tags of pages are mixed with: no one who is shown one can tell what it was made of. The
--- one row is found by its key: a scan of the table, where scans are off, looks so dear to
--- PostgreSQL before 18 that it compiles the query to machine code in each call.
+-- The secret that is mixed into tags of pages, so that a tag reveals nothing about its input. The
+-- only row is read by its key: if scans are disabled, PostgreSQL before 18 estimates a table scan
+-- as so expensive that it compiles the query in each call.
 create table rowhouse.tag_seed (is_only boolean primary key default true check (is_only),
   value bytea not null);
 insert into rowhouse.tag_seed (value) values (uuid_send(gen_random_uuid()));
@@ -122,7 +122,7 @@ set search_path = pg_catalog, pg_temp as $$
     + case when 'schema:read' = any(scopes) then 8 else 0 end)::smallint
 $$;
 
--- The app, for who proves a live key of it that may do one of these things.
+-- The app of a live key with one of these scopes, if the proof is correct.
 create function rowhouse.check_key_for(app uuid, shown bytea, wanted smallint) returns uuid
   language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -136,14 +136,15 @@ begin
 end
 $$;
 
--- What a push of an app's key asks for, as rows do of theirs.
+-- Checks the key of a push.
 create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array['schema:push']))
 $$;
 
--- What reading an app's schema, its migrations and plans asks for: a key that can read or push it.
+-- Checks the key for reading an app's schema, migrations and plans: a key that can read or push
+-- the schema.
 create function rowhouse.check_schema_key(app uuid, shown bytea) returns uuid
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -153,7 +154,7 @@ $$;
 grant execute on function rowhouse.check_push_key(uuid, bytea),
   rowhouse.check_schema_key(uuid, bytea) to rowhouse_tables;
 
--- What the description of an app's tables asks for: a key of the app, whatever it may do.
+-- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, shown bytea) returns uuid language sql security definer
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, shown,
@@ -161,8 +162,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
 
--- Where an app is disabled its keys have no proofs: rowhouse.set_app_disabled() takes and gives
--- them. The caller has the app's row locked.
+-- A disabled app's keys have no proofs: rowhouse.set_app_disabled() removes and restores them. The
+-- caller has locked the app's row.
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
   returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -174,7 +175,7 @@ begin
 end
 $$;
 
--- A key with its proof; false where there is no such app.
+-- Creates a key with its proof; false if the app does not exist.
 -- action: admin, recent sign-in
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[],
@@ -198,15 +199,15 @@ begin
 end
 $$;
 
--- The key, if it is of the app: what a page names must be what is changed.
+-- The key, if it belongs to the app: the key on a page must be the key that is changed.
 create function rowhouse.key_of(app_slug text, wanted text) returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select key_id from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
     where key_id = wanted and slug = app_slug
 $$;
 
--- A copy of a key in force; the old one expires at the end of the grace, never later than it would
--- have. No row where no such key is in force.
+-- Rotates a key in force; the old key expires after the grace period, never later than before. No
+-- row if no such key is in force.
 -- action: admin, recent sign-in
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,
@@ -245,7 +246,7 @@ end
 $$;
 comment on function rowhouse.roll_key is 'null new_expires_at';
 
--- Whether there was such a key that was not revoked before.
+-- Revokes a key; returns whether it existed and was not revoked before.
 -- action: admin, recent sign-in
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
@@ -267,8 +268,8 @@ begin
 end
 $$;
 
--- The key with this id, for who knows its proof, while neither it is revoked nor its app disabled;
--- its use is noted at most once a minute.
+-- The key with this id, if the proof is correct, the key is not revoked and its app is enabled;
+-- records its use at most once a minute.
 create function rowhouse.use_key(wanted text, shown bytea)
 returns table (
   key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean
@@ -282,7 +283,7 @@ begin
     and digest = sha256(shown) and revoked_at is null
     and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
   if found_key.key_id is null then
-    -- One of the Console's, which is noted nowhere.
+    -- A key of the Console, whose use is not recorded.
     return query select key_id, app_id, scopes, expires_at, true from rowhouse.console_keys as keys
     where key_id = wanted and digest = sha256(shown)
       and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
@@ -299,9 +300,9 @@ end
 $$;
 grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
 
--- The keys among these whose proof is right, each with its place among them, and the version of
--- keys at which they were read. In the order given: processes that note the same keys at the same
--- time, in the same order, wait for each other and never deadlock.
+-- The keys with a correct proof, each with its position, and the version of keys at the read. In
+-- the given order: processes that record the same keys in the same order wait for each other and
+-- never deadlock.
 create function rowhouse.use_keys(wanted text[], shown bytea[])
 returns table (
   place integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
@@ -336,7 +337,7 @@ begin
 end
 $$;
 
--- For the description of an app's tables: the version of the catalog, for who proves a live key.
+-- For the description of an app's tables: the version of the catalog, if a live key is proven.
 create function rowhouse.prove_key(app uuid, shown bytea) returns bigint language sql volatile
 set search_path = pg_catalog, pg_temp as $$
   select version from rowhouse.versions

@@ -1,6 +1,6 @@
--- Request limits for all processes together: a token bucket for each limited app, key and address,
--- and what processes have on lease from it. Not logged by PostgreSQL: what a crash forgets is full
--- again, as after a minute without requests.
+-- Request limits across all processes: a token bucket per limited app, key and address, and the
+-- leases of processes. Unlogged: after a crash all buckets are full again, as after a minute
+-- without requests.
 
 create unlogged table rowhouse.buckets (
   name text primary key check (length(name) <= 80),
@@ -9,7 +9,7 @@ create unlogged table rowhouse.buckets (
   counted_at timestamptz not null
 ) with (fillfactor = 50);
 
--- A lease that is over holds nothing, whatever has become of its process.
+-- An expired lease holds nothing, even if its process still runs.
 create unlogged table rowhouse.leases (
   name text not null,
   process uuid not null,
@@ -19,10 +19,10 @@ create unlogged table rowhouse.leases (
   primary key (name, process)
 ) with (fillfactor = 50);
 
--- Takes from each bucket what a process has taken by itself since its last report, and leases it as
--- much as it wants; of what no one else holds at most such a share as it wants of what all want.
--- Replaces its lease of before. Time is the database's. What is reported is limited, so that no
--- bucket is ever more than a minute in debt. A lease ends later than its process stops using it:
+-- Subtracts from each bucket what a process has used since its last report, and leases as much as
+-- it wants; of the tokens that no other process holds, at most its share of the total demand.
+-- Replaces its previous lease. Uses the database's clock. Reports are limited, so that no bucket
+-- is ever more than a minute in debt. A lease ends later than its process stops using it:
 -- `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], taken double precision[],
@@ -33,7 +33,7 @@ security definer set search_path = pg_catalog, pg_temp as $$
 declare
   at constant timestamptz := clock_timestamp();
 begin
-  -- In order, so that processes wait for each other and never in a circle.
+  -- In order, so that processes never deadlock.
   insert into rowhouse.buckets as known (name, per_minute, tokens, counted_at)
   select report.name, report.per_minute, report.per_minute - least(greatest(report.taken, 0),
     report.per_minute), at
@@ -46,7 +46,7 @@ begin
       + greatest(extract(epoch from at - known.counted_at)::float8, 0) * known.per_minute / 60),
         -excluded.per_minute),
     counted_at = greatest(at, known.counted_at);
-  -- The rows are locked: what others hold cannot change meanwhile.
+  -- The rows are locked: other leases cannot change now.
   return query
   with asked as (
     select one.name, least(greatest(one.wanted, 1), known.per_minute) as wanted, known.tokens
@@ -75,7 +75,7 @@ begin
 end
 $$;
 
--- Forgets what has been full again for a while.
+-- Deletes buckets that have been full for a while.
 create function rowhouse.sweep_leases() returns void language sql volatile security definer
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.leases where (name, process) in (

@@ -1,9 +1,9 @@
--- Live updates: which rows of live apps changed, by id and without content. The functions that
--- write rows add to it where PREVIEW names "live" and the app is live. Under the tenant's policy,
+-- Live updates: which rows of live apps changed, by id and without content. Functions that write
+-- rows record changes if PREVIEW includes "live" and the app is live. Under the tenant's policy,
 -- like rows.
 --
--- A cursor is a snapshot: what is new since then is what the snapshot does not show. So neither the
--- order of commits nor a long transaction hides a change. Changes are kept for 10 to 20 minutes.
+-- A cursor is a snapshot: new changes are those that the snapshot does not show. So neither the
+-- order of commits nor a long transaction hides a change. Changes are stored for 10 to 20 minutes.
 
 create table rowhouse.changes (
   app_id uuid not null,
@@ -22,8 +22,8 @@ create policy tenant on rowhouse.changes for all to public
     '')::pg_catalog.uuid);
 grant select, insert on rowhouse.changes to rowhouse_tenant;
 
--- The cursors that this database can continue: those of its own name, from the floor on. The next
--- floor replaces the floor after a retention.
+-- The cursors that this database can continue: those with its own name, from the floor on. The
+-- next floor replaces the floor after a retention period.
 create table rowhouse.change_feed (
   is_only boolean primary key default true check (is_only),
   name text not null default substr(md5(gen_random_uuid()::text), 1, 8),
@@ -35,7 +35,7 @@ insert into rowhouse.change_feed default values;
 grant select on rowhouse.change_feed to rowhouse_tenant;
 
 -- The start of every cursor: a restored database, a promoted standby and another cluster each have
--- transaction ids of their own.
+-- their own transaction ids.
 create function rowhouse.feed_name() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select concat(name, '-', to_hex(system_identifier), '-',
@@ -44,7 +44,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.feed_name() to rowhouse_tenant;
 
--- The snapshot of a cursor; null where the changes since then are not all known.
+-- The snapshot of a cursor; null if changes since then have been deleted.
 create function rowhouse.read_cursor(cursor text) returns pg_snapshot language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -63,9 +63,9 @@ end
 $$;
 grant execute on function rowhouse.read_cursor(text) to rowhouse_tenant;
 
--- For a process with subscribers, by the app and the proof of each key, the apps in order: the
--- state now, which tables of these apps changed since the last call, and the places of keys that
--- may no longer read changes. Each app is read as itself.
+-- For a process with subscribers, by the app and the proof of each key, ordered by app: the
+-- current state, the tables of these apps that changed since the last call, and the positions of
+-- keys that can no longer read changes. Each app is read as that app.
 create function rowhouse.look_at_changes(since text, apps uuid[], shown bytea[])
 returns table (state text, changed jsonb, ended integer[])
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
@@ -74,7 +74,7 @@ declare
   app uuid;
   before constant pg_snapshot := rowhouse.read_cursor(since);
 begin
-  -- Before the changes are read: what commits meanwhile is found again by the next call.
+  -- Before the changes are read: changes that commit now are found again by the next call.
   state := rowhouse.feed_name() || '.' || pg_current_snapshot()::text;
   changed := '[]';
   ended := '{}';
@@ -101,8 +101,9 @@ comment on function rowhouse.look_at_changes is 'idempotent';
 grant execute on function rowhouse.look_at_changes(text, uuid[], bytea[])
   to rowhouse_service, rowhouse_data;
 
--- Moves the floor once a retention is over, and deletes at most so many changes below it; how many.
--- A dump from another cluster brings changes of transactions that are still to come here.
+-- Moves the floor once a retention period has passed, and deletes at most so many changes below
+-- it; returns their number. A dump from another cluster contains changes of transactions that are
+-- in the future here.
 create function rowhouse.sweep_changes(max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -134,7 +135,7 @@ $$;
 comment on function rowhouse.sweep_changes is 'idempotent';
 grant execute on function rowhouse.sweep_changes(integer) to rowhouse_service, rowhouse_data;
 
--- Has the readers of an app's changes read everything again.
+-- Makes the readers of an app's changes read everything again.
 create function rowhouse.reset_changes(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -143,7 +144,8 @@ begin
 end
 $$;
 
--- Whether this changed anything. The functions that write rows see it in the proofs of keys.
+-- Returns whether this changed anything. The functions that write rows see the state in the proofs
+-- of keys.
 -- action: admin
 create function rowhouse.set_app_live(app_slug text, live boolean, actor text)
   returns boolean language plpgsql

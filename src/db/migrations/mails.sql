@@ -1,13 +1,15 @@
--- Mails that wait to be sent. A row has a template, whose mail it is and which link it is about; no
--- address but one that the person had before, nor anything that a link could be made of. So no dump
--- holds a link that can be used: it is derived when it is sent, under a secret that no table holds.
+-- The mail queue. A row has a template, a person and a link; it contains no address except a
+-- previous address of the person, and nothing from which a link could be built. So a dump contains
+-- no usable link: a link is derived when it is sent, with a secret that is not stored in the
+-- database.
 --
--- Whoever sends notes that they are there. Where no one is, nothing is queued.
+-- Processes that send mail record their presence. If there are none, nothing is queued.
 
 create table rowhouse.mails (
   id bigint generated always as identity primary key,
   template text not null,
-  -- Null: no one's. A form that answers everyone alike takes as long for no one.
+  -- Null: no person. A form with the same response for everyone takes the same time for unknown
+  -- addresses.
   user_id uuid references rowhouse.users (id) on delete cascade,
   link_id text,
   details jsonb not null default '{}',
@@ -21,7 +23,7 @@ create index mails__next_try_at__idx on rowhouse.mails (next_try_at)
   where sent_at is null and given_up_at is null;
 create index mails__user_id__idx on rowhouse.mails (user_id, template, created_at);
 
--- One row: when a process that sends mails was last there.
+-- One row: when a process that sends mail was last active.
 create table rowhouse.mail_sender (
   is_only boolean primary key default true check (is_only),
   seen_at timestamptz not null
@@ -33,15 +35,15 @@ set search_path = pg_catalog, pg_temp as $$
     where seen_at > clock_timestamp() - interval '10 minutes')
 $$;
 
--- At most five of a kind to a person in an hour, whoever causes them.
+-- At most five of a kind to a person in an hour, independent of the cause.
 create function rowhouse.may_mail(person uuid, kind text) returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select count(*) < 5 from rowhouse.mails
   where user_id = person and template = kind and created_at > clock_timestamp() - interval '1 hour'
 $$;
 
--- Whether it will be sent. Invitations are counted by address, too: one that is withdrawn and made
--- again is another person's.
+-- Returns whether it will be sent. Invitations are also counted by address: a withdrawn and
+-- repeated invitation is for a new person.
 create function rowhouse.queue_mail(person uuid, kind text, link text, more jsonb) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -60,8 +62,8 @@ begin
 end
 $$;
 
--- Counts an attempt to have a link mailed, and queues the mail; says how long to wait instead. The
--- same happens for everyone and for no one: who has no password, or is disabled, is no one here.
+-- Counts an attempt to request a link, and queues the mail; or returns how long to wait. The same
+-- work is done for every address: people without a password, or disabled people, count as unknown.
 create function rowhouse.ask_for_password(
   typed text, client_networks text[], bounds integer[], window_s integer, shown_from text,
   return_app text, return_to text
@@ -92,8 +94,8 @@ grant execute on function rowhouse.ask_for_password(text, text[], integer[], int
   text, text)
   to rowhouse_service, rowhouse_identity;
 
--- Mails whose turn it is, for whoever claims them: no one else gets them while the lease lasts.
--- Each try waits four times as long as the one before; after the sixth a mail is given up.
+-- Claims due mails: no other process gets them during the lease. Each retry waits four times as
+-- long as the one before; after the sixth attempt the mail fails.
 create function rowhouse.claim_mails(max_rows integer, lease_s integer, retry_s float8)
 returns jsonb
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -121,7 +123,7 @@ begin
     returning mails.id, template, user_id, link_id, details, mails.created_at,
       mails.tries, given_up_at
   )
-  -- Only what has no link goes anywhere but to the person's address.
+  -- Only mails without a link go to an address other than the person's.
   select jsonb_agg(jsonb_build_object('id', taken.id, 'template', template, 'userId', users.id,
     'email', coalesce(case when template = 'address_changed'
       and link_id is null then details ->> 'to' end, email),
@@ -148,8 +150,8 @@ comment on function rowhouse.claim_mails is 'idempotent';
 grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowhouse_service,
   rowhouse_identity;
 
--- What became of a mail: "sent"; "refused", for good, by the server; "void", because it is about
--- nothing any more.
+-- Records the outcome of a mail: "sent"; "refused" if the server rejects it permanently; "void" if
+-- it is obsolete.
 create function rowhouse.settle_mail(mail_id bigint, outcome text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.mails where id = mail_id and outcome = 'void';
@@ -164,9 +166,9 @@ $$;
 comment on function rowhouse.settle_mail is 'idempotent';
 grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
 
--- The link of a mail to someone who forgot the password, for whoever can show what follows from
--- the present one and the service's secret: a serving login by itself makes no link. False where
--- there is nothing to make it for, or the person has another address by now than the mail goes to.
+-- The link for a password reset mail, if the caller presents the proof of the current link and the
+-- service's secret: a serving login cannot create links without the secret. False if there is no
+-- link to create, or the person's address has changed.
 create function rowhouse.put_forgotten_link(
   mail_id bigint, sent_to text, shown bytea, new_id text, proof bytea, new_secret_id text,
     ends_at timestamptz
@@ -175,7 +177,7 @@ create function rowhouse.put_forgotten_link(
 declare
   who uuid;
 begin
-  -- Whoever changes the address is waited for, or waits and then ends the link.
+  -- Waits for a change of the address, or makes the change wait and then end the link.
   perform from rowhouse.users where id = (select user_id from rowhouse.mails where id = mail_id)
     and email = sent_to
   for key share;
@@ -205,7 +207,7 @@ grant execute on function rowhouse.put_forgotten_link(bigint, text, bytea, text,
   text, timestamptz)
   to rowhouse_service, rowhouse_identity;
 
--- For operators: whether anyone sends, and what has become of mails.
+-- For operators: whether a process sends mail, and the state of mails.
 create function rowhouse.mail_state() returns jsonb language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('hasSender', rowhouse.has_mail_sender(),
@@ -217,7 +219,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.mail_state() to rowhouse_service, rowhouse_identity;
 
--- For operators: whose a link is, and whether it is mailed.
+-- For operators: the person of a link, and whether it is mailed.
 create function rowhouse.find_link_mail(link_id text) returns table (
   user_id uuid, email text, digest bytea, secret_id text, is_queued boolean, has_sender boolean
 ) language sql stable set search_path = pg_catalog, pg_temp as $$

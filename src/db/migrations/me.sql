@@ -1,11 +1,11 @@
--- Who is signed in, for /v1/auth/me: the most frequent request of the identity service. PostgreSQL
--- inlines this function into the statement that calls it, which saves a fifth of the work. It does
--- so because the function returns rows, is stable, and has no settings of its own: with the atomic
--- body all names are fixed where the function is created.
+-- The signed-in user for /v1/auth/me, the most frequent request of the identity service.
+-- PostgreSQL inlines this function into the calling statement, which saves a fifth of the work.
+-- This requires that the function returns rows, is stable, and has no settings; the atomic body
+-- fixes all names when the function is created.
 
--- Who presents these sessions, and the role on the app with this slug, if a slug is given. Where a
--- second factor is required, a person who is overdue with it is not signed in. "asked" and
--- "session" repeat what the response is of.
+-- The user of these sessions, and the role on the app with this slug, if a slug is given. If a
+-- second factor is required and overdue, the user is not signed in. "asked" and "session" repeat
+-- the request that the response is for.
 create function rowhouse.read_me(
   presented text, idle_s integer, app_slug text, demands_factor boolean
 ) returns table (live integer, is_app_known boolean, session text, asked text, person json)

@@ -1,5 +1,5 @@
--- Nonces of signed requests that write: each is used once, whichever process of a service it
--- reaches. Not logged by PostgreSQL, so that using one waits for no disk.
+-- Nonces of signed write requests: each is used once, in any process of a service. Unlogged, so
+-- that a request does not wait for a disk.
 
 create unlogged table rowhouse.nonces (
   nonce uuid primary key,
@@ -7,8 +7,7 @@ create unlogged table rowhouse.nonces (
 );
 create index nonces__used_at__idx on rowhouse.nonces (used_at);
 
--- Those that were not used before. In order, so that processes that use the same ones wait for each
--- other and never in a circle.
+-- Returns the unused nonces. In order, so that processes that use the same nonces never deadlock.
 create function rowhouse.use_nonces(shown uuid[]) returns setof uuid
   language sql volatile security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -18,8 +17,9 @@ set search_path = pg_catalog, pg_temp as $$
   returning nonce
 $$;
 
--- Deletes at most so many whose time is over; how many. Their time is longer than a request counts
--- anywhere: the clocks of two processes can each be a minute off, in different directions.
+-- Deletes at most so many expired nonces; returns their number. They expire later than any process
+-- accepts their request: the clocks of two processes can each be a minute off, in different
+-- directions.
 create function rowhouse.sweep_nonces(max_rows integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -1,9 +1,9 @@
--- What people do with their own account from a browser. Each function proves in the call who asks,
--- by both cookies of one live session: a serving login, which executes them, does nothing with them
--- by itself.
+-- Actions of users on their own account in a browser. Each function verifies the user in the same
+-- call, by both cookies of one live session: the serving login that executes them can do nothing
+-- without a user.
 
--- The id of the one live session that both cookies prove; null: there is none. Shown are lists of
--- <id>.<proof>, as browsers' cookies give them: two live sessions are none.
+-- The id of the one live session that both cookies prove; null if there is none. Arguments are
+-- lists of <id>.<proof> from the browser's cookies: two live sessions count as none.
 create function rowhouse.find_visitor_session(session_shown text, identity_shown text,
   idle_s integer, shown_from text) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -26,8 +26,8 @@ begin
 end
 $$;
 
--- Whose session it is; raises where it is no one's. Acts of one person on their account wait for
--- each other here.
+-- The user of the session; raises an error if there is none. Serializes the actions of a user on
+-- their account.
 create function rowhouse.hold_visitor(own text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -37,7 +37,7 @@ begin
   where id = (select user_id from rowhouse.sessions where sessions.id = own) and disabled_at is null
   for no key update;
   if who is null then
-    raise exception 'nobody is signed in' using errcode = 'RH400';
+    raise exception 'no live session' using errcode = 'RH400';
   end if;
   return who;
 end
@@ -65,7 +65,7 @@ end
 $$;
 comment on function rowhouse.read_own_account is 'idempotent';
 
--- The audit log says what was changed, not what it says now: it outlives the person.
+-- The audit log records which fields changed, not their values: it outlives the person.
 -- proves: owner
 create function rowhouse.change_own_profile(new_name text, new_picture text) returns void as $$
 declare
@@ -83,7 +83,7 @@ begin
 end
 $$;
 
--- Ends another session of this person, or without an id all others: how many.
+-- Ends another session of this user, or all others without an id; returns their number.
 -- proves: owner
 create function rowhouse.end_own_sessions(wanted text) returns integer as $$
 declare
@@ -101,9 +101,9 @@ begin
 end
 $$;
 
--- Ends all sessions of whoever proves one by both cookies, and the sign-ins that wait for a second
--- factor. Other than the acts here it asks for no more: what another host has planted beside them
--- keeps no one signed in.
+-- Ends all sessions of a user who proves one by both cookies, and pending sign-ins. Unlike the
+-- other actions here, it accepts more than one live session: cookies planted by another host must
+-- not keep a user signed in.
 create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text,
   shown_from text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -111,7 +111,8 @@ declare
   who uuid;
   ended integer;
 begin
-  -- The person before the sessions, as do sign-ins: one at the same time is over, or waits.
+  -- Locks the person before the sessions, like sign-ins: a concurrent sign-in has finished, or
+  -- waits.
   select id into who from rowhouse.users where id = (
     select sessions.user_id from rowhouse.sessions
     join unnest(string_to_array(session_shown, ',')) as shared
@@ -136,9 +137,9 @@ end
 $$;
 grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowhouse_service,
   rowhouse_identity;
--- After the current password was right: a new one, and a new session in place of all there are.
--- Links that set a password end too. What is shown of the current password, and how a session is
--- made, is that of a sign-in.
+-- Sets a new password after the current one was verified, and replaces all sessions with a new
+-- one. Password links end too. The proof of the current password and the new session are handled
+-- as in a sign-in.
 -- proves: owner
 create function rowhouse.change_own_password(shown bytea, new_hash text, new_digest bytea,
   new_hash_secret_id text, new_id text, new_session_digest bytea, new_identity_digest bytea,

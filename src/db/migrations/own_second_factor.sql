@@ -1,17 +1,17 @@
--- What people do with their own second factor from a browser. Each act proves by both cookies who
--- asks, and needs a sign-in of the last ten minutes.
+-- Actions of users on their own second factor in a browser. Each action verifies the user by both
+-- cookies, and needs a sign-in within ten minutes.
 
 create function rowhouse.check_fresh(own text) returns void language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.is_fresh(own) then
-    raise exception 'signed in too long ago' using errcode = 'RH403';
+    raise exception 'sign-in too old' using errcode = 'RH403';
   end if;
 end
 $$;
 
--- Which authenticator app, and which recovery codes, a person has: a form names what it was shown
--- beside, so that one that is sent twice does nothing twice. Empty: none.
+-- Identifies the current authenticator app and recovery codes: a form contains this value, so that
+-- a repeated submit changes nothing. Empty: none.
 create function rowhouse.totp_version(who uuid) returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce((select extract(epoch from confirmed_at)::text from rowhouse.totp_factors
@@ -24,7 +24,7 @@ set search_path = pg_catalog, pg_temp as $$
     where user_id = who), '')
 $$;
 
--- New recovery codes in place of all there are, by the digests of their proofs in hexadecimal.
+-- Replaces all recovery codes; the argument contains the digests of their proofs in hexadecimal.
 create function rowhouse.put_recovery_codes(who uuid, digests text, new_secret_id text) returns void
   language sql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -45,9 +45,10 @@ end
 $$;
 comment on function rowhouse.read_own_second_factor is 'idempotent';
 
--- After a code was right: the authenticator app, in place of one there was, with recovery codes.
--- "expected" is as whom the digests were made. Says "first" or "done"; "nobody", where that is
--- someone else; "repeated", where there is another app than the form was shown beside.
+-- After a correct code: stores the authenticator app, replaces a previous one, and adds recovery
+-- codes. "expected" is the person for whom the digests were created. Returns "first" or "done";
+-- "nobody" if another person is signed in; "repeated" if the app has changed since the form was
+-- shown.
 -- proves: owner
 create function rowhouse.put_own_totp(expected uuid, new_sealed bytea, new_digest bytea,
   new_secret_id text, step bigint, code_digests text, replaced text) returns text as $$
@@ -77,8 +78,8 @@ begin
 end
 $$;
 
--- Says "done"; "nobody", where there is no second factor that they could stand in for; "repeated",
--- where there are others than the form was shown beside.
+-- Returns "done"; "nobody" if there is no second factor that recovery codes could replace;
+-- "repeated" if the codes have changed since the form was shown.
 -- proves: owner
 create function rowhouse.put_own_recovery_codes(expected uuid, code_digests text,
   new_secret_id text, replaced text) returns text as $$
@@ -99,7 +100,7 @@ begin
 end
 $$;
 
--- Recovery codes go with the last factor. False where there is no authenticator app.
+-- Recovery codes are deleted with the last factor. False if there is no authenticator app.
 -- proves: owner
 create function rowhouse.remove_own_totp() returns boolean as $$
 begin

@@ -1,12 +1,11 @@
--- Passkeys: kept by their owner, and used to sign in, alone or as a second factor.
+-- Passkeys: managed by their owner, used for sign-in without a password or as a second factor.
 --
--- What is stored of one is a digest of its proof and of the person's id, as of sessions and
--- passwords: the proof covers the credential's id, its public key and the person, and follows from
--- a secret that is in no database. A row that is written by hand, or copied to another person,
--- signs no one in. What an authenticator answers is verified before these are called.
+-- A stored passkey has a digest of its proof and of the person's id, like sessions and passwords:
+-- the proof covers the credential's id, its public key and the person, and depends on a secret
+-- that is not stored in a database. A row that is inserted by hand, or copied to another person,
+-- cannot be used. Authenticator responses are verified before these functions are called.
 
--- Before anything is verified: how long to wait, and what is stored of the passkey, if there is
--- one.
+-- Before the verification: how long to wait, and the stored passkey, if it exists.
 create function rowhouse.begin_passkey(wanted bytea, client_networks text[],
   client_bounds integer[],
   window_s integer)
@@ -26,8 +25,8 @@ comment on function rowhouse.begin_passkey is 'null user_id, public_key, secret_
 grant execute on function rowhouse.begin_passkey(bytea, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
--- Whether this is the first use of a challenge. It is kept as long as attempts are counted, which
--- is longer than it may be used.
+-- Whether this is the first use of a challenge. Used challenges are stored as long as attempts are
+-- counted, which is longer than they are valid.
 create function rowhouse.use_challenge(challenge_key text, window_s integer) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -38,8 +37,8 @@ begin
 end
 $$;
 
--- After an answer was verified: notes the use, or says why it counts for nothing. "shown" is the
--- proof of what is stored. Whoever calls it holds the person's row.
+-- After the verification: records the use, or returns why it is rejected. "shown" is the proof of
+-- the stored passkey. The caller has locked the person's row.
 create function rowhouse.use_passkey(
   wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text
 ) returns text
@@ -54,8 +53,8 @@ begin
   end if;
   refusal := case
     when used.digest is distinct from sha256(shown || uuid_send(who)) then 'planted'
-    -- Two that count apart are copies of one key. Those that the devices of a person share do not
-    -- count.
+    -- Two different counters mean copies of one key. Passkeys that a person's devices synchronize
+    -- do not count.
     when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
   end;
   if refusal is not null then
@@ -71,8 +70,8 @@ begin
 end
 $$;
 
--- After the answer was right, of a passkey by itself, which knew its owner: a new session in place
--- of those presented.
+-- After a correct response to a sign-in with only a passkey, which identifies its owner: replaces
+-- the presented sessions with a new one.
 create function rowhouse.finish_passkey_sign_in(
   wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text,
   challenge_key text, window_s integer, client_networks text[], presented text,
@@ -126,9 +125,10 @@ end
 $$;
 comment on function rowhouse.read_own_passkeys is 'idempotent';
 
--- A new one, after a sign-in of the last ten minutes: says what became of it. "expected" is who
--- began it, in which session, as whom the digests were made. A person has at most ten. With the
--- first second factor there are recovery codes, and sessions end that were begun without any.
+-- Adds a passkey after a sign-in within ten minutes; returns the outcome. "expected" is the person
+-- and session that began it, for whom the digests were created. Max ten per person. The first
+-- second factor comes with recovery codes, and ends the sessions that began without a second
+-- factor.
 -- proves: owner
 create function rowhouse.add_own_passkey(expected uuid, expected_session text, challenge_key text,
   window_s integer, new_credential bytea, new_key bytea, new_count bigint, new_transports text,
@@ -187,7 +187,7 @@ begin
   if not found then
     return 'unknown';
   end if;
-  -- They go with the last factor.
+  -- Recovery codes are deleted with the last factor.
   delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_removed', null,

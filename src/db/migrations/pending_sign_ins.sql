@@ -1,24 +1,24 @@
--- What the right password, or a provider's right answer, comes to: a session, or for whoever has a
--- second factor a sign-in that waits for it.
+-- The result of a correct password or a valid provider response: a session, or a pending sign-in
+-- if the person has a second factor.
 
--- What the sessions are that the browser presents is not kept here: it presents them again.
+-- The browser's previous sessions are not stored here: the browser presents them again.
 create table rowhouse.pending_sign_ins (
   id text primary key check (id ~ '^[a-z0-9]{16}$'),
   digest bytea not null check (length(digest) = 32),
   secret_id text not null,
   user_id uuid not null references rowhouse.users (id) on delete cascade,
-  -- The provider's name; null: by a password.
+  -- The provider's name; null for a password.
   provider text,
-  -- When the person proved that.
+  -- When the person proved the password or the provider sign-in.
   proven_at timestamptz not null,
   expires_at timestamptz not null
 );
 create index pending_sign_ins__user_id__idx on rowhouse.pending_sign_ins (user_id, expires_at);
 create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (expires_at);
 
--- Whether someone without a second factor is asked to add one; the first time is noted, and
--- forgotten where the rule no longer says so. The rule is "none", "console" (for whoever has a
--- Console role), "all", or "default": "console" once anyone has a second factor.
+-- Whether a person without a second factor must be asked to add one; records the first time, and
+-- clears it if the rule no longer applies. The rule is "none", "console" (people with a Console
+-- role), "all", or "default": "console" once anyone has a second factor.
 create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
   language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -35,9 +35,8 @@ begin
 end
 $$;
 
--- Lets someone in who has just proven a password, or a provider's answer. Says "done"; "asked",
--- where a second factor should be added; or "pending": it waits for the second factor, and there is
--- no session.
+-- Completes a verified password or provider sign-in. Returns "done"; "asked" if a second factor
+-- should be added; or "pending": the sign-in waits for the second factor, and there is no session.
 create function rowhouse.admit(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
@@ -48,7 +47,7 @@ create function rowhouse.admit(
 begin
   if rowhouse.has_second_factor(who) then
     perform rowhouse.sweep_pending_sign_ins(20);
-    -- Whoever knows a password makes no more of them than a person could have begun.
+    -- Limits the pending sign-ins of someone who knows a password.
     delete from rowhouse.pending_sign_ins where id in (
       select id from rowhouse.pending_sign_ins where user_id = who
         order by expires_at desc offset 19);
@@ -74,8 +73,8 @@ set search_path = pg_catalog, pg_temp as $$
     order by expires_at limit max_rows for update skip locked)
 $$;
 
--- The sign-in that waits and that the browser proves, by <id>.<proof> for every secret that may
--- have made it.
+-- The pending sign-in that the browser proves, by <id>.<proof> for every secret that can have
+-- created it.
 create function rowhouse.find_pending_sign_in(pending_shown text) returns rowhouse.pending_sign_ins
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select pending.*
@@ -88,8 +87,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   limit 1
 $$;
 
--- For the page that asks for the second factor: whose sign-in waits, and which factors there are;
--- null: none waits.
+-- For the page that asks for the second factor: the person of the pending sign-in, and the
+-- available factors; null if there is none.
 create function rowhouse.show_pending_sign_in(pending_shown text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -108,9 +107,9 @@ comment on function rowhouse.show_pending_sign_in is 'null result';
 grant execute on function rowhouse.show_pending_sign_in(text) to rowhouse_service,
   rowhouse_identity;
 
--- The sign-ins of a person that wait end, and with them what others have used up of attempts:
--- whoever knew the password no longer does. What lasts is given back once in its time: whoever
--- reads the person's mail sets one password after the other.
+-- Ends a person's pending sign-ins, and restores the attempts that others have used up: the old
+-- password is no longer valid. Restores the lasting limit once per period: someone who reads the
+-- person's mail could set one password after the other.
 create function rowhouse.end_pending_sign_ins(who uuid) returns void language sql volatile
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.pending_sign_ins where user_id = who;

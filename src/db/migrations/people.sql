@@ -1,19 +1,18 @@
--- People: users, their grants on apps, invitations, sessions, links that set a password, and the
--- audit log.
+-- People: users, their grants on apps, invitations, sessions, password links, and the audit log.
 --
--- A serving login reads users without their password hashes, and touches or ends sessions. Whatever
--- reads a hash, or keeps a rule across rows, is a function that locks first. The audit log only
--- grows, whoever writes to it; only its retention deletes.
+-- A serving login reads users without their password hashes, and updates or ends sessions. A hash
+-- is read, and a rule across rows is enforced, only by functions that lock first. The audit log is
+-- append-only for every writer; only its retention deletes entries.
 --
--- What proves a session, a link or a password follows from a secret that is in no database. Stored
--- is a digest of the proof and of the person's id, and beside it the id of the secret: a row that
--- is written by hand, or copied to another person, proves nothing.
+-- The proof of a session, a link or a password depends on a secret that is not stored in a
+-- database. The tables store a digest of the proof and of the person's id, and the id of the
+-- secret: a row that is inserted by hand, or copied to another person, proves nothing.
 
 create table rowhouse.users (
   id uuid primary key,
   email text not null unique check (email = lower(email) and length(email) between 3 and 254),
-  -- Of the address and the person, as of a session: without it no link is mailed there, and no one
-  -- is linked by it.
+  -- Covers the address and the person, like the digest of a session. Without it, the address gets
+  -- no links and cannot link a provider account.
   email_digest bytea check (length(email_digest) = 32),
   email_secret_id text,
   display_name text check (length(display_name) between 1 and 200),
@@ -23,7 +22,7 @@ create table rowhouse.users (
   password_digest bytea,
   password_secret_id text,
   disabled_at timestamptz,
-  -- Since when the person is asked to add a second factor.
+  -- Since when the person has been asked to add a second factor.
   factor_asked_at timestamptz,
   created_at timestamptz not null default now(),
   check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3)),
@@ -36,8 +35,9 @@ grant select (id, email, email_digest, email_secret_id, display_name, avatar_url
 -- For rowhouse.dev_leftovers(), which every visit of the Console's Home calls.
 create index users__email__localhost__idx on rowhouse.users (email) where email ~ '[@.]localhost$';
 
--- A role that a provider's claim gave has the provider's name, and a digest as a session has: the
--- login that applies claims cannot give a role by itself. One that a person gave has none of them.
+-- A role from a provider's claim has the provider's name, and a digest like a session: the login
+-- that applies claims cannot grant a role without the secret. A role that a person granted has
+-- neither.
 create table rowhouse.grants (
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -52,10 +52,10 @@ create table rowhouse.grants (
 create index grants__app_id__user_id__idx on rowhouse.grants (app_id, user_id);
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
--- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one
--- that only the pages get. Both are sha256(proof || uuid_send(user_id)): a row with another
--- person's id in it is no one's session. Device and address are those of the sign-in, for the
--- person to recognise it by.
+-- session_digest is for the cookie that all hosts of the domain receive, identity_digest for the
+-- cookie of the pages. Both are sha256(proof || uuid_send(user_id)): a row with another person's
+-- id matches no session. Device and address are those of the sign-in, so that the person can
+-- recognize it.
 create table rowhouse.sessions (
   id text primary key check (id ~ '^[a-z0-9]{16}$'),
   session_digest bytea not null check (length(session_digest) = 32),
@@ -66,10 +66,10 @@ create table rowhouse.sessions (
   address text check (length(address) <= 64),
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
-  -- When the person last proved who it is: now, for a password; for a provider when it says so,
-  -- which may be long ago.
+  -- When the person last authenticated: now, for a password; for a provider the time that it
+  -- reports, which can be long ago.
   proven_at timestamptz not null default now(),
-  -- When by a second factor, too.
+  -- When also by a second factor.
   second_factor_at timestamptz,
   expires_at timestamptz not null
 );
@@ -77,8 +77,8 @@ create index sessions__user_id__idx on rowhouse.sessions (user_id);
 create index sessions__expires_at__idx on rowhouse.sessions (expires_at);
 grant select on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 
--- When two live sessions were last presented together: it is in the audit log once an hour. No
--- references, which a sign-out at the same time would break.
+-- When two live sessions were last presented together: at most one audit log entry per hour. No
+-- foreign keys, which a concurrent sign-out would violate.
 create table rowhouse.session_conflicts (
   first_id text not null,
   second_id text not null,
@@ -87,7 +87,7 @@ create table rowhouse.session_conflicts (
 );
 create index session_conflicts__noted_at__idx on rowhouse.session_conflicts (noted_at);
 
--- One link per person: a new one ends the one before.
+-- One link per person: a new link replaces the previous link.
 create table rowhouse.password_links (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
   id text not null unique check (id ~ '^[a-z0-9]{16}$'),
@@ -95,26 +95,26 @@ create table rowhouse.password_links (
   secret_id text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
-  -- The app, by its slug, that the person continues to, and the address there. Both are checked
-  -- again when the link is used: the app can be deleted or move.
+  -- The app, by slug, and the address where the person continues. Both are checked again when the
+  -- link is used: the app can be deleted or move.
   return_app text,
   return_to text check (length(return_to) <= 2048),
   check (num_nulls(return_app, return_to) in (0, 2))
 );
 grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
 
--- Who was invited and cannot sign in yet. It can be accepted while the person's link lives, and
--- ends when it is.
+-- Invited people who cannot sign in yet. An invitation can be accepted while the person's link is
+-- valid, and ends then.
 create table rowhouse.invitations (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
-  -- The actor of the audit log.
+  -- The actor in the audit log.
   invited_by text not null,
   invited_at timestamptz not null default now(),
-  -- When the mail with the present link went out.
+  -- When the mail with the current link was sent.
   mailed_at timestamptz
 );
 
--- No references: an entry outlives what it speaks of.
+-- No foreign keys: an entry outlives its subjects.
 create table rowhouse.audit (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
@@ -123,8 +123,8 @@ create table rowhouse.audit (
   user_id uuid,
   app text,
   details jsonb not null default '{}',
-  -- From which address, where a browser did it: who proves a browser's cookies says it for the rest
-  -- of the statement.
+  -- The address of the browser's user, set for the rest of the statement by the function that
+  -- verifies the browser's cookies.
   client text default nullif(current_setting('rowhouse.client', true), '')
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
@@ -142,8 +142,8 @@ $$;
 create trigger refuse_change before update or delete or truncate on rowhouse.audit
   for each statement execute function rowhouse.refuse_change();
 
--- Deletes some of the oldest entries that were kept for so long: how many. Never younger ones than
--- thirty days, whatever is asked for: whoever steals the login may not remove the traces.
+-- Deletes a batch of entries older than the retention; returns their number. Never entries younger
+-- than thirty days, whatever the argument: a stolen login must not remove traces.
 create function rowhouse.sweep_audit(keep_s integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -162,8 +162,8 @@ end
 $$;
 grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
 
--- A new session in place of those presented. A mail tells of one on a device that the person has
--- not signed in on.
+-- Replaces the presented sessions with a new one. Queues a mail if the person has not signed in on
+-- this device before.
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
@@ -186,7 +186,7 @@ begin
     proven, second_factor, now() + make_interval(secs => max_s));
   -- For the audit log, until this statement ends.
   perform set_config('rowhouse.client', shown_from, true);
-  -- Not the first time, which follows an invitation.
+  -- Not for the first time, which follows an invitation.
   if not is_known_device and exists (select from rowhouse.audit where user_id = who
     and action = 'sign_in') then
     perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
@@ -195,10 +195,9 @@ begin
 end
 $$;
 
--- Whether the password was right. False where the person was disabled, or was given another
--- password, in between; and for whoever cannot show what follows from the hash and the service's
--- secret: a serving login by itself makes no session, and puts no hash in place of another. What
--- was counted is given back.
+-- Whether the password was correct. False if the person was disabled or got another password in
+-- between, and if the proof from the hash and the service's secret is wrong: a serving login
+-- cannot create a session, or replace a hash, without the secret. Restores the counted attempt.
 create function rowhouse.prove_password(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   client_networks text[], known_device text
@@ -219,7 +218,7 @@ begin
     set password_hash = fresh_hash, password_digest = fresh_digest,
       password_secret_id = fresh_secret_id where id = who;
   end if;
-  -- In the order in which it was counted. A known device was counted by itself.
+  -- In the order of counting. A known device has a separate counter.
   if known_device is not null then
     delete from rowhouse.throttle where key = rowhouse.device_key(known_device, person.email);
   else
@@ -228,7 +227,7 @@ begin
     delete from rowhouse.throttle where key = address_key;
     perform rowhouse.give_back_attempts(client_keys || array['all']);
   end if;
-  -- This attempt is one of them.
+  -- This attempt is included.
   delete from rowhouse.failed_sign_ins where user_id = who returning attempts - 1 into failures;
   if failures > 0 then
     insert into rowhouse.audit (actor, action, user_id, details)
@@ -238,8 +237,8 @@ begin
 end
 $$;
 
--- After the password was right: a new session in place of those presented, or what waits for the
--- second factor. Says which; "wrong" for whoever does not prove the password.
+-- After a correct password: replaces the presented sessions with a new one, or creates a pending
+-- sign-in. Returns the outcome; "wrong" without a proof of the password.
 create function rowhouse.finish_sign_in(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
@@ -265,9 +264,9 @@ grant execute on function rowhouse.finish_sign_in(
     text, bytea, text)
   to rowhouse_service, rowhouse_identity;
 
--- A link sets a password once: of two uses at the same time the second finds no row. An invitation
--- is accepted by it. Earlier sessions end, and so does the wait of a person who could not sign in:
--- attempts at the old password say nothing about the new one.
+-- A link sets a password once: of two concurrent uses the second finds no row. Accepts an
+-- invitation. Ends earlier sessions, and the wait after failed attempts: attempts at the old
+-- password do not count for the new one.
 create function rowhouse.use_password_link(
   link_id text, shown bytea, new_hash text, new_digest bytea, new_secret_id text
 ) returns boolean
@@ -277,7 +276,7 @@ declare
   address_key text;
   had_password boolean;
 begin
-  -- The person before the link, as do all who change both.
+  -- Locks the person before the link, like every function that changes both.
   select password_hash is not null into had_password
   from rowhouse.users where id = who and disabled_at is null for no key update;
   if not found then
@@ -306,9 +305,9 @@ begin
 end
 $$;
 
--- The link sets the password and signs the person in: "done", "asked" or "pending", as for any
--- sign-in; "wrong" if the link cannot be used. A changed password has a mail of its own, so that no
--- other mail tells about the device.
+-- Sets the password with the link and signs the person in: "done", "asked" or "pending", as for
+-- any sign-in; "wrong" if the link is invalid. The changed password has its own mail, so that no
+-- second mail reports the device.
 create function rowhouse.sign_in_by_link(
   link_id text, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
@@ -334,7 +333,7 @@ grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, t
     text, text, text, bytea, text)
   to rowhouse_service, rowhouse_identity;
 
--- For operators: the latest entries of the audit log, the latest first.
+-- For operators: the audit log, latest entries first.
 create function rowhouse.list_audit(max_rows integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(entry order by entry.id desc), '[]') from (
@@ -344,8 +343,7 @@ set search_path = pg_catalog, pg_temp as $$
   ) as entry
 $$;
 
--- For operators: how far the setting up of an app has come; without a slug, of the newest that has
--- no key yet.
+-- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
 create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -362,7 +360,7 @@ set search_path = pg_catalog, pg_temp as $$
       select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
 $$;
 
--- Whether there is anyone who may use the Console.
+-- Whether anyone can use the Console.
 create function rowhouse.has_administrator() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.users where console_role is not null and disabled_at is null)

@@ -1,6 +1,6 @@
--- What administrators do with people: accounts, links that set a password, roles, sessions. None of
--- these functions has a grant: only an administrator runs them, by a command or through a function
--- that proves who asks, and each writes the audit log in the name of "actor".
+-- Administrators' actions on people: accounts, password links, roles, sessions. None of these
+-- functions is granted: only administrators run them, by a command or through a function that
+-- verifies the user. Each writes the audit log with the name of "actor".
 
 create function rowhouse.find_user(mail text) returns uuid language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -26,7 +26,8 @@ begin
 end
 $$;
 
--- A link that sets a person's password; an older one ends. What is stored covers whose it is.
+-- Creates a link that sets a person's password, and ends an older link. The digest covers the
+-- person.
 create function rowhouse.put_password_link(
   person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
 ) returns void language sql set search_path = pg_catalog, pg_temp as $$
@@ -36,7 +37,7 @@ create function rowhouse.put_password_link(
     secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
 $$;
 
--- Someone who is invited: a person without a password, and the link that sets one. Whether it is
+-- Creates an invited person without a password, and the link that sets it. Returns whether it is
 -- mailed.
 create function rowhouse.create_user(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
@@ -53,7 +54,7 @@ begin
 end
 $$;
 
--- For whoever was invited it is the invitation's. Whether it is mailed.
+-- For an invited person it is the link of the invitation. Returns whether it is mailed.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.make_password_link(
@@ -72,7 +73,7 @@ begin
 end
 $$;
 
--- Gives a role on an app, in place of the one before: from then on no claim changes it.
+-- Grants a role on an app, and replaces the previous role: claims no longer change it.
 -- action: admin, recent sign-in
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
   returns void
@@ -81,7 +82,7 @@ declare
   person uuid;
   app uuid := (select id from rowhouse.apps where slug = app_slug);
 begin
-  -- Whoever is being deleted is waited for.
+  -- Waits for a concurrent deletion of the person.
   select id into person from rowhouse.users where email = mail for key share;
   if person is null then
     raise exception 'unknown user' using errcode = 'RH011',
@@ -96,7 +97,7 @@ begin
 end
 $$;
 
--- Whether there was a role to take away.
+-- Revokes a role; returns whether there was one.
 -- action: admin, recent sign-in
 --   mail = rowhouse.email_of(person uuid)
 create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
@@ -116,7 +117,8 @@ begin
 end
 $$;
 
--- Takes every role that the claims of a provider gave: whose, on which app, and which.
+-- Revokes every role that a provider's claims granted; returns the person, the app and the role of
+-- each.
 create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
 returns table (email text, app text, role text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -135,7 +137,7 @@ begin
 end
 $$;
 
--- Ends all sessions of a person: how many.
+-- Ends all sessions of a person; returns their number.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_sessions(mail text, actor text) returns integer
@@ -153,7 +155,7 @@ begin
 end
 $$;
 
--- Ends all sessions of the people with a role on an app: how many.
+-- Ends all sessions of the people with a role on an app; returns their number.
 -- action: admin, recent sign-in
 --   app_slug = rowhouse.hold_app_accounts(who, app_slug text)
 create function rowhouse.end_app_sessions(app_slug text, actor text) returns integer
@@ -172,7 +174,7 @@ begin
 end
 $$;
 
--- Ends one session of a person: whether there was one.
+-- Ends one session of a person; returns whether it existed.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
@@ -190,9 +192,9 @@ begin
 end
 $$;
 
--- One row, locked by each action that changes who may do everything: two super_admins who remove
--- each other at the same time would both still see the other one. Any login can take an advisory
--- lock, but only these functions can lock this row.
+-- One row, locked by each action that changes who is a super_admin: two super_admins who remove
+-- each other concurrently would both still see the other. Any login can acquire an advisory lock,
+-- but only these functions can lock this row.
 create table rowhouse.account_actions (
   is_only boolean primary key default true check (is_only)
 );
@@ -211,8 +213,8 @@ begin
 end
 $$;
 
--- Whether no one else is a super_admin. Whoever has not accepted an invitation is one to others
--- like that alone.
+-- Whether no one else is a super_admin. People with a pending invitation count only if all others
+-- are invited too.
 create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(person.console_role = 'super_admin', false)
@@ -227,14 +229,14 @@ create function rowhouse.keep_super_admin(person rowhouse.users) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.is_last_super_admin(person) then
-    raise exception 'the last super_admin stays' using errcode = 'RH010';
+    raise exception 'the last super_admin cannot be removed' using errcode = 'RH010';
   end if;
 end
 $$;
 
--- A role is given only to a person whose address the service has set: "shown" is the proof of the
--- address. A serving login can create a person with any address and a session of that person, but
--- not this proof.
+-- A role is granted only to a person whose address the service has set: "shown" is the proof of
+-- the address. A serving login can create a person with any address and a session of that person,
+-- but not this proof.
 -- action: admin, recent sign-in
 --   mail = rowhouse.find_by_super_admin(who, person uuid)
 create function rowhouse.set_console_role(mail text, new_role text, shown bytea, actor text)
@@ -250,7 +252,7 @@ begin
   if new_role is distinct from 'super_admin' then
     perform rowhouse.keep_super_admin(person);
   end if;
-  -- Whoever holds a link that was made before, for someone with fewer rights, would have these.
+  -- A holder of an earlier link, created for fewer rights, would get these rights.
   if new_role is not null and new_role is distinct from person.console_role then
     delete from rowhouse.password_links where user_id = person.id;
   end if;
@@ -285,8 +287,8 @@ begin
 end
 $$;
 
--- Takes away every second factor of someone who has lost it. Whoever is signed in, or about to be,
--- has to begin again, and whoever must have one has the whole grace again.
+-- Removes every second factor of a person who has lost it. Ends sessions and pending sign-ins, and
+-- restarts the grace period for a required second factor.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.reset_second_factor(mail text, actor text) returns void
@@ -299,7 +301,7 @@ begin
   delete from rowhouse.passkeys where user_id = person.id;
   delete from rowhouse.sessions where user_id = person.id;
   perform rowhouse.end_pending_sign_ins(person.id);
-  -- What was guessed at is gone.
+  -- Resets the counters of attempts.
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   update rowhouse.users set factor_asked_at = null where id = person.id;
   insert into rowhouse.audit (actor, action, user_id)
@@ -308,10 +310,11 @@ begin
 end
 $$;
 
--- Another address to sign in with; links end, which went to the one before: an invitation has to be
--- sent again. Whoever has accepted theirs is told at both addresses. False where it is the address
--- already. The digest is of this very person and the new address. "shown" is the proof of the one
--- before: the new address would confirm an account that a thief of a serving login has inserted.
+-- Changes the sign-in address. Ends links, which went to the previous address: an invitation must
+-- be sent again. A person with an account gets a mail at both addresses. False if the address is
+-- unchanged. The digest covers the person and the new address. "shown" is the proof of the
+-- previous address: without it, the new address would confirm an account that an attacker with a
+-- serving login has inserted.
 -- action: admin, recent sign-in
 --   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(
@@ -340,8 +343,8 @@ begin
 end
 $$;
 
--- With grants, sessions and link. The audit log keeps the id, and no longer anything that says
--- whose it was.
+-- Deletes the person with grants, sessions and link. The audit log keeps the id, but nothing that
+-- identifies the person.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.delete_user(mail text, actor text) returns uuid

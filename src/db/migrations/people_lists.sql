@@ -1,5 +1,5 @@
--- Who there is, and who may open what: mostly for operators to read. Shows neither passwords nor
--- what proves a session.
+-- People and their access: mostly lists for operators. Shows neither passwords nor proofs of
+-- sessions.
 
 create function rowhouse.describe_user(person rowhouse.users) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -12,14 +12,14 @@ set search_path = pg_catalog, pg_temp as $$
     'disabledAt', rowhouse.utc_text(person.disabled_at))
 $$;
 
--- People by address, after one.
+-- People by address, after the given address.
 create function rowhouse.list_users(after_email text, max_rows integer) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(rowhouse.describe_user(users) order by email), '[]') from (
     select * from rowhouse.users where email > after_email order by email limit max_rows) as users
 $$;
 
--- The sessions of a person that have not expired, oldest first.
+-- The unexpired sessions of a person, oldest first.
 create function rowhouse.list_sessions(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('id', id, 'createdAt', created_at,
@@ -27,7 +27,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
 $$;
 
--- A person with the roles on apps by app, the unexpired sessions by age, and the wrong passwords
+-- A person with the roles by app, the unexpired sessions by age, and the number of wrong passwords
 -- since the last correct one.
 create function rowhouse.show_user(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -46,7 +46,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.users where id = rowhouse.find_user(mail)
 $$;
 
--- Who may open an app, by address.
+-- The people with access to an app, by address.
 create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- Those of these addresses that people have, and what confirms them.
+-- The given addresses that people have, with their digests.
 -- action: admin
 create function rowhouse.find_addresses(mails text[])
 returns table (id uuid, email text, digest bytea, secret_id text)
@@ -73,7 +73,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.find_addresses is 'null digest, secret_id';
 
--- Every address, in pages, with what confirms it.
+-- Every address, in pages, with its digest.
 create function rowhouse.list_addresses(after_email text, max_rows integer)
 returns table (user_id uuid, email text, digest bytea, secret_id text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -84,7 +84,7 @@ comment on function rowhouse.list_addresses is 'null digest, secret_id';
 grant execute on function rowhouse.list_addresses(text, integer)
   to rowhouse_service, rowhouse_identity;
 
--- The roles that the claims of a provider gave, by app and address.
+-- The roles from a provider's claims, by app and address.
 create function rowhouse.list_claimed_grants(by_provider text)
 returns table (email text, app text, role text) language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -93,7 +93,7 @@ set search_path = pg_catalog, pg_temp as $$
   where provider = by_provider order by slug, users.email
 $$;
 
--- How many roles the claims of each provider gave that people have now.
+-- The number of current roles from each provider's claims.
 create function rowhouse.count_claimed_roles() returns table (provider text, roles bigint)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select provider, count(*) from rowhouse.grants where provider is not null
@@ -109,7 +109,7 @@ $$;
 grant execute on function rowhouse.count_claimed_roles(), rowhouse.find_apps(text[])
   to rowhouse_service, rowhouse_identity;
 
--- A row without the columns that no one is shown, in any table.
+-- A row of any table without the columns that are never shown.
 create function rowhouse.without_secrets(stored jsonb) returns jsonb language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select stored - array['password_hash', 'password_digest', 'password_secret_id', 'email_digest',
@@ -117,8 +117,8 @@ set search_path = pg_catalog, pg_temp as $$
     'last_step', 'user_id', 'credential_id', 'public_key', 'sign_count']
 $$;
 
--- All that is stored of a person, for that person to have. Never what proves a session, a link or a
--- password: whoever reads the file must not be able to do anything with it.
+-- All stored data about a person, for that person. Never the proof of a session, a link or a
+-- password: a reader of the file must not be able to use it.
 create function rowhouse.export_user(mail text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -156,7 +156,7 @@ begin
 end
 $$;
 
--- A link that can be used, and whose it is; looking does not use it up.
+-- A valid link and its person; reading it does not use it up.
 create function rowhouse.find_password_link(link_id text) returns table (
   user_id uuid, digest bytea, secret_id text, expires_at timestamptz, email text,
   display_name text, app_slugs text[], is_invitation boolean, return_app jsonb, return_to text

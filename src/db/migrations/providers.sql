@@ -1,10 +1,10 @@
--- Sign-in by an OpenID Connect provider. A person is (issuer, subject), as the provider says them;
--- never an e-mail address.
+-- Sign-in with an OpenID Connect provider. A person is identified by (issuer, subject) from the
+-- provider, never by an e-mail address.
 --
--- What is stored of a link is a digest of its proof and of the person's id, as of sessions and
--- passwords: the proof follows from a secret that is in no database, so a row that is written by
--- hand, or copied to another person, signs no one in. The functions here keep the rules across
--- rows; whether a provider may be believed is decided before they are called.
+-- A stored link has a digest of its proof and of the person's id, like sessions and passwords: the
+-- proof depends on a secret that is not stored in a database, so a row that is inserted by hand,
+-- or copied to another person, cannot be used. The functions here enforce the rules across rows;
+-- the provider's response is verified before they are called.
 
 create table rowhouse.provider_links (
   issuer text not null check (length(issuer) between 1 and 2048),
@@ -18,16 +18,16 @@ create table rowhouse.provider_links (
 );
 grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
 
--- Which clients an answer of a provider was counted for: for them alone it can be given back, once.
--- Anyone with the login can link a person of their own, and so finish sign-ins that no one began.
+-- The clients for which a provider's response was counted: only for them the count can be
+-- restored, once. Anyone with the login can link a person of their own, and so complete sign-ins
+-- that no one began.
 create function rowhouse.counted_key(state text, client_networks text[]) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select rowhouse.throttle_key('counted state', state || ' '
     || array_to_string(client_networks, ' '))
 $$;
 
--- Before anything is asked of a provider: whether this answer of it comes for the first time, and
--- may be tried now.
+-- Before a request to the provider: whether this response is new, and an attempt is allowed now.
 create function rowhouse.begin_provider_sign_in(
   state text, client_networks text[], client_bounds integer[], window_s integer
 ) returns table (wait_s integer, is_first boolean)
@@ -41,7 +41,7 @@ begin
     return query select wait, true;
     return;
   end if;
-  -- It is kept as long as attempts are counted, which is longer than it may be used.
+  -- It is stored as long as attempts are counted, which is longer than it is valid.
   insert into rowhouse.throttle (key, attempts, ends_at)
   values (rowhouse.throttle_key('state', state), 1, ends) on conflict (key) do nothing;
   is_first := found;
@@ -53,9 +53,9 @@ $$;
 grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
--- The roles that a person has by the claims of a provider, in place of those that the same provider
--- gave before. What a person or another provider gave is neither changed nor taken. Each is [app,
--- role, digest in hexadecimal]; no one calls it but the functions here.
+-- Replaces the roles that a provider's claims granted to a person. Never changes or revokes roles
+-- from a person or another provider. Each is [app, role, digest in hexadecimal]; called only by
+-- the functions here.
 create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb,
   claimed_secret_id text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -95,11 +95,11 @@ begin
 end
 $$;
 
--- After the provider's answer was right: a new session in place of those presented, or what waits
--- for the second factor. Says which; "wrong" where the person was disabled or unlinked in between,
--- and for whoever cannot show what follows from the link and the service's secret. That alone is
--- not enough for a role by a claim, because people can link their own account to what they like: a
--- role counts by its own digest.
+-- After a valid provider response: replaces the presented sessions with a new one, or creates a
+-- pending sign-in. Returns the outcome; "wrong" if the person was disabled or unlinked in between,
+-- or if the proof from the link and the service's secret is wrong. This proof is not enough for a
+-- role from a claim, because people can link their own account to any provider account: a role has
+-- its own digest.
 create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea,
     fresh_secret_id text, presented text,
@@ -132,7 +132,7 @@ begin
     least(coalesce(proven, '-infinity'), now()), shown_from, device_name, is_known_device,
     provider, pending_id,
     pending_digest, factor_rule);
-  -- The provider says them, whatever the second factor comes to.
+  -- Roles follow the provider, whatever the result of the second factor.
   perform rowhouse.apply_claimed_roles(who, provider, claimed, fresh_secret_id);
   return outcome;
 end
@@ -142,10 +142,10 @@ grant execute on function rowhouse.finish_provider_sign_in(
     text, text[], text, text, text, boolean,
   jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
--- Accepts an invitation: links the person who was invited under this address and has no other way
--- to sign in, neither a password nor another link, while the invitation has not expired. "shown" is
--- the proof of the address, which follows from the service's secret: a serving login by itself
--- links no invited person to an account of its own.
+-- Accepts an invitation: links the invited person with this address, who has neither a password
+-- nor another link, while the invitation is valid. "shown" is the proof of the address, which
+-- depends on the service's secret: a serving login cannot link an invited person to its own
+-- provider account.
 create function rowhouse.link_invited_person(
   who uuid, mail text, shown bytea, link_issuer text, link_subject text, new_digest bytea,
     new_secret_id text, provider text
@@ -175,8 +175,8 @@ grant execute on function rowhouse.link_invited_person(
     uuid, text, bytea, text, text, bytea, text, text)
   to rowhouse_service, rowhouse_identity;
 
--- A person without any role, who can sign in by the link alone. False where someone has the
--- address, or the link.
+-- Creates a person without any role, who can sign in only with the link. False if the address or
+-- the link is already in use.
 create function rowhouse.create_linked_person(
   new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
     new_digest bytea, new_secret_id text,
@@ -204,8 +204,8 @@ grant execute on function rowhouse.create_linked_person(uuid, text, bytea, text,
   bytea, text, text)
   to rowhouse_service, rowhouse_identity;
 
--- Links the person to an account at the provider, after a sign-in of the last ten minutes: says
--- what became of it. "expected" is who started it, as whom the digest was made.
+-- Links the person to a provider account, after a sign-in within ten minutes; returns the outcome.
+-- "expected" is the person who started it, for whom the digest was created.
 -- proves: owner
 create function rowhouse.link_provider(expected uuid, link_issuer text, link_subject text,
   new_digest bytea, new_secret_id text, provider text) returns text as $$
@@ -235,8 +235,8 @@ begin
 end
 $$;
 
--- Takes a link away from the person, unless nothing else would let them sign in; with it go the
--- roles by the claims of the provider, which it could no longer take.
+-- Removes a link, unless it is the person's only way to sign in; also revokes the roles from the
+-- provider's claims, because it could no longer revoke them.
 -- proves: owner
 create function rowhouse.unlink_provider(link_issuer text, provider text) returns text as $$
 begin
@@ -257,7 +257,7 @@ begin
 end
 $$;
 
--- Who is linked to a subject of an issuer, and who has an address.
+-- The person linked to a subject of an issuer, and the person with an address.
 create function rowhouse.find_provider_person(link_issuer text, link_subject text, mail text)
 returns table (
   link_user uuid, digest bytea, secret_id text, is_disabled boolean, mail_user uuid,
@@ -278,7 +278,7 @@ $$;
 comment on function rowhouse.find_provider_person is
   'null link_user, digest, secret_id, mail_user, mail_digest, mail_secret_id';
 
--- A person's links, by issuer, and whether the session may add one.
+-- A person's links, by issuer, and whether the session can add a link.
 create function rowhouse.read_own_links(who uuid, own text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('isFresh', rowhouse.is_fresh(own),
@@ -286,7 +286,7 @@ set search_path = pg_catalog, pg_temp as $$
       '[]') from rowhouse.provider_links where user_id = who))
 $$;
 
--- That a provider's answer let no one in, and why: a word for operators, never what was sent.
+-- Records why a provider's response was rejected: a word for operators, never the response.
 create function rowhouse.note_refused_sign_in(
   provider text, reason text, who uuid, shown_from text
 ) returns void

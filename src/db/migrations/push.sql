@@ -1,9 +1,9 @@
--- Push: what it recorded of tables and their users, apps' migrations, the steps it left for after
--- its COMMIT, and the functions that take its locks and record it. The login that pushes, a member
--- of `rowhouse_tables`, reads these tables and writes them through `record_push` alone; of a
--- deferred step it may update the progress.
+-- Push: its records of tables and their users, apps' migrations, the steps deferred until after
+-- its COMMIT, and the functions that acquire its locks and record it. The pushing login, a member
+-- of `rowhouse_tables`, reads these tables and writes them only through `record_push`; of a
+-- deferred step it can update the progress.
 --
--- Versions are the catalog's at which a row last changed, so that processes read only what is new.
+-- Versions are those of the catalog when a row last changed, so that processes read only new rows.
 
 create table rowhouse.tables (
   name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),
@@ -27,9 +27,9 @@ create index registrations__version__idx on rowhouse.registrations (version);
 create index registrations__table_name__idx on rowhouse.registrations (table_name);
 grant select on rowhouse.registrations to rowhouse_tables, rowhouse_service, rowhouse_data;
 
--- What each app is served of a table, and was served a short while ago: each set of columns has
--- functions of its own, named by the hash, which apps of one set share. One that its app no longer
--- uses is still called by processes that are being replaced.
+-- The column sets of a table that each app uses, and used until recently: each column set has its
+-- own functions, named by its hash, which apps with the same column set share. Processes that are
+-- being replaced still call a column set that its app no longer uses.
 create table rowhouse.column_sets (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   table_name text not null references rowhouse.tables (name),
@@ -47,13 +47,13 @@ create table rowhouse.migrations (
   name text not null,
   parent text not null,
   checksum text not null,
-  -- The project's file, the same at every service, and the statements that ran at this one.
+  -- The project's file, equal at every service, and the statements that ran at this service.
   text text not null,
   sql text not null,
-  -- Where histories had diverged: the project's migrations that this one joins, with their texts.
-  -- They count as applied from here on, in place of those recorded before it under their numbers.
+  -- For diverged histories: the project's migrations that this migration joins, with their texts.
+  -- They count as applied from here on, in place of the recorded migrations with their numbers.
   joins jsonb check (joins is null or jsonb_typeof(joins -> 0) is not distinct from 'object'),
-  -- The key that pushed it, as whoever pushes says; null where an operator did.
+  -- The pushing key, as the pushing login reports it; null for an operator.
   key_id text,
   applied_at timestamptz not null default now(),
   primary key (app_id, seq),
@@ -61,8 +61,8 @@ create table rowhouse.migrations (
 );
 grant select on rowhouse.migrations to rowhouse_tables, rowhouse_service, rowhouse_data;
 
--- Builds that would lock a large table for too long. A lease keeps two processes off one step; a
--- step whose holder died is taken up again.
+-- Builds that would lock a large table for too long. A lease prevents two processes from running
+-- one step; a step is resumed after its holder has died.
 create table rowhouse.deferred_steps (
   id bigint generated always as identity primary key,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -72,7 +72,8 @@ create table rowhouse.deferred_steps (
   columns jsonb not null,
   state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
   fault text,
-  -- How far a build of an index is, noted by who builds it: PostgreSQL shows that to no one else.
+  -- The progress of an index build, recorded by its builder: PostgreSQL shows it to no other
+  -- login.
   progress jsonb,
   attempts integer not null default 0,
   lease_until timestamptz not null default '-infinity',
@@ -84,9 +85,9 @@ grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, ro
 grant update (state, fault, progress, attempts, lease_until, finished_at) on rowhouse.deferred_steps
   to rowhouse_tables;
 
--- What is left of an app's pushes, at the time of the last one. A push that applies several of the
--- project's migrations takes as many requests, and counts once: each that was applied leaves some
--- that are not counted, in case the next has to be sent again.
+-- The remaining pushes of an app, at the time of the last push. A push that applies several of the
+-- project's migrations takes as many requests but counts once: each applied migration leaves some
+-- uncounted requests, in case the next must be repeated.
 create table rowhouse.push_allowances (
   app_id uuid primary key references rowhouse.apps (id) on delete cascade,
   pushes double precision not null,
@@ -101,8 +102,8 @@ returns double precision language sql stable set search_path = pg_catalog, pg_te
     + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
 $$;
 
--- Before a push of an app's key is looked at: checks the key, which for a dry run need only read
--- the schema, and counts the push or says how long to wait. The allowance flows back evenly. A
+-- Before a push with an app's key is processed: checks the key, which for a dry run needs only
+-- schema:read, and counts the push or returns how long to wait. The allowance refills evenly. A
 -- request that does not apply one of the project's migrations ends a push of several.
 create function rowhouse.begin_push(
   app uuid, shown bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
@@ -140,9 +141,9 @@ comment on function rowhouse.begin_push is 'idempotent; null app_slug, wait_s';
 grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean, boolean)
   to rowhouse_tables;
 
--- First statement of a push: takes its locks without waiting, and refuses a plan made on another
--- state of its tables (stamps: the highest version recorded of each, 0 for a table that is not
--- there) or of the app's migrations.
+-- First statement of a push: acquires its locks without waiting, and rejects a plan for another
+-- state of its tables (stamps: the highest recorded version of each, 0 for a missing table) or of
+-- the app's migrations.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
   language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -151,7 +152,7 @@ declare
 begin
   foreach lock_name in array names loop
     if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
-      raise exception 'another push is under way' using errcode = 'RH001';
+      raise exception 'another push is in progress' using errcode = 'RH001';
     end if;
   end loop;
   if exists (select from rowhouse.registrations where app_id = app and is_ending) then
@@ -165,14 +166,14 @@ begin
         coalesce((select max(version) from rowhouse.registrations
         where table_name = seen.name), 0)))
   then
-    raise exception 'the catalog has moved on' using errcode = 'RH002';
+    raise exception 'the catalog has changed' using errcode = 'RH002';
   end if;
 end
 $$;
 
--- Locks tables one after the other within one budget of waiting: requests queue behind a lock that
--- is waited for, and must never wait longer than that altogether. Of those in referenced nothing
--- changes except that others refer to them, and reads of them go on.
+-- Locks tables in sequence within one total limit of waiting: requests queue behind a pending
+-- lock, and must never wait longer than that in total. Tables in referenced change only because
+-- other tables reference them, and they stay readable.
 create function rowhouse.lock_tables(names text[], referenced text[], budget_ms integer)
   returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -194,10 +195,10 @@ begin
 end
 $$;
 
--- Last statement of a push: records it, and raises the catalog's version, which it gives back.
--- Takes only what one push of one app can have made: the app's next migration, tables that are new
--- or the app's own and are there, uses of recorded tables with their sets of columns, and builds
--- that were put off. A push's one lock that all apps share is taken here, for a moment.
+-- Last statement of a push: records it, raises the catalog's version, and returns it. Accepts only
+-- possible results of one push of one app: the app's next migration, tables that are new or owned
+-- by the app and exist, uses of recorded tables with their column sets, and deferred builds.
+-- Briefly acquires the only lock that all apps' pushes share.
 create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb,
   uses jsonb, builds jsonb)
 returns bigint language plpgsql security definer
@@ -213,7 +214,7 @@ begin
   if (migration ->> 'seq')::integer is distinct from coalesce(head.seq, 0) + 1
     or migration ->> 'parent' is distinct from coalesce(head.checksum, '')
   then
-    raise exception 'the catalog has moved on' using errcode = 'RH002';
+    raise exception 'the catalog has changed' using errcode = 'RH002';
   end if;
   if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
     or migration ->> 'checksum' is distinct from 'sha256:' ||
@@ -231,7 +232,7 @@ begin
           select from pg_class where relname = made ->> 'name' and relkind in ('r', 'p')
             and relnamespace = 'data'::regnamespace and relowner = 'rowhouse_tables'::regrole))
   then
-    raise exception 'not what a push of this app can have made' using errcode = 'RH007';
+    raise exception 'not a possible result of a push of this app' using errcode = 'RH007';
   end if;
   insert into rowhouse.tables (name, owner_app_id, definition, version)
   select made ->> 'name', app, made, next_version
@@ -264,8 +265,7 @@ begin
 end
 $$;
 
--- Forgets sets of columns that their apps no longer use. Their functions are dropped by the same
--- message.
+-- Deletes column sets that their apps no longer use. The same message drops their functions.
 create function rowhouse.forget_sets(wanted_table text, gone jsonb) returns void
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -280,8 +280,8 @@ grant execute on function rowhouse.forget_sets(text, jsonb),
   rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb,
   jsonb) to rowhouse_tables;
 
--- The next deferred step after one that no other process is working on, for as long as the lease
--- lasts.
+-- The next deferred step after the given step that no other process works on, for the duration of
+-- the lease.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
@@ -294,8 +294,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     (select tables.definition from rowhouse.tables where tables.name = deferred_steps.table_name)
 $$;
 
--- Makes the lease longer, and notes how far the build is: PostgreSQL shows that to the login that
--- builds and to no other.
+-- Extends the lease, and records the build's progress: PostgreSQL shows it to no other login.
 create function rowhouse.renew_deferred_step(step_id bigint, lease_s integer) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => lease_s),
@@ -315,7 +314,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id
 $$;
--- An index of an app's table, as far as it is built.
+-- An index of an app's table, with the state of its build.
 create function rowhouse.find_index(index_name text, table_name text)
 returns table (is_valid boolean, is_building boolean) language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -332,7 +331,7 @@ grant execute on function rowhouse.find_index(text, text),
   rowhouse.renew_deferred_step(bigint, integer), rowhouse.end_deferred_step(bigint, text, text)
   to rowhouse_tables;
 
--- For operators: who owns and who uses the tables of an app.
+-- For operators: the owners and users of an app's tables.
 create function rowhouse.list_table_apps(app uuid)
 returns table ("table" text, owner text, users text[])
 language sql stable set search_path = pg_catalog, pg_temp as $$

@@ -1,19 +1,19 @@
--- What pushes have recorded, as those who push and those who serve read it.
+-- Records of pushes, for pushing and serving processes.
 
--- Whether the database is distributed; never on plain PostgreSQL.
+-- Whether the database is distributed; never true on plain PostgreSQL.
 create function rowhouse.is_distributed() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select to_regclass('rowhouse.shards') is not null
 $$;
 
--- The highest version recorded for a table: a plan is applied only if this is still true.
+-- The highest version recorded for a table: a plan is applied only if it is unchanged.
 create function rowhouse.stamp_of(wanted text) returns bigint language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select greatest(version, (select max(version) from rowhouse.registrations
     where table_name = wanted)) from rowhouse.tables where name = wanted
 $$;
 
--- For processes that serve: what pushes have recorded since a version.
+-- For serving processes: the records of pushes since a version.
 create function rowhouse.read_catalog(since bigint) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
@@ -32,14 +32,14 @@ set search_path = pg_catalog, pg_temp as $$
       where version > since and is_ending) as gone))
 $$;
 
--- The migrations that one joins, without their texts; null for most.
+-- The migrations that one migration joins, without their texts; usually null.
 create function rowhouse.joined_records(joins jsonb) returns jsonb language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_agg(joined - 'text' order by (joined ->> 'seq')::integer)
   from jsonb_array_elements(joins) as one (joined)
 $$;
 
--- What a push plans against: the tables with these names, and all that the app has registered.
+-- The input of a push's plan: the tables with these names, and all registrations of the app.
 create function rowhouse.read_push_state(
   app uuid, names text[], large_pages integer, rows_a_page integer
 ) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -54,12 +54,12 @@ create function rowhouse.read_push_state(
     'tables', (select coalesce(json_agg(json_build_object(
         'name', concerned.name, 'ownerAppId', owner_app_id, 'definition', concerned.definition,
         'stamp', rowhouse.stamp_of(concerned.name),
-        -- Of a table that was never analyzed the statistics tell how many rows went in. Its size on
-        -- disk cannot be asked for: that waits for whoever has the table locked.
+        -- For a table that was never analyzed, statistics report the inserted rows. Its size on
+        -- disk is not available: that would wait for a lock on the table.
         'isLarge', coalesce((select case when reltuples < 0
             then pg_stat_get_live_tuples(oid) / rows_a_page else relpages end >= large_pages
           from pg_class where oid = relation), false),
-        -- Each reference has triggers on the table that it refers to, which are found by index.
+        -- Each reference has triggers on the referenced table, which are found by index.
         'references', (select json_build_object(
             'own', count(distinct tgconstraint) filter (where source.owner_app_id = app),
             'foreign', count(distinct tgconstraint))
@@ -90,7 +90,7 @@ create function rowhouse.read_push_state(
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
--- The tables with column sets that no app has been served for so many seconds.
+-- The tables with column sets that no app has used for so many seconds.
 create function rowhouse.find_unused_sets(kept_s integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('name', name,
@@ -108,7 +108,7 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select (left(table_name, 32) || '__' || hash || '_' || endpoint)::name
 $$;
 
--- Of one table, or of all: the column sets, and what there is of their functions.
+-- For one table or all: the column sets, and their existing functions.
 create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with concerned as (
@@ -135,8 +135,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
         and proname in (select function_name from named)))
 $$;
 
--- The tables of which a generated function is missing, or takes other arguments than these: a list
--- of {endpoint, arguments}.
+-- The tables with a missing generated function, or with other arguments than these: a list of
+-- {endpoint, arguments}.
 create function rowhouse.find_uncallable_tables(wanted jsonb) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct table_name from rowhouse.column_sets

@@ -1,10 +1,10 @@
--- Lists with conditions, an order or a selection: the text of the one statement that is not fixed
--- when a push generates the functions. A generated function calls these with its own constants and
--- with a plan that consists of numbers. No name, operator or value of a caller becomes part of the
--- text: columns and values are picked by number, operators by name from the list below. A plan
--- that names anything else raises RH022.
+-- Lists with conditions, an order or a selection: builds the text of the only statement that is
+-- not fixed when a push generates the functions. A generated function calls these functions with
+-- its own constants and a plan of numbers. No name, operator or value from a caller becomes part
+-- of the text: columns and values are selected by number, operators by name from the list below.
+-- Any other name in a plan raises RH022.
 --
--- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 rows visited at most.
+-- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited.
 
 -- A value of the plan as an expression of this type.
 create function rowhouse.query_value(place int4, type text) returns text
@@ -64,8 +64,8 @@ begin
 end
 $$;
 
--- Columns compared with values one by one, as an index is ordered: {"op", "values"}, whose values
--- belong to the first columns of the walk.
+-- Compares columns with values in the order of an index: {"op", "values"}; the values belong to
+-- the first columns of the walk.
 create function rowhouse.query_bound(targets text[], types text[], bound jsonb) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select ' and (' || string_agg(targets[place], ', ' order by place) || ')'
@@ -76,16 +76,16 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, place)
 $$;
 
--- The statement of a plan. It returns the ids of the rows in order, whether it stopped because it
--- had visited as many rows as it may, and how many rows match, if that is asked for.
+-- The statement of a plan. It returns the ids of the rows in order, whether it stopped at the max
+-- number of visited rows, and the number of matching rows, if requested.
 --
--- "walk": the columns along which rows are visited, as an index has them. "start" and "stop" bound
--- the walk; "at" continues an earlier one in place of "start". PostgreSQL drops a condition that a
--- required column is not null, and could then not use an index on the rows with a value: therefore
--- a walk always has "stop", and its first column is compared once more. "ids": the walk visits
--- these rows instead of a range.
+-- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
+-- walk; "at" continues an earlier walk in place of "start". PostgreSQL drops a condition that a
+-- required column is not null, and could then not use a partial index on rows with a value: so a
+-- walk always has "stop", and its first column is compared again. "ids": the walk visits these
+-- rows instead of a range.
 --
--- "sort": the order, if it is not that of the walk. Then every row of the walk is visited.
+-- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -148,11 +148,11 @@ begin
       from jsonb_array_elements(plan -> 'sort') with ordinality as listed (key, n));
   else
     if plan ? 'at' then
-      -- The start may be after the position of a cursor that was not made for this query.
+      -- The start can be after the position of a cursor from another query.
       matches := matches || start;
       start := rowhouse.query_bound(targets, target_types, plan -> 'at');
     end if;
-    -- Every visited row matches: without numbering them, PostgreSQL plans this much faster.
+    -- Every visited row matches: PostgreSQL plans this much faster without numbering.
     if matches = 'true' then
       return format('select pg_catalog.array_agg("$id"),'
         ' pg_catalog.count(*) operator(pg_catalog.=) $4, %s'

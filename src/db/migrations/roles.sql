@@ -1,15 +1,15 @@
--- The roles, and what they are members of. Idempotent.
+-- The service's roles and their memberships. Idempotent.
 --
 -- Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns the
--- schemas and everything in `rowhouse`. `rowhouse_tables` owns apps' tables and types, and nothing
--- else: the login that pushes is a member of it and reaches the service's own tables by grants
--- alone. `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row
--- security. A serving login is a member of one of the others, which may only EXECUTE functions and
--- read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
+-- schemas and everything in `rowhouse`. `rowhouse_tables` owns only apps' tables and types: the
+-- pushing login is a member of it, and accesses the service's own tables only by grants.
+-- `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row security.
+-- A serving login is a member of one of the others, which can only EXECUTE functions and read what
+-- their tables' grants allow: `rowhouse_service` for a process that serves everything,
 -- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
--- each. `rowhouse_console` may execute the acts of administrators, which prove who asks for them,
--- and nothing else. Commands count and delete apps' rows as a member of `rowhouse_rows`, never as
--- an administrator: it may do no more than a push.
+-- each. `rowhouse_console` can only execute the actions of administrators, which verify the user.
+-- Commands count and delete apps' rows as a member of `rowhouse_rows`, never as an administrator:
+-- it has no more rights than a push.
 
 do $$
 declare
@@ -27,7 +27,8 @@ begin
       end;
     end if;
   end loop;
-  -- What makes functions hands them to their owner; an administrator may do all that a push does.
+  -- The creator of a function transfers it to its owner; an administrator has all rights of a
+  -- push.
   if not pg_has_role('rowhouse_tables', 'rowhouse_tenant', 'usage') then
     grant rowhouse_tenant to rowhouse_tables;
   end if;

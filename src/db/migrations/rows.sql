@@ -1,17 +1,17 @@
--- How apps' rows are counted and deleted. Anyone with the pushing login owns the tables, and code
--- planted there runs in the session that reads, writes or only plans a statement on one, whatever
--- role a function runs as: so never in an administrator's session. Commands use a login that is a
--- member of `rowhouse_rows` alone. The Console stores a job, and the data service executes it.
+-- Counts and deletes apps' rows. Anyone with the pushing login owns the tables, and injected code
+-- runs in the session that reads, writes or only plans a statement on them, in any role: so never
+-- in an administrator's session. Commands use a login that is a member of `rowhouse_rows` only.
+-- The Console stores a job, and the data service executes it.
 
--- Rows of an app to delete, each job once. It is stored when a registration begins to end, and when
--- an app is deleted.
+-- Jobs that delete an app's rows, each once. Stored when the end of a registration begins, and
+-- when an app is deleted.
 create table rowhouse.row_jobs (
   id uuid primary key default gen_random_uuid(),
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   tables text[] not null,
   kind text not null check (kind in ('end_registration', 'delete_app')),
   actor text not null,
-  -- How many rows were deleted so far, in the order of the tables.
+  -- The deleted rows so far, in the order of the tables.
   counts bigint[] not null,
   is_emptied boolean not null default false,
   created_at timestamptz not null default now(),
@@ -22,7 +22,7 @@ create table rowhouse.row_jobs (
 grant select, update (counts, is_emptied) on rowhouse.row_jobs to rowhouse_rows;
 grant select (id, created_at, ended_at) on rowhouse.row_jobs to rowhouse_service, rowhouse_data;
 
--- How many rows an app has of a table.
+-- The number of an app's rows in a table.
 create function rowhouse.count_rows(wanted_table text, app uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -36,8 +36,8 @@ end
 $$;
 comment on function rowhouse.count_rows is 'idempotent';
 
--- Deletes an app's rows of tables in one statement: references between them are checked at its end,
--- when all rows are gone. How many there were, in the order of the names.
+-- Deletes an app's rows of tables in one statement: references between them are checked at its
+-- end, after all rows are deleted. Returns the counts, in the order of the names.
 create function rowhouse.delete_rows(names text[], app uuid) returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -55,11 +55,11 @@ begin
 end
 $$;
 
--- Deletes at most so many of an app's rows of tables, or sets as many references from them to null,
--- which block the deletion: one bounded step; "changed" is 0 once nothing is left. "counts" are the
--- deleted rows in the order of the names. Tables that none refers
--- to go first. In a circle of references the optional ones are set to null before; where all are
--- required, what is left goes in one statement.
+-- Deletes at most so many of an app's rows, or sets as many references that block the deletion to
+-- null: one bounded step; "changed" is 0 when nothing is left. "counts" are the deleted rows in
+-- the order of the names. Starts with tables that no table references. In a circle, optional
+-- references are set to null first; if all are required, the remaining rows are deleted in one
+-- statement.
 create function rowhouse.delete_some_rows(
   names text[], app uuid, max_rows integer, out changed bigint, out counts bigint[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -120,7 +120,7 @@ begin
 end
 $$;
 
--- One step of a job: whether nothing is left of it, or null if another session is at it.
+-- One step of a job; returns whether it is complete, or null if another session works on it.
 create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- What the roles may do in the schemas, run by their owner or a superuser. Idempotent.
+-- Rights of the roles in the schemas; run by their owner or a superuser. Idempotent.
 
 alter default privileges for role rowhouse_owner revoke execute on functions from public;
 alter default privileges for role rowhouse_tables revoke execute on functions from public;

@@ -1,4 +1,4 @@
--- The schemas. Whatever the files after this one create belongs to rowhouse_owner.
+-- The schemas. All objects of the following files belong to rowhouse_owner.
 
 do $$
 begin
@@ -6,8 +6,8 @@ begin
      and not pg_has_role(current_user, 'rowhouse_owner', 'usage') then
     execute format('grant rowhouse_owner to %I', current_user);
   end if;
-  -- A temporary schema is searched first: a hostile type there would run inside the functions as
-  -- their owner.
+  -- PostgreSQL searches a temporary schema first: a hostile type there would run inside the
+  -- functions as their owner.
   execute format('revoke temporary on database %I from public', current_database());
   execute format('grant create on database %I to rowhouse_owner', current_database());
 end

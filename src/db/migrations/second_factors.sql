@@ -1,12 +1,11 @@
--- The second factors of people: codes of an authenticator app, recovery codes, passkeys; who has
--- one, and who should.
+-- People's second factors: authenticator codes, recovery codes, passkeys; and who has or needs a
+-- second factor.
 --
--- No login reads these tables. What is stored follows the pattern of sessions and links: a digest
--- of a proof, which follows from a secret that is in no database, and of the person's id. The
--- secret of an authenticator app is sealed under it.
+-- No login can read these tables. They store, like sessions and links, a digest of a proof, which
+-- depends on a secret that is not stored in a database, and of the person's id. The secret of an
+-- authenticator app is encrypted with it.
 
--- "last_step" is the time step of the code that was used last: none of that step or an earlier one
--- is right again.
+-- "last_step" is the time step of the last used code: codes of this step or earlier are invalid.
 create table rowhouse.totp_factors (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
   sealed_secret bytea not null check (length(sealed_secret) between 29 and 200),
@@ -16,7 +15,7 @@ create table rowhouse.totp_factors (
   last_step bigint not null
 );
 
--- Each is used once: its use deletes it.
+-- Each code is used once: its use deletes it.
 create table rowhouse.recovery_codes (
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   digest bytea not null check (length(digest) = 32),
@@ -48,7 +47,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.has_second_factor(uuid) to rowhouse_service, rowhouse_identity;
 
--- For operators: which secret each second factor and recovery code depends on.
+-- For operators: the secret that each second factor and recovery code depends on.
 create function rowhouse.secrets_of_factors() returns setof text
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -58,8 +57,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.secrets_of_factors() to rowhouse_service, rowhouse_identity;
 
--- Whether a session was proven in the last ten minutes, by the second factor too where its owner
--- has one.
+-- Whether a session was authenticated in the last ten minutes, also by the second factor if its
+-- owner has one.
 create function rowhouse.is_fresh(session_id text) returns boolean
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -70,7 +69,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.is_fresh(text) to rowhouse_service, rowhouse_identity;
 
--- By when someone must have a second factor who is asked for one and has none; null: never.
+-- The deadline for a required second factor of a person who has none; null: never.
 create function rowhouse.factor_due_at(who uuid) returns timestamptz
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -1,8 +1,8 @@
--- Which session a browser shows. A serving login gets an answer only for what it can prove, and
--- changes no session by hand.
+-- Finds the session of a browser. A serving login gets results only for sessions that it can
+-- prove, and cannot change sessions directly.
 
--- In the audit log once an hour for each pair of sessions that a browser shows though only one may
--- be live.
+-- Writes the audit log at most once an hour for each pair of presented live sessions; only one
+-- should be live.
 create function rowhouse.note_session_conflict(live_ids text[]) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with pairs as (
@@ -34,8 +34,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     order by noted_at limit 200 for update skip locked)
 $$;
 
--- Ends every session that is presented with either of its secrets; only the entry in the audit log
--- is left. A serving login that could delete by itself could lock the whole table, too.
+-- Ends every session that is presented with either of its secrets; only the audit log entry
+-- remains. A serving login that could delete rows directly could also lock the whole table.
 create function rowhouse.sign_out(presented text, shown_from text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with ended as (
@@ -50,9 +50,9 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, rowhouse_identity;
 
--- The session that counts among those that a browser shows as a list of <id>.<proof>: the only live
--- one. Two live ones are none: which of them a page meant cannot be told. A row that proves nothing
--- does not count.
+-- The valid session among those that a browser presents as a list of <id>.<proof>: the only live
+-- session. Two live sessions count as none: the intended session is unknown. Rows without a valid
+-- proof are ignored.
 create function rowhouse.find_session(
   shown text, idle_s integer,
   out live integer, out session_id text, out person_id uuid, out identity_digest bytea
@@ -86,7 +86,7 @@ begin
     identity_digest := null;
     perform rowhouse.note_session_conflict(live_ids);
   elsif seen_at < now() - interval '1 minute' then
-    -- Its use is noted at most once a minute, and never waited for.
+    -- Records its use at most once a minute, without waiting for locks.
     update rowhouse.sessions set last_seen_at = now() where sessions.id in (
       select id from rowhouse.sessions where sessions.id = find_session.session_id
         and last_seen_at < now() - interval '1 minute'
@@ -97,24 +97,24 @@ $$;
 grant execute on function rowhouse.find_session(text, integer) to rowhouse_service,
   rowhouse_identity;
 
--- Of <id>.<proof>, as a list: each id with its proof.
+-- Parses a list of <id>.<proof>: each id with its proof.
 create function rowhouse.split_presented(presented text) returns table (id text, proof bytea)
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select distinct split_part(text, '.', 1), decode(split_part(text, '.', 2), 'hex')
   from unnest(string_to_array(presented, ',')) as text
 $$;
 
--- Of a person's role on an app, what the service decides by: the role, the provider whose claim
--- gave it, and what proves that.
+-- A person's role on an app as the service needs it: the role, the provider whose claim granted
+-- it, and its proof.
 create function rowhouse.stored_grant(person uuid, app uuid) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_array(role, provider, encode(digest, 'hex'), secret_id)
   from rowhouse.grants where user_id = person and app_id = app
 $$;
 
--- Who visits the pages, which require both cookies of one session; the app with this slug, if one
--- is named, and the first apps that the visitor may open whose slugs contain a text; a null text
--- lists none.
+-- The visitor of the pages, which require both cookies of one session; the app with this slug, if
+-- given, and the first apps of the visitor whose slugs contain a text; no apps if the text is
+-- null.
 create function rowhouse.read_page_session(
   presented text, presented_identity text, idle_s integer, app_slug text, app_search text,
   max_rows integer, out live integer, out visitor jsonb, out app jsonb, out apps jsonb

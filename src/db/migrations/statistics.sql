@@ -1,10 +1,10 @@
--- How many requests apps get, how fast they are answered and why they are rejected, for the
--- Console: each process adds its counts once a minute, in one call, with samples of failed, slow
--- and rejected requests and the last result of its guard. Holds no row, no value and no target of a
--- request. Serving logins add, and read nothing; only the Console reads.
+-- Request counts, latencies and reasons of rejections, for the Console: each process adds its
+-- counts once a minute, in one call, with samples of failed, slow and rejected requests and the
+-- last result of its guard. Contains no row, value or target of a request. Serving logins add, but
+-- cannot read; only the Console reads.
 
--- Minutes are kept for a day, hours for 15 days: a week and the week before. An app of zeros is all
--- requests together, those of no app too.
+-- Minutes are stored for a day, hours for 15 days: a week and the week before. The app id of zeros
+-- is the total of all requests, including those without an app.
 create table rowhouse.statistics (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),
@@ -17,8 +17,7 @@ create table rowhouse.statistics (
 );
 create index statistics__span__at__idx on rowhouse.statistics (span, at);
 
--- Processes, with the last minute that each has added and what its guard said then of the isolation
--- of apps.
+-- Processes, with the last minute that each has added and its guard's result at that time.
 create table rowhouse.processes (
   id uuid primary key,
   role text not null check (length(role) <= 20),
@@ -30,9 +29,9 @@ create table rowhouse.processes (
   isolation_faults text[] not null default '{}'
 );
 
--- How many requests were answered 400 to 499, by table and code, for as long as the numbers above.
--- An app of zeros is requests of no app, an empty table is none. What exceeds the kinds of an app
--- has the code "other".
+-- Counts of 4xx responses, by table and code, stored as long as the counts above. The app id of
+-- zeros is requests without an app, an empty table is requests without a table. Counts over the
+-- limit of an app have the code "other".
 create table rowhouse.rejections (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),
@@ -44,8 +43,8 @@ create table rowhouse.rejections (
 );
 create index rejections__span__at__idx on rowhouse.rejections (span, at);
 
--- The tables and codes that are counted for each app: at most 200. One that is not used for as long
--- as numbers are kept makes room for another.
+-- The counted tables and codes of each app: at most 200. An unused entry makes room for another
+-- after the retention of the counts.
 create table rowhouse.rejection_kinds (
   app_id uuid not null,
   table_name text not null,
@@ -55,9 +54,9 @@ create table rowhouse.rejection_kinds (
 );
 create index rejection_kinds__used_at__idx on rowhouse.rejection_kinds (used_at);
 
--- Failed, slow and rejected requests, by the id that the caller was given. Failed and slow ones are
--- kept for a day, rejected ones for a week, at most 1,000 of each app. A path has only declared
--- columns, and positions in a batch.
+-- Failed, slow and rejected requests, by the id that the caller got. Failed and slow requests are
+-- stored for a day, rejected requests for a week, at most 1,000 per app. A path contains only
+-- declared columns, and positions in a batch.
 create table rowhouse.kept_requests (
   id uuid primary key,
   app_id uuid,
@@ -67,23 +66,23 @@ create table rowhouse.kept_requests (
   status integer not null,
   code text check (length(code) <= 60),
   ms integer not null,
-  -- The key that was presented. Without a valid secret, this does not prove who sent the request.
+  -- The presented key. Without a valid secret, it does not prove who sent the request.
   key_id text check (length(key_id) <= 16),
   table_name text check (length(table_name) <= 63),
   paths text[] not null default '{}' check (cardinality(paths) <= 20),
-  -- This request, and equal ones of the same minute that were not kept.
+  -- This request, and equal requests of the same minute that were not stored.
   requests integer not null default 1 check (requests > 0)
 );
 create index kept_requests__app_id__at__idx on rowhouse.kept_requests (app_id, at);
--- By the reference that a page shows: the end of the id.
+-- By the reference on the page: the end of the id.
 create index kept_requests__reference__idx on rowhouse.kept_requests (right(id::text, 12));
 create index kept_requests__at__idx on rowhouse.kept_requests (at);
--- For the sweep, and for the list of what failed.
+-- For the sweep, and for the list of failures.
 create index kept_requests__failed__at__idx on rowhouse.kept_requests (at)
   where status >= 500 or status < 400;
 
--- The app of a rejected request: that of the proven key, or the one whose key was presented. Null
--- is an app that was deleted since then.
+-- The app of a rejected request: of the proven key, or of the presented key. Null for an app that
+-- was deleted since then.
 create function rowhouse.rejected_app(proven uuid, presented_key text) returns uuid
   language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -92,7 +91,7 @@ create function rowhouse.rejected_app(proven uuid, presented_key text) returns u
       '00000000-0000-0000-0000-000000000000') end
 $$;
 
--- The counts that a process sent, by app, table and code.
+-- The counts of a process, by app, table and code.
 create function rowhouse.read_rejections(rejected jsonb)
   returns table (app_id uuid, table_name text, code text, requests bigint)
   language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -108,7 +107,7 @@ $$;
 create function rowhouse.add_rejections(added_minute timestamptz, rejected jsonb) returns void
   language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
-  -- Two processes could otherwise exceed the limit together.
+  -- Two concurrent processes could otherwise exceed the limit.
   lock table rowhouse.rejection_kinds in share row exclusive mode;
   insert into rowhouse.rejection_kinds (app_id, table_name, code, used_at)
   select app_id, table_name, code, added_minute from (
@@ -139,7 +138,7 @@ end
 $$;
 
 -- Keeps at most 1,000 rejected requests of each of these apps: the newest of each code and key, so
--- that a key with many faults does not evict those of the others.
+-- that a key with many errors does not evict the requests of other keys.
 create function rowhouse.trim_rejected(apps uuid[]) returns void
   language sql volatile set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.kept_requests where id in (
@@ -154,16 +153,15 @@ create function rowhouse.trim_rejected(apps uuid[]) returns void
     where app_place > 1000)
 $$;
 
--- Adds one minute of a process. A minute that it has added is not added again, however often it is
--- sent: minutes come in order. The rows are taken in order, so that processes that add at the same
--- time wait for each other and never in a circle.
+-- Adds one minute of a process, once, even if it is sent again: minutes come in order. Rows are
+-- locked in order, so that concurrent processes never deadlock.
 create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
   judged_s double precision, faults jsonb, counted jsonb, rejected jsonb, kept jsonb
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What is later would stay first in lists, and be kept for ever.
+  -- Later times would stay first in lists, and never expire.
   latest timestamptz := date_trunc('minute', clock_timestamp()) + interval '1 hour';
 begin
   added_minute := least(added_minute, latest);
@@ -187,7 +185,7 @@ begin
   from jsonb_to_recordset(counted) as one (app uuid, requests bigint, errors bigint,
     refusals bigint, latencies bigint[]),
     unnest(array['hour', 'minute']) as span
-  -- Not of an app that was deleted meanwhile.
+  -- Skips apps that were deleted since then.
   where app = '00000000-0000-0000-0000-000000000000'
     or exists (select from rowhouse.apps where id = app)
   order by app, span
@@ -228,7 +226,8 @@ end
 $$;
 comment on function rowhouse.add_statistics is 'idempotent';
 
--- Deletes at most so many rows of each kind whose time is over: the most that went of one kind.
+-- Deletes at most so many expired rows of each kind; returns the largest number of deleted rows of
+-- a kind.
 create function rowhouse.sweep_statistics(max_rows integer) returns integer
   language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -1,8 +1,8 @@
--- What an operator does with apps' tables beside pushes: hand one to another app, end an app's use
--- of one, drop one that no app uses any more. None of these functions has a grant: only an
--- administrator runs them, and the audit log is written by the statement that does.
+-- Operators' actions on apps' tables outside of pushes: transfer a table to another app, end an
+-- app's use of a table, drop an unused table. None of these functions is granted: only
+-- administrators run them, and each statement writes the audit log.
 
--- Uses that were ended, at which version of the catalog: processes hear of them as they hear of
+-- Ended uses, with their version of the catalog: processes learn of them as they learn of
 -- registrations.
 create table rowhouse.ended_registrations (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -13,7 +13,7 @@ create table rowhouse.ended_registrations (
 create index ended_registrations__version__idx on rowhouse.ended_registrations (version);
 grant select on rowhouse.ended_registrations to rowhouse_service, rowhouse_data;
 
--- A use that is registered again has not ended, whoever registers it.
+-- A use that is registered again has not ended, even if another app registers it.
 create function rowhouse.forget_end() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -26,7 +26,7 @@ $$;
 create trigger forget_end after insert on rowhouse.registrations
   for each row execute function rowhouse.forget_end();
 
--- Takes the locks of a push of these names without waiting.
+-- Acquires the locks of a push of these names without waiting.
 create function rowhouse.lock_names(names text[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- Hands a table to an app that uses it; the slug of the app that owned it before.
+-- Transfers a table to an app that uses it; returns the slug of its previous owner.
 -- action: admin, recent sign-in
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
   language plpgsql
@@ -75,7 +75,8 @@ begin
 end
 $$;
 
--- Which table refers to which: as an app declares them, or with no app as the tables are.
+-- The references between tables: as an app declares them, or without an app as the tables have
+-- them.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -88,8 +89,8 @@ set search_path = pg_catalog, pg_temp as $$
   where declared.one ->> 'table' is not null
 $$;
 
--- A table and those that refer to each other with it, in a circle: they go together. One alone is a
--- circle of one.
+-- A table with the tables that it is in a circle of references with: they are removed together. A
+-- single table is a circle of one.
 create function rowhouse.find_circle(wanted_table text, app uuid) returns text[] language sql stable
 set search_path = pg_catalog, pg_temp as $$
   with recursive refs as materialized (select * from rowhouse.references_of(app)),
@@ -98,7 +99,7 @@ set search_path = pg_catalog, pg_temp as $$
   select array_agg(name order by name) from up join down using (name)
 $$;
 
--- A circle of tables is left alone by others: no table outside of it refers to one of them.
+-- Checks that no table outside of the circle references one of its tables.
 create function rowhouse.check_circle(circle text[], app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -109,10 +110,10 @@ begin
 end
 $$;
 
--- Begins to end an app's use of a table and of those in a circle with it: the job that deletes
--- the app's rows of them. The app is not served them from now on, and `end_rows_job` ends their
--- use once the rows are gone. Without the names that were told before it only checks; other names
--- than those are rejected. What is ending already goes on.
+-- Begins to end an app's use of a table and of its circle: stores the job that deletes the app's
+-- rows. From now on the app is not served them, and `end_rows_job` ends their use once the rows
+-- are deleted. Without the confirmed names it only checks; if the names differ, it rejects the
+-- call. An end that has already begun continues.
 -- action: admin, recent sign-in
 create function rowhouse.begin_end_registration(wanted_slug text, wanted_table text, told text[],
   actor text) returns jsonb
@@ -146,13 +147,13 @@ begin
   perform rowhouse.check_circle(circle, app);
   if told is not null then
     if told <> circle then
-      raise exception 'pushed meanwhile' using errcode = 'RH001';
+      raise exception 'changed by another push' using errcode = 'RH001';
     end if;
     update rowhouse.versions set version = version + 1
       where name = 'catalog' returning version into next_version;
     update rowhouse.registrations set is_ending = true, version = next_version
       where app_id = app and table_name = any (circle);
-    -- A plan that was made before this one's end is of another state.
+    -- Invalidates plans from before this end.
     update rowhouse.tables set version = next_version where name = any (circle);
     insert into rowhouse.row_jobs as under_way (app_id, tables, kind, actor, counts)
     values (app, circle, 'end_registration', actor,
@@ -168,8 +169,8 @@ begin
 end
 $$;
 
--- Ends the registrations of a job that has deleted their rows, once: the tables with how many rows
--- there were. Null if the job does not exist, or is not done.
+-- Ends the registrations of a job that has deleted their rows, once; returns the tables with their
+-- row counts. Null if the job does not exist, or is not finished.
 create function rowhouse.end_rows_job(job uuid) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -201,9 +202,9 @@ begin
 end
 $$;
 
--- Cancels a job whose rows cannot be deleted, because rows of another table refer to them: the
--- app is served the tables again. False for a job that has ended, and for the deletion of an app,
--- which cannot be canceled.
+-- Cancels a job whose rows cannot be deleted because rows of another table reference them: the app
+-- is served the tables again. False for a finished job, and for the deletion of an app, which
+-- cannot be canceled.
 create function rowhouse.cancel_rows_job(job uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -226,8 +227,8 @@ comment on function rowhouse.end_rows_job is 'null result';
 grant execute on function rowhouse.end_rows_job(uuid), rowhouse.cancel_rows_job(uuid)
   to rowhouse_service, rowhouse_data;
 
--- Drops tables that no app uses any more, with their types and functions, together: they may refer
--- to each other.
+-- Drops tables that no app uses, with their types and functions, together: they can reference each
+-- other.
 create function rowhouse.drop_tables(names text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -258,9 +259,9 @@ begin
 end
 $$;
 
--- Drops a table and those in a circle with it, if no app uses any of them: the tables with the
--- slugs of their owners. Without the names that were told before it only checks; other names than
--- those are refused.
+-- Drops a table and its circle, if no app uses any of them; returns the tables with the slugs of
+-- their owners. Without the confirmed names it only checks; if the names differ, it rejects the
+-- call.
 -- action: admin, recent sign-in
 create function rowhouse.drop_table(wanted_table text, told text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -285,7 +286,7 @@ begin
     return dropped;
   end if;
   if told <> circle or rowhouse.find_circle(wanted_table, null) <> circle then
-    raise exception 'pushed meanwhile' using errcode = 'RH001';
+    raise exception 'changed by another push' using errcode = 'RH001';
   end if;
   perform rowhouse.drop_tables(circle);
   insert into rowhouse.audit (actor, action, app, details)

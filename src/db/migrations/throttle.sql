@@ -1,27 +1,26 @@
--- The throttle for sign-ins: counts attempts by the pair of typed address and client, by address,
--- by client, and all together. Only the pair has the small bound, so that someone who knows an
--- address cannot keep its owner out from elsewhere; all clients together have ten times as many
--- attempts at an address. A client is counted as itself and as the networks that it is part of,
--- each with a bound of its own.
+-- The throttle for sign-ins: counts attempts by pair of address and client, by address, by client,
+-- and in total. Only the pair has the small limit, so that someone who knows an address cannot
+-- lock out its owner elsewhere; all clients together have ten times as many attempts at an
+-- address. A client is counted by its own address and by its networks, each with its own limit.
 --
--- Whoever signed in on this device before is counted by that device only: what others type cannot
--- keep them out.
+-- A person who signed in on this device before is counted only by that device: other people's
+-- attempts cannot lock them out.
 
--- Keys are digests: what was typed into a sign-in form is not kept.
+-- Keys are digests: the text in a sign-in form is not stored.
 create table rowhouse.throttle (
   key text primary key,
   attempts integer not null,
   ends_at timestamptz not null
 );
 create index throttle__ends_at__idx on rowhouse.throttle (ends_at);
--- The key of a counter. The functions that count make the keys themselves: a login that could name
--- a key could lower any counter.
+-- The key of a counter. The counting functions compute the keys: a login that could choose a key
+-- could lower any counter.
 create function rowhouse.throttle_key(kind text, name text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select kind || ' ' || encode(sha256(convert_to(name, 'UTF8')), 'hex')
 $$;
 
--- The counters of a client: as itself, and as the networks that it is part of.
+-- The counters of a client: its address and its networks.
 create function rowhouse.client_keys(kind text, networks text[]) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(rowhouse.throttle_key(kind, network) order by place), '{}')
@@ -39,11 +38,11 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select address_key || ' from ' || client_key
 $$;
 
--- How long an attempt must wait whose counters have reached their bounds; null: not at all. Once
--- all attempts together pass the bound of a minute, the other bounds shrink to a quarter: sign-in
--- slows down. At five times that bound, which is more than the service can check, it waits for the
--- minute to end: what is counted is bounded, and so is the table. "pending" is how many attempts
--- are not in the counters yet.
+-- How long an attempt must wait if its counters have reached their limits; null: no wait. If all
+-- attempts together exceed the limit per minute, the other limits shrink to a quarter: sign-in
+-- slows down. At five times that limit, which is more than the service can check, the attempt
+-- waits for the next minute: this bounds the counters, and so the table. "pending" is the number
+-- of attempts that are not in the counters yet.
 create function rowhouse.sign_in_wait(keys text[], bounds integer[], max_global integer,
   pending integer) returns integer
 language sql volatile set search_path = pg_catalog, pg_temp as $$
@@ -63,7 +62,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   having count(*) > 0
 $$;
 
--- Deletes some of the counters whose time is over: how many. So do sign-ins that waited in vain.
+-- Deletes a batch of expired counters; returns their number. Also called by sign-ins that waited
+-- in vain.
 create function rowhouse.sweep_throttle(max_rows integer) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -80,8 +80,8 @@ $$;
 comment on function rowhouse.sweep_throttle is 'idempotent';
 grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
 
--- Counts an attempt by all its counters, or says how long to wait and writes nothing: null, if it
--- is counted. Nothing is counted for more than thirty days: a stolen login keeps no one out for
+-- Counts an attempt by all its counters and returns null; or returns how long to wait and writes
+-- nothing. No count lasts longer than thirty days: a stolen login cannot lock out users for
 -- longer.
 create function rowhouse.count_attempt(
   keys text[], bounds integer[], max_global integer, window_s integer
@@ -92,7 +92,7 @@ declare
 begin
   if wait is null then
     begin
-      -- One order of classes for everyone, so that two attempts never wait for each other.
+      -- One order of counters for all attempts, so that they never deadlock.
       insert into rowhouse.throttle as counter (key, attempts, ends_at)
       select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute'
         else clock_timestamp() + make_interval(secs => least(window_s, 2592000)) end
@@ -102,10 +102,10 @@ begin
           else counter.attempts + 1 end,
         ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at
           else counter.ends_at end;
-      -- Others may have counted meanwhile; from here on they wait for this attempt.
+      -- Others can have counted since then; from here on they wait for this attempt.
       wait := rowhouse.sign_in_wait(keys, bounds, max_global, 0);
       if wait is not null then
-        raise exception 'counted by others meanwhile' using errcode = 'RH013';
+        raise exception 'counted by another attempt' using errcode = 'RH013';
       end if;
     exception when sqlstate 'RH013' then
       null; -- what was counted is taken back
@@ -115,21 +115,22 @@ begin
 end
 $$;
 
--- Takes attempts that were counted back.
+-- Removes attempts from the counters.
 create function rowhouse.give_back_attempts(keys text[]) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   counted text;
 begin
-  -- In the order in which they were counted.
+  -- In the order of counting.
   foreach counted in array keys loop
     update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = counted;
   end loop;
 end
 $$;
 
--- Attempts at a person's password since it was last right, for administrators: one row for each
--- person, so that no one fills the disk with it. An attempt counts until it is found right.
+-- Attempts at a person's password since the last correct one, for administrators: one row per
+-- person, so that attempts cannot fill the disk. An attempt counts until it is verified as
+-- correct.
 create table rowhouse.failed_sign_ins (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
   attempts integer not null,
@@ -145,7 +146,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     last_at = excluded.last_at, last_from = excluded.last_from
 $$;
 
--- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
+-- Before a password is hashed: counts the attempt, or returns how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
   typed text, client_networks text[], device_id text, device_users uuid[], shown_from text,
   max_pair integer, max_clients integer[], max_global integer, window_s integer
@@ -160,7 +161,7 @@ declare
   is_known boolean;
   address_key text := rowhouse.throttle_key('address', typed);
   client_keys text[] := rowhouse.client_keys('client', client_networks);
-  -- The pair and the address come first: what is used up there is worth an entry in the audit log.
+  -- The pair and the address come first: reaching their limit is recorded in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
     || array['all'];
   bounds integer[] := array[max_pair, max_pair * 10] || max_clients || max_global;
@@ -177,8 +178,8 @@ begin
     return query select wait, null::uuid, null::text, null::text, false, is_known;
     return;
   end if;
-  -- Written once a window, by the attempt that uses it up: whoever floods the form does not flood
-  -- the log.
+  -- Written once per window, by the attempt that reaches the limit: a flood of the form does not
+  -- flood the log.
   insert into rowhouse.audit (actor, action, user_id)
   select 'sign-in', 'sign_in_throttled', person.id
   from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)

@@ -190,11 +190,11 @@ export class Acquirer {
 const REFUSALS = {
   queue_full: {
     code: "rate_limited",
-    message: "Too many requests of this app are waiting already",
+    message: "Too many requests of this app are already waiting",
   },
   full: {
     code: "overloaded",
-    message: "Too many requests are waiting already; nothing was started",
+    message: "Too many requests are already waiting; nothing was started",
   },
   waited: { code: "overloaded", message: "No connection became free in time; nothing was started" },
 } as const;
