@@ -73,7 +73,7 @@ function renderPage(
   });
   return [
     shown.length === 0
-      ? renderEmpty("Nothing like that has happened.")
+      ? renderEmpty("No matching activity.")
       : renderEntries(shown, { now, hasApp: app === undefined }),
     html`<p class="act-buttons">${last !== undefined && html`<a class="button button-quiet" href="?${query}">Older</a>`}${shown.length > 0 && html`<a class="button button-quiet" href="${ACTIVITY}/csv?${toQuery(typed)}" download>Download as CSV</a>`}</p>`,
   ];

@@ -52,11 +52,11 @@ export function toQuery(typed: Typed, more: Record<string, string> = {}): string
 export function renderFilter({ typed, faults }: ReadFilter, app: string | undefined): Part {
   const path = app === undefined ? ACTIVITY : `${toAppPath(app)}/activity`;
   return [
-    faults.length > 0 && renderFault("This cannot be looked for.", faults),
+    faults.length > 0 && renderFault("Invalid filter.", faults),
     html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">
 ${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS, isPerson: true })}
 ${renderActions(typed.action)}
-${app === undefined && renderTextField({ name: "app", label: "App", hint: "its name", value: typed.app, maxLength: MAX_CHARS })}
+${app === undefined && renderTextField({ name: "app", label: "App", hint: "app name", value: typed.app, maxLength: MAX_CHARS })}
 ${renderTextField({ name: "person", label: "Target", hint: "address or id", value: typed.person, maxLength: MAX_CHARS, isPerson: true })}
 ${renderDay("from", "From", typed.from)}
 ${renderDay("to", "To", typed.to)}
@@ -70,7 +70,7 @@ function renderActions(chosen: string): Html {
     .map(([value, label]) => ({ value, label }))
     .toSorted((action, two) => action.label.localeCompare(two.label, "en"));
   const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
-  const choices = [{ value: "", label: "anything" }, ...other, ...known];
+  const choices = [{ value: "", label: "any action" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Action", choices, value: chosen });
 }
 

@@ -35,7 +35,7 @@ export async function answerAppPeople(visit: Visit): Promise<Response> {
     none: renderNone(slug, query),
     render: (shown) => renderAppPeople(slug, shown, deps),
   });
-  const note = html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`;
+  const note = html`<p class="quiet">${administrators === 1 ? "The Console administrator is" : `The ${administrators} Console administrators are`} also <code>admin</code> here.</p>`;
   const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
     isDialog: true,
   });
@@ -43,10 +43,10 @@ export async function answerAppPeople(visit: Visit): Promise<Response> {
 }
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
-  if (search !== "") return renderEmpty("Nobody with a role here has such an address or name.");
-  if (after !== "") return renderEmpty("There is nobody else.");
+  if (search !== "") return renderEmpty("No matching people.");
+  if (after !== "") return renderEmpty("No more people.");
   return renderEmpty(
-    html`Nobody has a role on this app yet, so only administrators can open it. By command: <code>rowhouse admin grant ada@example.org ${slug} member</code>`,
+    html`No one has a role on this app yet. Only administrators can open it. With the CLI: <code>rowhouse admin grant ada@example.org ${slug} member</code>`,
     renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary"),
   );
 }
@@ -76,7 +76,7 @@ export const endAppSessionsPage = makeFormPage({
   read: readApp,
   title: () => "End all sessions",
   form: ({ slug }) => ({
-    fields: html`<p>Everyone with a role on <b>${slug}</b> is signed out of all apps, on every device. If you have one, you are signed out too.</p>`,
+    fields: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
     button: "End all sessions",
     look: "danger",
   }),
@@ -105,7 +105,7 @@ export const addPersonPage = makeFormPage({
         }),
         renderInput("role", APP_ROLE, role, { isRequired: true }),
       ],
-      button: "Give the role",
+      button: "Grant role",
     };
   },
   run: async (visit, { slug }) => {

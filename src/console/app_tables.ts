@@ -31,7 +31,7 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
       renderDone(visit),
       shown.length === 0
         ? renderEmpty(
-            "This app has no tables yet. A push of its schema makes them.",
+            "This app has no tables yet. Push a schema to create them.",
             renderPushHint(visit),
           )
         : [

@@ -40,14 +40,14 @@ export async function answerApps(visit: Visit): Promise<Response> {
 }
 
 function renderSearched(search: string): Html {
-  return html`<p class="quiet">Apps with ${renderText(search)} in their names. <a href="${APPS}">All apps</a></p>`;
+  return html`<p class="quiet">Apps whose name contains ${renderText(search)}. <a href="${APPS}">All apps</a></p>`;
 }
 
 function renderNone(search: string, after: string): Html {
-  if (search !== "") return renderEmpty("No app has such a name.");
-  if (after !== "") return renderEmpty("There are no more apps.");
+  if (search !== "") return renderEmpty("No matching apps.");
+  if (after !== "") return renderEmpty("No more apps.");
   return renderEmpty(
-    "There is no app yet. An app has rows, keys and people of its own.",
+    "No apps yet. Each app has its own rows, keys and people.",
     renderLink("Create an app", NEW_APP, "primary"),
   );
 }

@@ -20,8 +20,8 @@ export function renderAttention(home: ConsoleHome, now: number): Part {
 function renderIsolation({ processes: { faults } }: ConsoleHome): Part[] {
   if (faults.length === 0) return [];
   return [
-    html`<div><b class="bad">The database does not keep apps apart, and no app is served until it does.</b>
-<ul class="plain">${faults.map((fault) => html`<li>${renderText(fault)}</li>`)}</ul><code>rowhouse doctor</code> says what to do.</div>`,
+    html`<div><b class="bad">The database does not isolate apps. No app is served until this is fixed.</b>
+<ul class="plain">${faults.map((fault) => html`<li>${renderText(fault)}</li>`)}</ul>Run <code>rowhouse doctor</code> for instructions.</div>`,
   ];
 }
 
@@ -31,13 +31,13 @@ function renderDevLeftovers({ devLeftovers }: ConsoleHome): Part[] {
   return [
     ...people.map(
       ({ id, email }) =>
-        html`<span>The account ${renderText(email)} has an address under <code>localhost</code>, as accounts of <code>rowhouse dev</code> have. Disable the account if no one needs it.</span>
-${renderLink("See the account", toPersonPath(id))}`,
+        html`<span>The account ${renderText(email)} has a <code>localhost</code> address, like the accounts that <code>rowhouse dev</code> creates. Disable the account if it is not needed.</span>
+${renderLink("View account", toPersonPath(id))}`,
     ),
     ...keys.map(
       ({ app, keyId }) =>
         html`<span>The key <code>${keyId}</code> of <b>${app}</b> was issued by <code>rowhouse dev</code> and has every scope. Revoke the key if no process needs it.</span>
-${renderLink("Revoke it", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}`,
+${renderLink("Revoke key", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}`,
     ),
   ];
 }
@@ -52,23 +52,23 @@ const ROLE_WORDS: Readonly<Record<string, string>> = {
 type Silent = ConsoleHome["processes"]["silent"][number];
 
 function renderSilent({ role, seenAt }: Silent, now: number): Html {
-  return html`<span>${ROLE_WORDS[role] ?? ROLE_WORDS["all"]} has added no numbers since ${renderTime(seenAt, now)}: it has died, or cannot reach the database. What it served since is not counted here.</span>`;
+  return html`<span>${ROLE_WORDS[role] ?? ROLE_WORDS["all"]} has not reported since ${renderTime(seenAt, now)}: it has stopped or cannot reach the database. Its requests since then are not counted.</span>`;
 }
 
 const BUILD_STATES: Readonly<Record<string, string>> = {
-  waiting: "waits to be built",
+  waiting: "is waiting to be built",
   running: "is being built",
   failed: "could not be built",
 };
 
 function renderBuild({ kind, name, table, app, state }: ConsoleHome["builds"][number]): Html {
-  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "is not there yet"}.</span>
-${renderLink(state === "failed" ? "See why" : "See how far", toTablePath(table))}`;
+  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "does not exist yet"}.</span>
+${renderLink(state === "failed" ? "View error" : "View progress", toTablePath(table))}`;
 }
 
 function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
   return html`<span>The key ${renderText(key.name === "" ? key.keyId : key.name)} of <b>${key.app}</b> expires ${renderTime(key.expiresAt, now)}.</span>
-${renderLink("Rotate it", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { isDialog: true })}`;
+${renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { isDialog: true })}`;
 }
 
 /** That nothing is wrong is said too, with how one knows. */
@@ -76,7 +76,7 @@ export function renderCalm({ processes, lastPush }: ConsoleHome, now: number): H
   const { running, isolationAt, faults } = processes;
   return html`<p class="calm">${
     isolationAt === null
-      ? "Isolation has not been examined yet."
-      : html`Isolation examined ${renderTime(isolationAt, now)}: ${faults.length === 0 ? "every policy in force" : "broken"}.`
-  } ${running === 1 ? "1 process reports." : `${running} processes report.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
+      ? "Isolation has not been checked yet."
+      : html`Isolation checked ${renderTime(isolationAt, now)}: ${faults.length === 0 ? "every policy is in force" : "broken"}.`
+  } ${running === 1 ? "1 process is reporting." : `${running} processes are reporting.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
 }

@@ -25,7 +25,7 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
 ${renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
 <div class="axis-times" aria-hidden="true">${toTicks(axis).map((tick) => html`<span>${toShortTime(tick, span)}</span>`)}</div>
 </div>
-<p class="quiet axis-note">In UTC. Dashed: requests of the ${span} before. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
+<p class="quiet axis-note">In UTC. Dashed: requests of the previous ${span}. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
 ${renderSelect(axis, slug)}
 ${renderChanges(axis, { slug, now })}
 </section>`;
@@ -143,7 +143,7 @@ function toShortTime(at: Date, span: Span): string {
 function renderSelect(axis: Axis, slug: string): Html {
   const { from } = toBounds(axis, 0);
   const { to } = toBounds(axis, axis.steps - 1);
-  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a time">
+  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a period">
 ${slug !== "" && html`<input type="hidden" name="app" value="${slug}">`}
 ${renderMoment("from", "From (UTC)", from)}${renderMoment("to", "To (UTC)", to)}
 <button class="button button-quiet" type="submit">What changed</button></form>`;
@@ -160,7 +160,7 @@ function renderChanges(
   { changes, since, stepS, steps }: Axis,
   { slug, now }: { slug: string; now: number },
 ): Part {
-  if (changes.length === 0) return html`<p class="quiet">No changes in this time.</p>`;
+  if (changes.length === 0) return html`<p class="quiet">No changes in this period.</p>`;
   const begin = new Date(since).getTime();
   const span = { from: toMinuteText(begin), to: toMinuteText(begin + (steps + 1) * stepS * 1000) };
   return [

@@ -35,9 +35,9 @@ export async function answerChanges({ deps, context }: Visit): Promise<Response>
     body: [
       renderForm(asked),
       html`<p>${toComparison(shown)}</p>`,
-      html`<h2>Errors that rose</h2>`,
+      html`<h2>Increased errors</h2>`,
       renderCodes(shown, asked),
-      html`<h2>Changes before and during this time</h2>`,
+      html`<h2>Changes before and during this period</h2>`,
       renderChangeList(shown, { hasApp: slug === "", now: deps.now() }),
     ],
   });
@@ -85,7 +85,7 @@ function renderForm({ slug, from, until }: Asked): Html {
     const [begin, end] = [from.getTime() + by, until.getTime() + by];
     return toChangesPath({ app: slug, from: toMinuteText(begin), to: toMinuteText(end) });
   };
-  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a time">
+  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a period">
 ${renderTextField({ name: "app", label: "App", value: slug, maxLength: 40 })}
 ${renderMoment("from", "From (UTC)", from.toISOString())}${renderMoment("to", "To (UTC)", until.toISOString())}
 <div class="filter-buttons"><button class="button button-primary" type="submit">Show</button><a class="button button-quiet" href="${move(-length)}">Earlier</a><a class="button button-quiet" href="${move(length)}">Later</a></div>
@@ -93,13 +93,13 @@ ${renderMoment("from", "From (UTC)", from.toISOString())}${renderMoment("to", "T
 }
 
 function toComparison({ requests, requestsBefore }: ShownChanges): string {
-  const text = `${toCount(requests)} requests, ${toCount(requestsBefore)} in as long a time before`;
+  const text = `${toCount(requests)} requests, ${toCount(requestsBefore)} in the previous period of the same length`;
   const isFew = requests < MIN_REQUESTS || requestsBefore < MIN_REQUESTS;
   return isFew ? `${text}: too few requests to compare.` : `${text}.`;
 }
 
 function renderCodes(shown: ShownChanges, asked: Asked): Part {
-  if (shown.codes.length === 0) return renderEmpty("No request was rejected in this time.");
+  if (shown.codes.length === 0) return renderEmpty("No rejected requests in this period.");
   return html`<ul class="risen">${shown.codes.map((code) => html`<li>${renderCode(code, shown, asked)}</li>`)}</ul>`;
 }
 

@@ -36,7 +36,7 @@ export const deleteAppPage = makeFormPage({
           mustBe: slug,
         }),
       ],
-      button: "Delete for good",
+      button: "Delete permanently",
       look: "danger",
     };
   },
@@ -47,12 +47,13 @@ export const deleteAppPage = makeFormPage({
     const isLate = () => performance.now() > end;
     if (await deleteAppByConsole({ ...deps, isLate }, cookies, slug))
       return answerDone(APPS, "app-deleted");
-    const message = "It has many rows and is not gone yet: delete it again";
+    const message =
+      "The app has many rows and is not fully deleted yet. Delete it again to continue";
     throw new Problem("invalid_request", { message });
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
   answer: answerAppAct,
-  failed: "It was not deleted.",
+  failed: "The app was not deleted.",
 });
 
 /** Tables of the app that others need, each with the page that changes it. */
@@ -71,8 +72,8 @@ function renderBlockers({ used, referredTo }: AppEnd): Html[] {
 
 function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
   const owned = tables.filter(({ isOwned }) => isOwned).map(({ name }) => name);
-  return html`<p>This goes with it, and cannot be undone:</p>
-<ul class="plain">${tables.length > 0 && html`<li>its rows of ${tables.map(({ name }) => name).join(", ")}</li>`}
+  return html`<p>This cannot be undone. Deleted with the app:</p>
+<ul class="plain">${tables.length > 0 && html`<li>its rows in ${tables.map(({ name }) => name).join(", ")}</li>`}
 ${owned.length > 0 && html`<li>the tables that it owns: ${owned.join(", ")}</li>`}
 <li>${count(keys, "key")}, ${count(grants, "role")} of people, ${count(migrations, "migration")}</li></ul>`;
 }

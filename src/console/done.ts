@@ -23,7 +23,7 @@ const DONE = {
   ended: "Sessions ended.",
   console: "Console role saved. Takes effect on the next request.",
   added: "Role added to the pending invitation.",
-  granted: "Role given. The person already had an account.",
+  granted: "Role granted. The person already had an account.",
   withdrawn: "Invitation withdrawn. The link no longer works.",
   address: "Address changed. The person signs in with the new address.",
   deleted: "Account deleted. The audit log keeps only its id.",

@@ -20,7 +20,7 @@ export const dropTablePage = makeFormPage({
     if ("reasons" in shown)
       return {
         instead: [
-          renderFault("It cannot be dropped.", shown.reasons),
+          renderFault("The table cannot be dropped.", shown.reasons),
           renderLink("Back to the table", toTablePath(name)),
         ],
         status: 422,
@@ -30,7 +30,7 @@ export const dropTablePage = makeFormPage({
         renderEffect(shown.dropped, size?.rows == null ? undefined : renderRowCount(size)),
         renderTypedName(name, "drop it"),
       ],
-      button: "Drop for good",
+      button: "Drop permanently",
       look: "danger",
     };
   },
@@ -41,15 +41,15 @@ export const dropTablePage = makeFormPage({
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
   answer: answerTableAct,
-  failed: "It was not dropped.",
+  failed: "The table was not dropped.",
 });
 
 function renderEffect(found: readonly DroppedTable[], rows: Part): Part {
   const names = found.map(({ name }) => name);
   return html`<input type="hidden" name="told" value="${names.join(",")}">
-<p>This goes, and cannot be undone:</p>
-<ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, which ${owner} owned</li>`)}
-<li>every row that is left in ${names.length === 1 ? "it" : "them"}${rows !== undefined && html`, of which there are about ${rows}`}</li></ul>
-${names.length > 1 && html`<p>They refer to each other, and go together.</p>`}
-<p>No app uses ${names.length === 1 ? "it. The name is" : "them. The names are"} free then, for any app.</p>`;
+<p>This cannot be undone. Removed:</p>
+<ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, owned by ${owner}</li>`)}
+<li>all rows that are left in ${names.length === 1 ? "it" : "them"}${rows !== undefined && html` (about ${rows})`}</li></ul>
+${names.length > 1 && html`<p>These tables reference each other and are removed together.</p>`}
+<p>No app uses ${names.length === 1 ? "it. Any app can then use the name" : "them. Any app can then use the names"}.</p>`;
 }

@@ -34,7 +34,7 @@ export const endUsePage = makeFormPage({
       };
     return {
       fields: [renderEffect(slug, shown.tables), renderTypedName(table, "stop using it")],
-      button: "Stop using it and delete the rows",
+      button: "Stop using and delete rows",
       look: "danger",
     };
   },
@@ -45,7 +45,7 @@ export const endUsePage = makeFormPage({
     const isLate = () => performance.now() > end;
     const state = await endRegistrationByConsole({ ...visit.deps, isLate }, { slug, table, told });
     if (state !== "refused") return answerDone(toAppTablesPath(slug), "use-ended");
-    const message = "Rows of another table refer to those: that table must go first";
+    const message = "Rows of another table reference these rows: stop using that table first";
     throw new Problem("invalid_request", { message });
   },
   cancel: (_visit, { slug }) => toAppTablesPath(slug),
@@ -56,8 +56,8 @@ export const endUsePage = makeFormPage({
 function renderEffect(slug: string, names: readonly string[]): Part {
   const isOnly = names.length === 1;
   return html`<input type="hidden" name="told" value="${names.join(",")}">
-<p>This goes, and cannot be undone:</p>
+<p>This cannot be undone. Deleted:</p>
 <ul class="plain">${names.map((name) => html`<li>all rows of ${slug} in <b>${name}</b></li>`)}</ul>
 ${!isOnly && html`<p>These tables reference each other and are removed together.</p>`}
-<p>${slug} is answered 404 for ${isOnly ? "it" : "them"} then. The ${isOnly ? "table" : "tables"} and other apps' rows stay; a push of ${slug} registers ${isOnly ? "it" : "them"} again.</p>`;
+<p>${slug} then gets 404 responses for ${isOnly ? "it" : "them"}. The ${isOnly ? "table" : "tables"} and other apps' rows are not deleted. A push of ${slug} registers ${isOnly ? "it" : "them"} again.</p>`;
 }

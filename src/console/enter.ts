@@ -114,7 +114,7 @@ async function answerRefused(deps: ConsolePageDeps, context: RequestContext): Pr
     return answerToSignIn(context, clearPlanted(context.request, deps.identity));
   const body = html`
 <h1>The Console is for administrators</h1>
-<p>You are signed in as <strong>${visitor.email}</strong>, who is not one. An administrator can change that; your apps are on your account page.</p>
+<p>You are signed in as <strong>${visitor.email}</strong>, which is not an administrator account. Ask an administrator for access. Your account page lists your apps.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
-  return answerPage({ title: "Not for you", body }, { status: 403 });
+  return answerPage({ title: "Access denied", body }, { status: 403 });
 }

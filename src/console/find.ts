@@ -99,7 +99,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
       hits: tables.map(({ name, owner }) => ({
         name,
         path: toTablePath(name),
-        note: `of ${owner}`,
+        note: `owned by ${owner}`,
       })),
     },
     {

@@ -12,7 +12,7 @@ export function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleH
     {
       name: "Create an app",
       isDone: app !== undefined,
-      how: html`<p class="quiet">An app has rows, keys and people of its own; no other app sees them.</p>
+      how: html`<p class="quiet">Each app has its own rows, keys and people. Other apps cannot access them.</p>
 ${renderLink("Create an app", NEW_APP, "primary")}`,
     },
     {
@@ -20,14 +20,14 @@ ${renderLink("Create an app", NEW_APP, "primary")}`,
       isDone: app !== undefined && hasKeys,
       how:
         app === undefined
-          ? html`<p class="quiet">A server or a deployment reads, writes and pushes with it.</p>`
-          : html`<p class="quiet">A server or a deployment reads, writes and pushes with it. It is shown once.</p>
+          ? html`<p class="quiet">Servers and deployments use it to read, write and push.</p>`
+          : html`<p class="quiet">Servers and deployments use it to read, write and push. It is shown once.</p>
 ${renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}`,
     },
     {
-      name: "Push a first table, and write a row",
+      name: "Push a table and write a row",
       isDone: app !== undefined && hasKeys && hasTables,
-      how: html`<p class="quiet">In your project's folder, with the key in <code>.env</code>:</p>
+      how: html`<p class="quiet">In your project directory, with the key in <code>.env</code>:</p>
 ${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`,
     },
   ];
@@ -36,5 +36,5 @@ ${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\n
     ({ name, isDone, how }, place) =>
       html`<li class="step${isDone && " step-done"}"><h3>${name}${isDone && html` <span class="pill pill-good">done</span>`}</h3>${place === next && how}</li>`,
   );
-  return html`<section class="sheet" aria-labelledby="steps"><h2 id="steps">Three steps to a first row</h2><ol class="steps">${items}</ol></section>`;
+  return html`<section class="sheet" aria-labelledby="steps"><h2 id="steps">Three steps to your first row</h2><ol class="steps">${items}</ol></section>`;
 }

@@ -88,11 +88,11 @@ export function answerConsoleProblem(problem: Problem, refused: RefusedRequest):
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
-  return html`<a class="skip" href="#main">Skip to the content</a>
+  return html`<a class="skip" href="#main">Skip to content</a>
 <div class="console">
 <nav class="side" aria-label="Console"${me !== undefined && html` data-visitor="${me.id}"`}>
 <a class="side-brand" href="${CONSOLE_PATH}">${renderBrand(24)}</a>
-<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Find anything, over the page" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> finds anything, over the page</span></button></form>
+<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Open the command palette" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> opens the command palette</span></button></form>
 <ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}" data-keys-for="${name}"`}${name === entry && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
 <section class="recent" aria-labelledby="recent" hidden><h2 class="recent-name" id="recent">Recent apps</h2><ul class="side-list"></ul></section>
 <div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
@@ -106,7 +106,7 @@ ${crumbs.length > 0 && html`<p class="crumbs">${crumbs.map(({ name, path }) => h
 <h1>${title}</h1></div>
 ${actions !== undefined && html`<div class="head-actions">${actions}</div>`}</header>
 ${tabs}
-${typeof me?.factorDueAt === "string" && html`<p class="notice notice-warn">Your account has no second factor, which the Console needs from ${me.factorDueAt.slice(0, 10)} on: <a href="${ACCOUNT_SECURITY_PATH}">add one</a>.</p>`}
+${typeof me?.factorDueAt === "string" && html`<p class="notice notice-warn">The Console requires a second factor from ${me.factorDueAt.slice(0, 10)}. <a href="${ACCOUNT_SECURITY_PATH}">Add a second factor</a>.</p>`}
 ${body}
 </main>
 </div>`;

@@ -22,14 +22,14 @@ export const resendInvitationAct = makePersonAct({
   title: () => "Resend the invitation",
   hindrance: (shown) => findAccepted(shown) ?? findDisabled(shown) ?? findHindrance(shown),
   form: ({ person }, { deps }) => ({
-    fields: html`<p>${renderName(person.email)} ${deps.hasMail && person.isConfirmed ? "is mailed a new link" : "gets a new link from you"}, which works for ${toDurationText(LINK_LIFE_S)}. The one from before ends now. The roles stay as they are.</p>`,
-    button: deps.hasMail && person.isConfirmed ? "Resend" : "Make the link",
+    fields: html`<p>${deps.hasMail && person.isConfirmed ? "This mails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+    button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
   }),
   run: async (visit, shown) => {
     const { person } = shown;
     const link = await resendInvitation(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
-    const title = isLinkMailed({ link, person }) ? "Sent again" : "Copy this link now";
+    const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
     return answerPersonPage(shown, { title, body });
   },
   cancel: toOrigin,
@@ -40,7 +40,7 @@ export const withdrawInvitationAct = makePersonAct({
   title: () => "Withdraw the invitation",
   hindrance: (shown) => findAccepted(shown) ?? findLastHindrance(shown),
   form: ({ person }) => ({
-    fields: html`<p>The link of ${renderName(person.email)} stops working at once, and the account is deleted with its roles. Nobody has signed in with it. You can invite the address again.</p>`,
+    fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
     button: "Withdraw the invitation",
     look: "danger",
   }),
@@ -53,7 +53,7 @@ export const withdrawInvitationAct = makePersonAct({
 
 function findAccepted({ person }: ShownPerson): Html | undefined {
   if (person.invitation !== null) return undefined;
-  return html`No invitation of ${renderText(person.email)} is open: it was accepted.`;
+  return html`${renderText(person.email)} has no pending invitation: it was accepted.`;
 }
 
 function findDisabled({ person }: ShownPerson): Html | undefined {

@@ -34,11 +34,9 @@ export async function answerInvitations(visit: Visit): Promise<Response> {
 }
 
 function renderNone({ search, after }: ListQuery): Html {
-  if (search !== "") return renderEmpty("Nobody who is invited has such an address or name.");
-  if (after !== "") return renderEmpty("There is nobody else.");
-  return renderEmpty(
-    "No invitation is open: everybody who was invited can sign in. By command: rowhouse admin list-invitations",
-  );
+  if (search !== "") return renderEmpty("No matching invitations.");
+  if (after !== "") return renderEmpty("No more people.");
+  return renderEmpty("No pending invitations. With the CLI: rowhouse admin list-invitations");
 }
 
 function renderInvitations(invitations: readonly ListedInvitation[], now: number): Html {
@@ -76,12 +74,14 @@ function renderListedState({ disabledAt, state }: ListedInvitation): Html {
 /** Who invited: an id is all that is left of someone who was deleted. */
 export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
   if (invitedByEmail !== null) return html`by ${renderText(invitedByEmail)}`;
-  return invitedBy === "operator" ? html`by command` : html`by <code>${invitedBy}</code>, deleted`;
+  return invitedBy === "operator"
+    ? html`by an operator`
+    : html`by <code>${invitedBy}</code>, deleted`;
 }
 
 /** Until when the link works. */
 export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): Html {
-  if (linkEndsAt === null) return html`its link was ended`;
+  if (linkEndsAt === null) return html`link no longer works`;
   return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;
 }
 
@@ -89,7 +89,7 @@ export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): H
 export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
   if (mail === "sent") return html`mailed ${renderTime(mailedAt, now)}`;
   if (mail === "failed") return renderPill("mail failed", "bad");
-  return html`${mail === "waiting" ? "its mail waits" : "not mailed"}`;
+  return html`${mail === "waiting" ? "mail queued" : "not mailed"}`;
 }
 
 function renderInvitationActs({ id, email, disabledAt }: ListedInvitation): Html {

@@ -31,14 +31,14 @@ export async function answerKeys(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       keys.length === 0 ? renderNoKey(slug) : renderKeys(slug, keys, now),
-      html`<p class="quiet">A key belongs on a server. A browser signs people in with the identity client instead.</p>`,
+      html`<p class="quiet">Use keys only on servers. Browsers sign people in with the identity client instead.</p>`,
     ],
   });
 }
 
 export function renderNoKey(slug: string): Html {
   return renderEmpty(
-    "This app has no key yet. A server or a deployment needs one to read, write or push.",
+    "This app has no keys yet. Servers and deployments need a key to read, write or push.",
     renderLink("Issue a key", `${toAppPath(slug)}/new-key`, "primary"),
   );
 }
@@ -124,7 +124,7 @@ export async function readActiveKey(visit: Visit) {
 
 export function noActiveKey(): Problem {
   return new Problem("not_found", {
-    message: "This app has no such key in force: it was revoked or has expired meanwhile",
+    message: "This app has no such active key: it was revoked or has expired",
   });
 }
 
@@ -133,8 +133,8 @@ export const revokeKeyPage = makeFormPage({
   read: readActiveKey,
   title: () => "Revoke a key",
   form: ({ keyId, key }, { deps }) => ({
-    fields: html`<p>Whoever uses <b>${renderText(key.name === "" ? keyId : key.name)}</b> is refused from now on. This cannot be undone.</p>
-<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without an interruption, rotate it instead.</p>`,
+    fields: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
+<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime, rotate it instead.</p>`,
     button: "Revoke the key",
     look: "danger",
   }),

@@ -12,7 +12,7 @@ export const livePage = makeFormPage({
   form: ({ app: { isLive } }) => ({
     // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
     fields: html`<input type="hidden" name="live" value="${isLive ? "no" : "yes"}">
-<p>${isLive ? "Event streams of its tables end immediately. Clients poll instead." : "Holders of its keys with data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes."}</p>`,
+<p>${isLive ? "Event streams of its tables end immediately. Clients poll instead." : "Clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes."}</p>`,
     button: isLive ? "Turn off" : "Turn on",
   }),
   run: async ({ deps, fields }, { slug }) => {

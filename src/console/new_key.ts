@@ -100,9 +100,9 @@ export function answerIssuedKey(
   const { text, scopes, table } = issued;
   const snippets = makeSnippets({ url: toApiUrl(visit), key: text, scopes, table });
   const body = html`<section class="sheet" aria-label="The new key">
-<p>It is shown this once and stored nowhere: not here, not in the log. A click selects all of it.</p>
+<p>This key is shown only once and is not stored. Click it to select all of it.</p>
 <p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
-${table === undefined && html`<p>This app has no table yet: <code>rowhouse db push</code> creates those of a schema, with a key that may push. Then put a table's name in the place of <code>${NO_TABLE}</code>.</p>`}
+${table === undefined && html`<p>This app has no tables yet. Run <code>rowhouse db push</code> with a key that can push. Then replace <code>${NO_TABLE}</code> with a table name.</p>`}
 ${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
 <div class="act-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
 </section>`;

@@ -44,7 +44,7 @@ export const newPersonPage = makeFormPage({
           apps.map(({ slug }) => slug),
         ),
       ],
-      button: visit.deps.hasMail ? "Invite" : "Invite, and show the link",
+      button: visit.deps.hasMail ? "Invite" : "Invite and show link",
     };
   },
   run: async (visit, content) => {
@@ -85,8 +85,8 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
   const { name, consoleRole, app, role } = typed;
   const faults = [
     emails.length > MAX_PEOPLE && `Invite at most ${MAX_PEOPLE} people at a time`,
-    name !== "" && "A name is for one address only",
-    consoleRole !== "none" && "A Console role is given to one person at a time",
+    name !== "" && "A name can be set for only one address",
+    consoleRole !== "none" && "A Console role can be granted to only one person at a time",
   ].filter((fault) => fault !== false);
   if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
   const invited = await inviteSeveral(visit.deps, {
@@ -102,17 +102,17 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
   ]);
   return [
     renderTable("Invitations", columns, rows),
-    html`<p class="quiet">Each link is shown this once.</p>`,
+    html`<p class="quiet">Each link is shown only once.</p>`,
     html`<div class="act-buttons">${renderLink("Done", INVITATIONS, "primary")}</div>`,
   ];
 }
 
 const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
   mailed: "Invited by mail",
-  made: "Invited: pass the link on",
+  made: "Invited: send the link",
   added: "Role added to the pending invitation",
-  granted: "Has an account: role given",
-  taken: "Not invited: has an account",
+  granted: "Has an account: role granted",
+  taken: "Not invited: already has an account",
 };
 
 /** An id for each line, the same when the form is sent twice. */
@@ -149,15 +149,15 @@ function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
   const { email, name, consoleRole } = typed;
   return [
     renderInput("email", EMAIL, email, {
-      label: "Addresses, one a line",
+      label: "Addresses, one per line",
       hint: deps.hasMail
-        ? `At most ${MAX_PEOPLE}. People sign in with them. A mail goes to each with a link that sets the password.`
-        : `At most ${MAX_PEOPLE}. People sign in with them. You get a link for each to pass on, which sets the password.`,
+        ? `Max ${MAX_PEOPLE}. People sign in with these addresses. Each gets a mail with a link to set a password.`
+        : `Max ${MAX_PEOPLE}. People sign in with these addresses. You get a link for each person to set a password.`,
       rows: 3,
       maxLength: MAX_PEOPLE * EMAIL.maxChars,
       isFirst: true,
     }),
-    renderInput("name", DISPLAY_NAME, name, { hint: "As apps show it. For one address only." }),
+    renderInput("name", DISPLAY_NAME, name, { hint: "Shown in apps. Only for a single address." }),
     me.role === "super_admin" && renderInput("console_role", CONSOLE_ROLE, consoleRole),
   ];
 }

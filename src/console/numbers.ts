@@ -31,7 +31,7 @@ export function renderStats(
   const elapsedS = Math.max((now - new Date(axis.since).getTime()) / 1000, 1);
   const from = `${axis.since.slice(0, 16)}Z`;
   const to = (kind: RequestKind) => toRequestsPath({ app: slug, kind, from });
-  const before = `the ${span} before`;
+  const before = `the previous ${span}`;
   const isFew = requests < MIN_REQUESTS;
   const compare = (text: string) =>
     isFew || totals.before.requests < MIN_REQUESTS ? "" : `, ${text} ${before}`;
@@ -40,9 +40,9 @@ export function renderStats(
   const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
   const few = isFew ? "too few requests for a share" : "";
   return html`<dl class="stats">
-${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} in all${compare(`${change} on`)}` })}
+${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} total${compare(`${change} from`)}` })}
 ${renderStat("Errors", toValue(errors), { note: few || `${toCount(errors)} responses 5xx${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
-${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { note: isFew ? "too few requests" : `half within ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
+${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { note: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
 ${renderStat("Rejected", toValue(rejections), { note: few || `${toCount(rejections)} responses 4xx${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
 </dl>`;
 }
@@ -70,7 +70,7 @@ export function readSpan(query: string): Span {
 
 /** Links to a page with each span. */
 export function renderSpans(shown: Span, path: string): Html {
-  return html`<nav class="spans" aria-label="Numbers of">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === shown && html` aria-current="true"`}>${SPAN_WORDS[span]}</a>`)}</nav>`;
+  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === shown && html` aria-current="true"`}>${SPAN_WORDS[span]}</a>`)}</nav>`;
 }
 
 function renderStat(
@@ -95,7 +95,7 @@ export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const series = toSeries(numbers, span, POINTS_IN_LIST);
   return [
     renderLine(series.requests, series.errors),
-    html`<span title="${toCount(requests)} in all">${toRate(requests, span)}</span>`,
+    html`<span title="${toCount(requests)} total">${toRate(requests, span)}</span>`,
     errors > 0 ? html`<b class="bad">${toCount(errors)}</b>` : "0",
     requests < MIN_REQUESTS
       ? html`<span class="quiet" title="too few requests">–</span>`

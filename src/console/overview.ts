@@ -27,7 +27,7 @@ export async function answerOverview(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       isDisabled &&
-        html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
+        html`<p class="notice notice-fault">This app is disabled. Its keys do not work and people cannot open it.</p>`,
       keys.length === 0 && renderNoKey(slug),
       renderFacts(app, { activeKeys: active, now }),
       // Without a key it has had no request.
@@ -67,7 +67,7 @@ function renderFacts(
 function renderOrigins({ origins, slug }: ShownApp): Part {
   if (origins.length === 0)
     return html`<span class="quiet">none yet</span> <a href="${toAppPath(slug)}/settings">Add an origin</a>`;
-  return html`<ul class="inline">${origins.map((origin) => html`<li><a href="${origin}" target="_blank" rel="noopener noreferrer">${renderText(new URL(origin).host)} <span aria-hidden="true">↗</span><span class="visually-hidden">, opens in another tab</span></a></li>`)}</ul>`;
+  return html`<ul class="inline">${origins.map((origin) => html`<li><a href="${origin}" target="_blank" rel="noopener noreferrer">${renderText(new URL(origin).host)} <span aria-hidden="true">↗</span><span class="visually-hidden">, opens in a new tab</span></a></li>`)}</ul>`;
 }
 
 function renderTables({ tables, slug }: ShownApp): Part {

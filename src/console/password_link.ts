@@ -19,7 +19,7 @@ export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink
 
 export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
   return html`<section class="sheet" aria-label="The new link">
-<p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown this once and stored nowhere. A click selects all of it.</p>
+<p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown only once and is not stored. Click it to select all of it.</p>
 <p class="secret"><code id="link">${toPasswordLink(visit, link.linkText)}</code>${renderCopyButton("link", "the link")}</p>
 <div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;
@@ -28,9 +28,11 @@ export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): H
 function renderWay({ deps }: Visit, { link, person }: ShownLink): Html {
   const to = html`<b>${renderText(person.email)}</b>`;
   if (isLinkMailed({ link, person }))
-    return html`It is on its way by mail to ${to}; you may pass it on, too.`;
-  const why = link.isMailed ? UNCONFIRMED : "No mail is sent: five go to a person within an hour. ";
-  return html`${deps.hasMail && why}Pass it on to ${to}.`;
+    return html`A mail with this link is on its way to ${to}. You can also send the link yourself.`;
+  const why = link.isMailed
+    ? UNCONFIRMED
+    : "No mail is sent: the limit is five mails per person and hour. ";
+  return html`${deps.hasMail && why}Send the link to ${to}.`;
 }
 
 const UNCONFIRMED = html`No mail is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;

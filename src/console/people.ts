@@ -28,7 +28,7 @@ export async function answerPeople(visit: Visit): Promise<Response> {
 
 function renderNone(): Html {
   return renderEmpty(
-    html`Nobody has such an address or name. By command: <code>rowhouse admin create-user ada@example.org</code>`,
+    html`No matching people. With the CLI: <code>rowhouse admin create-user ada@example.org</code>`,
     renderLink("Invite people", NEW_PERSON),
   );
 }

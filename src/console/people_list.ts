@@ -72,7 +72,7 @@ export function answerPeopleList<Row extends { email: string }>(
 /** All people, and those who have not accepted an invitation. */
 function renderTabs(shown: string, invited: number): Html {
   const tabs = [
-    { path: PEOPLE, name: "Everybody" },
+    { path: PEOPLE, name: "All people" },
     { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
   ];
   return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === shown && html` aria-current="page"`}>${name}</a>`)}</nav>`;

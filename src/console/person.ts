@@ -122,13 +122,13 @@ function renderPassword({ person }: ShownPerson, now: number): Part {
   const ways = [person.hasPassword && "set", person.hasProvider && "signs in with a provider"];
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
-  return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
+  return html`${state}, <span class="quiet">an unused link expires ${renderTime(person.linkEndsAt, now)}</span>`;
 }
 
 function renderFailures({ failedSignIns }: ShownPerson["person"], now: number): Fact[] {
   if (failedSignIns === null) return [];
   const { attempts, lastAt, lastFrom } = failedSignIns;
-  const text = html`${attempts} since the last correct one, the last ${renderTime(lastAt, now)} from ${lastFrom ?? "an unknown address"}`;
+  const text = html`${attempts} since the last correct password, the latest ${renderTime(lastAt, now)} from ${lastFrom ?? "an unknown address"}`;
   return [{ name: "Wrong passwords", text }];
 }
 
@@ -146,11 +146,11 @@ function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): P
   const path = toPersonPath(person.id);
   const { shown, last } = toPage(grants);
   return [
-    html`<div class="section-head"><h2>Apps</h2>${renderLink("Give a role", `${path}/new-role`, "quiet", { isDialog: true })}</div>`,
+    html`<div class="section-head"><h2>Apps</h2>${renderLink("Grant a role", `${path}/new-role`, "quiet", { isDialog: true })}</div>`,
     person.consoleRole !== null &&
-      html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, whatever is listed here.</p>`,
+      html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, including apps not listed here.</p>`,
     shown.length === 0
-      ? person.consoleRole === null && renderEmpty("No role on any app: this person can open none.")
+      ? person.consoleRole === null && renderEmpty("No roles. This person cannot open any app.")
       : renderTable(
           "Apps",
           [
@@ -181,7 +181,7 @@ export function renderRole(
 ): Html {
   const by =
     provider !== null &&
-    html` <span class="quiet">by ${renderText(toLabel(provider, providers))}</span>${providers.find(provider) === undefined && html` ${renderPill("not set up: does not count", "warn")}`}`;
+    html` <span class="quiet">by ${renderText(toLabel(provider, providers))}</span>${providers.find(provider) === undefined && html` ${renderPill("not configured: role inactive", "warn")}`}`;
   return html`<code class="act-name">${role}</code>${by}`;
 }
 
@@ -212,7 +212,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
   return [
     html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
     sessions.length === 0
-      ? renderEmpty("Not signed in anywhere.")
+      ? renderEmpty("No active sessions.")
       : renderTable(
           "Sessions",
           [
@@ -223,7 +223,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
             { name: "Actions", isNumber: true, isHidden: true },
           ],
           sessions.map((session): Part[] => [
-            html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("this one", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,
+            html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,
             renderTime(session.createdAt, now),
             renderTime(session.lastSeenAt, now),
             renderTime(session.expiresAt, now),
@@ -243,9 +243,9 @@ function renderEnd(shown: ShownPerson): Html {
   return html`<section class="sheet" aria-labelledby="end"><h2 id="end">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
 ${
   hindrance === undefined
-    ? html`<p class="quiet">${isDisabled ? "Nobody can sign in to this account. Its roles are kept." : "Disabling signs the person out everywhere at once, and keeps the roles for later."} Deleting takes the account with its roles and sessions; the audit log keeps the id alone.</p>
+    ? html`<p class="quiet">${isDisabled ? "This account cannot sign in. Its roles are kept." : "Disabling ends all sessions immediately and keeps the roles."} Deleting removes the account, its roles and sessions. The audit log keeps only the id.</p>
 <div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}</div>`
     : html`<p>${hindrance}</p>`
 }
-<p class="sheet-foot"><a href="${log}">What was done to this person</a></p></section>`;
+<p class="sheet-foot"><a href="${log}">Activity for this person</a></p></section>`;
 }

@@ -33,9 +33,9 @@ export const passwordLinkAct = makePersonAct({
   title: () => "New password link",
   hindrance: findHindrance,
   form: ({ person }) => ({
-    fields: html`<p>Whoever opens the link sets the password of ${renderName(person.email)} once. Give it to nobody else.</p>
-<p class="quiet">${person.linkEndsAt !== null && "The link from before ends now. "}Sessions last until the new password is set.</p>`,
-    button: "Make the link",
+    fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
+<p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>`,
+    button: "Create link",
   }),
   run: async (visit, shown) => {
     const { person } = shown;
@@ -51,20 +51,20 @@ export const consoleRoleAct = makePersonAct({
   hindrance: (shown) =>
     shown.me.role === "super_admin"
       ? findLastHindrance(shown)
-      : "Only a super_admin gives or takes a Console role.",
+      : "Only a super_admin can change a Console role.",
   form: ({ person }) => ({
     fields: [
-      html`<p>With one, ${renderName(person.email)} opens this Console and is <code>admin</code> on every app. Only a super admin gives or takes it.</p>`,
+      html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
       person.consoleRole === null &&
-        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toActsPath(person.id, "make_password_link")}">Who made links that set it</a>, and <a href="${toActsPath(person.id, "resend_invitation")}">who sent the invitation again</a></p>`,
+        html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
       person.consoleRole === null &&
         person.hasProvider &&
-        html`<p class="quiet">So has whoever signs in with the account elsewhere that is linked. <a href="${toActsPath(person.id, "link_provider")}">When it was linked, and from where</a></p>`,
+        html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
       person.consoleRole === null &&
         person.passkeys > 0 &&
-        html`<p class="quiet">So has whoever holds a passkey of this account, whatever the password is. <a href="${toActsPath(person.id, "add_passkey")}">When it was added, and from where</a></p>`,
+        html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
       person.linkEndsAt !== null &&
-        html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
+        html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
       renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
     ],
     button: "Save",
@@ -92,7 +92,7 @@ export const changeEmailAct = makePersonAct({
   hindrance: findHindrance,
   form: ({ person }, { deps, fields }) => ({
     fields: [
-      html`<p>${renderName(person.email)} signs in with the new address at once; password, roles and sessions stay. ${person.invitation === null ? "An unused password link ends." : "The invitation has to be sent again."}${person.invitation === null && deps.hasMail && " A mail tells of it at both addresses."}</p>`,
+      html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by mail."}</p>`,
       renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
     ],
     button: "Change the address",
@@ -112,8 +112,8 @@ export const personStateAct = makePersonAct({
     return {
       // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the roles from before." : "is signed out everywhere at once, and cannot sign in. Roles are kept, and an unused password link ends."}</p>
-${me.id === person.id && html`<p>This is you.</p>`}`,
+<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are kept. An unused password link stops working."}</p>
+${me.id === person.id && html`<p>This is your account.</p>`}`,
       button: isDisabled ? "Enable" : "Disable",
       ...(isDisabled ? {} : { look: "danger" }),
     };
@@ -131,9 +131,9 @@ export const resetFactorAct = makePersonAct({
   hindrance: (shown) =>
     hasFactor(shown.person) ? findHindrance(shown) : "There is no second factor to reset.",
   form: ({ me, person }) => ({
-    fields: html`<p>For ${renderName(person.email)}, who has lost the phone and the recovery codes: be sure that it is this person who asks. Whoever knows the password gets in then without a second factor.</p>
-<p>The authenticator app, recovery codes and passkeys no longer work, and all sessions end at once. Where mails are set up, the person is told by mail.</p>
-${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`}`,
+    fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
+<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if mail is configured.</p>
+${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
     button: "Reset the second factor",
     look: "danger",
   }),
@@ -148,8 +148,8 @@ export const endSessionsAct = makePersonAct({
   title: () => "End all sessions",
   hindrance: findHindrance,
   form: ({ me, person, sessions }) => ({
-    fields: html`<p>${renderName(person.email)} is signed out of all apps at once, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
-${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`}`,
+    fields: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
+${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
     button: "End all sessions",
     look: "danger",
   }),
@@ -164,7 +164,7 @@ export const endSessionAct = makePersonAct({
   title: () => "End a session",
   hindrance: findHindrance,
   form: ({ person }, { context }) => ({
-    fields: html`<p>Whoever uses the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} is signed out at once. Other sessions go on.</p>`,
+    fields: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
     button: "End the session",
     look: "danger",
   }),
@@ -181,9 +181,9 @@ export const deletePersonAct = makePersonAct({
   hindrance: findLastHindrance,
   form: ({ me, person }) => ({
     fields: [
-      html`<p>The account goes with its roles, sessions and password, and cannot be restored. Rows that name the person stay as they are. The audit log keeps the id alone.</p>
-<p class="quiet">To keep the roles for later, disable the account instead.</p>
-${me.id === person.id && html`<p>This is you.</p>`}`,
+      html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
+<p class="quiet">To keep the roles, disable the account instead.</p>
+${me.id === person.id && html`<p>This is your account.</p>`}`,
       renderTextField({
         name: "typed_address",
         label: html`Type ${renderText(person.email)} to delete it`,
@@ -193,7 +193,7 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
         isEmail: true,
       }),
     ],
-    button: "Delete for good",
+    button: "Delete permanently",
     look: "danger",
   }),
   run: async ({ deps, fields }, { person }) => {

@@ -46,14 +46,14 @@ export function hasFactor({ hasTotp, passkeys }: ShownPerson["person"]): boolean
 export function findHindrance({ me, person }: ShownPerson): Html | undefined {
   if (person.consoleRole === null || me.role === "super_admin") return undefined;
   return person.id === me.id
-    ? html`This is your own account: profile, password and sessions are on <a href="${ACCOUNT_PATH}">your account page</a>.`
-    : html`${renderText(person.email)} has a Console role: only a super_admin changes the account.`;
+    ? html`This is your account. Change profile, password and sessions on <a href="${ACCOUNT_PATH}">your account page</a>.`
+    : html`${renderText(person.email)} has a Console role: only a super_admin can change the account.`;
 }
 
 /** Why an account cannot lose its rights, if so. */
 export function findLastHindrance(shown: ShownPerson): Html | undefined {
   if (!shown.person.isLast) return findHindrance(shown);
-  return html`${renderText(shown.person.email)} is the last super_admin: without one, nobody could give a Console role here. Make somebody else a super_admin first.`;
+  return html`${renderText(shown.person.email)} is the last super_admin. Make another person a super_admin first.`;
 }
 
 type PersonAct = Pick<FormPage<ShownPerson>, "action" | "form" | "run" | "title"> & {

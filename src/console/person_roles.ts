@@ -17,7 +17,7 @@ export const MAX_CHOICES = 200;
 
 export const newRoleAct = makePersonAct({
   action: "grant_role",
-  title: () => "Give a role",
+  title: () => "Grant a role",
   hindrance: () => undefined,
   form: async (_shown, { deps, fields }) => {
     const { apps } = await readConsole(deps, "list_apps", {
@@ -38,7 +38,7 @@ export const newRoleAct = makePersonAct({
         }),
         renderInput("role", APP_ROLE, fields.get("role") ?? "member", { isRequired: true }),
       ],
-      button: "Give the role",
+      button: "Grant role",
     };
   },
   run: async (visit, shown) => {
@@ -54,11 +54,11 @@ export const changeRoleAct = makePersonAct({
   hindrance: () => undefined,
   form: ({ grants }, { deps, context, fields }) => ({
     fields: [
-      html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>, in force at the next request.</p>`,
+      html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
       renderClaim(
         grants,
         deps,
-        "gave the present role. What you save here stays, whatever it says from then on.",
+        "granted the current role. The role that you save here overrides later claims.",
       ),
       renderInput("role", APP_ROLE, fields.get("role") ?? grants[0]?.role ?? "member", {
         isRequired: true,
@@ -80,12 +80,12 @@ export const revokeRoleAct = makePersonAct({
     grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
   form: ({ person, grants }, { deps, context }) => ({
     fields: [
-      html`<p><b>${renderText(person.email)}</b> will no longer be <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
-<p class="quiet">${person.consoleRole === null ? "The account and its other roles stay." : "With a Console role, this person stays admin on every app."}</p>`,
+      html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
+<p class="quiet">${person.consoleRole === null ? "The account and its other roles do not change." : "With a Console role, this person remains admin on every app."}</p>`,
       renderClaim(
         grants,
         deps,
-        "gave this role, and gives it again at the next sign-in unless it is taken there, too.",
+        "granted this role. The next sign-in grants it again unless you also remove it at the provider.",
       ),
     ],
     button: "Revoke the role",
@@ -106,7 +106,7 @@ function renderClaim(
 ): Part {
   if (grant === undefined || grant.provider === null) return false;
   const isGone = providers.find(grant.provider) === undefined;
-  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${says}${isGone && " That provider is not set up here, so until then the role does not count."}</p>`;
+  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${says}${isGone && " This provider is not configured here, so the role has no effect."}</p>`;
 }
 
 async function grant({ deps, fields }: Visit, { person }: ShownPerson, slug: string) {

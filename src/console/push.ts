@@ -28,9 +28,9 @@ export async function answerPush({ deps, cookies, context }: Visit): Promise<Res
     body: [
       renderSummary(push, deps.now()),
       renderBuilds(builds, deps.now(), toPushPath(slug, push.seq)),
-      html`<h2>What it changed</h2>`,
+      html`<h2>Changes</h2>`,
       renderChanges(push),
-      html`<h2>The statements that ran</h2>`,
+      html`<h2>Statements</h2>`,
       renderSql(push.sql),
     ],
   });
@@ -55,8 +55,7 @@ const MAX_TABLES = 50;
 
 function renderChanges({ definition, before }: ShownPush): Part {
   const changes = compareDefinitions(toDefinition(before), JSON.parse(definition) as Definition);
-  if (changes.length === 0)
-    return html`<p class="quiet">Nothing: the app declares what it declared before.</p>`;
+  if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
   return [
     changes.slice(0, MAX_TABLES).map(renderTableChange),
     changes.length > MAX_TABLES &&
@@ -97,12 +96,12 @@ const MAX_CHARS = 100_000;
 
 function renderSql(sql: string): Part {
   if (sql === "")
-    return html`<p class="quiet">None: only what the service records of the app changed.</p>`;
+    return html`<p class="quiet">None. Only the recorded definition of the app changed.</p>`;
   const rest = sql.length - MAX_CHARS;
   return [
     html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MAX_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
     rest > 0 &&
-      html`<p class="quiet">and ${rest} more characters, which the project's file has.</p>`,
-    html`<p class="quiet">Functions that serve the tables follow from the definition, and are not listed.</p>`,
+      html`<p class="quiet">and ${rest} more characters. The migration file in the project has all of them.</p>`,
+    html`<p class="quiet">Functions that serve the tables are generated from the definition and are not listed.</p>`,
   ];
 }

@@ -30,7 +30,7 @@ export async function answerPushes(visit: Visit): Promise<Response> {
     body:
       shown.length === 0
         ? renderEmpty(
-            "Nothing was pushed yet. A push of the app's schema makes its tables.",
+            "No pushes yet. Push the app's schema to create its tables.",
             renderPushHint(visit),
           )
         : [
@@ -46,7 +46,7 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
     "Pushes",
     [
       { name: "Push" },
-      { name: "What it does" },
+      { name: "Changes" },
       { name: "Statements", isNumber: true },
       { name: "When" },
       { name: "By" },

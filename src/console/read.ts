@@ -7,7 +7,7 @@ import { isUuid } from "../std/is_uuid.ts";
 export function readKeyId(text: string | undefined): string {
   if (text !== undefined && isIdText(text)) return text;
   throw new Problem("invalid_request", {
-    message: "The form lacks the id of its key: open it again",
+    message: "The form has no key id: reload the page and try again",
   });
 }
 
@@ -15,7 +15,7 @@ export function readKeyId(text: string | undefined): string {
 export function readPersonId(text = ""): string {
   if (isUuid(text)) return text;
   throw new Problem("invalid_request", {
-    message: "The form lacks the id of its person: open it again",
+    message: "The form has no person id: reload the page and try again",
   });
 }
 
@@ -23,7 +23,7 @@ export function readPersonId(text = ""): string {
 export function readHeaderValue(text = ""): string {
   if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
   throw new Problem("invalid_request", {
-    message: "The form lacks what its page put into it: open it again",
+    message: "The form is incomplete: reload the page and try again",
   });
 }
 

@@ -17,7 +17,7 @@ import { toApiUrl } from "./snippets.ts";
 export async function answerRequest(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
   const { request: id = "" } = context.params;
-  if (!isUuid(id)) throw new Problem("not_found", { message: "This is not the id of a request" });
+  if (!isUuid(id)) throw new Problem("not_found", { message: "This is not a request id" });
   const { me, request } = await showConsoleRequest(deps, cookies, id);
   const url = toApiUrl(visit);
   return answerConsolePage({
@@ -30,7 +30,7 @@ export async function answerRequest(visit: Visit): Promise<Response> {
       html`<section class="sheet why"><h2>Why</h2>${renderCause(request, url)}</section>`,
       renderKey(request, deps.now()),
       renderBefore(request, deps.now()),
-      html`<h2>The same request</h2>`,
+      html`<h2>Repeat the request</h2>`,
       renderSnippet({ id: "curl", name: "curl", text: toCurl(request, url) }),
       html`<p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>`,
     ],
@@ -60,13 +60,13 @@ function renderCause({ code, status, ms, paths }: ShownRequest, url: string): Pa
   return [
     html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
     paths.length > 0 &&
-      html`<p>${paths.length === 1 ? "Field" : "Fields"} at fault:</p><ul class="plain">${paths.map((path) => html`<li>${renderPath(path)}</li>`)}</ul>`,
+      html`<p>Invalid ${paths.length === 1 ? "field" : "fields"}:</p><ul class="plain">${paths.map((path) => html`<li>${renderPath(path)}</li>`)}</ul>`,
     html`<p><a href="${url}/docs#code-${code}">Documentation of ${code}</a></p>`,
   ];
 }
 
 function toPlainCause(status: number, ms: number): string {
-  if (status < 400) return `The request succeeded, and took ${toMs(ms)}.`;
+  if (status < 400) return `The request succeeded and took ${toMs(ms)}.`;
   return `The server responded with status ${status} and no error code.`;
 }
 
@@ -107,7 +107,7 @@ function renderBefore({ at, app, code, table, lastPush }: ShownRequest, now: num
   const ms = new Date(at).getTime();
   const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
   return html`<section class="sheet why"><h2>Around this time</h2>
-${lastPush !== null && app !== null && html`<p>The last push before it is <a href="${toPushPath(app, lastPush.seq)}">${toNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
+${lastPush !== null && app !== null && html`<p>The last push before it: <a href="${toPushPath(app, lastPush.seq)}">${toNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
 <p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
 }
 

@@ -24,7 +24,7 @@ import {
 
 const PAGE_ROWS = 100;
 const KEPT =
-  "Failed and slow requests (over 1 s) are kept for a day, at most 100 a minute of each process. Rejected requests are kept for 7 days, at most 1,000 of each app: the newest of each error and key. Each appears about a minute after it was answered.";
+  "Failed and slow requests (over 1 s) are kept for a day, max 100 per minute and process. Rejected requests are kept for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
 
 export async function answerRequests({ deps, cookies, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
@@ -54,11 +54,11 @@ export async function answerRequests({ deps, cookies, context }: Visit): Promise
 function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): string {
   if (id === "")
     return Object.values(filter).every((value) => value === "")
-      ? "No request has failed, was slow or was rejected."
-      : "No request that is kept matches.";
+      ? "No failed, slow or rejected requests."
+      : "No matching requests.";
   if (!isFindable)
-    return "This is not the id of a request. Enter the x-request-id of its response, or the reference of 12 characters on the error page.";
-  return "No request with this id is kept. It succeeded within a second, is older than its retention, came less than a minute ago, or was one of many equal requests.";
+    return "This is not a request id. Enter the x-request-id of its response, or the reference of 12 characters on the error page.";
+  return "No stored request has this id. It succeeded within a second, has expired, is less than a minute old, or was one of many equal requests.";
 }
 
 function renderOlder(typed: TypedRequests, requests: readonly KeptRequest[]): Part {
@@ -95,7 +95,7 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
 }
 
 export function renderAnswer({ status, code, requests }: KeptRequest): Html {
-  return html`<span class="answer">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal ones of the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+  return html`<span class="answer">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
 }
 
 /** The route with the table, if the app has declared it. */

@@ -17,7 +17,7 @@ export const rollKeyPage = makeFormPage({
   title: () => "Rotate a key",
   form: ({ keyId, key }, { deps }) => ({
     fields: [
-      html`<p>A copy of <b>${renderText(key.name === "" ? keyId : key.name)}</b> with the same name, scopes and lifetime is created and shown once. Replace the old key wherever it is used before it ends.</p>`,
+      html`<p>A copy of <b>${renderText(key.name === "" ? keyId : key.name)}</b> with the same name, scopes and lifetime is created and shown once. Replace the old key everywhere before it expires.</p>`,
       html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
       renderInput("grace", GRACE, "24h"),
     ],

@@ -10,7 +10,7 @@ export type TypedValue = { column: NamedColumn; state: State };
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 /** No column takes it: so the endpoint finds the faults of the other fields too, and stores nothing. */
 const NEVER_TAKEN = '"\\ud800"';
-const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" in its quotes';
+const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 
 /** What is left to its default is left out. */
 export function toBody(values: readonly TypedValue[]): string {

@@ -65,7 +65,7 @@ async function send(visit: Visit, call: RowsCall): Promise<Response> {
 }
 
 const NO_GATEWAY =
-  "Rows are not shown here: the identity service does not know the gateway. Set UPSTREAM_GATEWAY_URL";
+  "Cannot show rows: the identity service has no gateway URL. Set UPSTREAM_GATEWAY_URL";
 
 function toProblem({ status, headers }: Response, text: string): Problem {
   const body = tryParseJson(text);

@@ -77,7 +77,7 @@ export async function answerChangeForm(visit: Visit): Promise<Response> {
   return await answerResults(visit, table, { change, marks, typed });
 }
 
-const NOTHING = "Select rows, and a column to set or the deletion";
+const NOTHING = "Select rows, then a column to set or Delete";
 const TOO_MANY = `Select at most ${MAX_ROWS} rows`;
 
 function findChange(

@@ -81,7 +81,7 @@ export function renderChoice({ visit, table, change, ids, field }: ChoiceParts):
     table,
     hidden: { ...(change === undefined ? {} : toHidden(change)), rows: ids.join(" ") },
     body: [
-      html`<p data-change-count>${ids.length === 0 ? "No row is selected." : countRows(ids.length)}</p>`,
+      html`<p data-change-count>${ids.length === 0 ? "No rows selected." : countRows(ids.length)}</p>`,
       choice,
       field && renderRowField(field),
     ],
@@ -115,10 +115,10 @@ export function renderPreview(parts: PreviewParts): Html {
     return html`<tr>${link}${renderCell(column, row[column.name], { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
   });
   const sentences = [
-    same > 0 && html`<p class="quiet">${countRows(same)} with this value already.</p>`,
-    missing > 0 && html`<p class="quiet">${countRows(missing)} no longer exist.</p>`,
+    same > 0 && html`<p class="quiet">${countRows(same)} already set to this value.</p>`,
+    missing > 0 && html`<p class="quiet">${countRows(missing)} not found.</p>`,
     isDeletion &&
-      html`<p>This cannot be undone. Rows that are declared to be deleted with them go too.</p>`,
+      html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too.</p>`,
     isDeletion &&
       html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toPlainJson(rows.map(({ row }) => row)) })}</details>`,
   ];
@@ -132,7 +132,7 @@ export function renderPreview(parts: PreviewParts): Html {
     body: [
       sentences,
       rows.length === 0
-        ? html`<p>No row changes.</p>`
+        ? html`<p>No rows change.</p>`
         : html`<div class="change-rows" role="region" aria-label="Rows that change" tabindex="0"><table><thead><tr><th scope="col">Row</th>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${lines}</tbody></table></div>`,
     ],
     buttons:
@@ -200,7 +200,7 @@ export function renderResults({ visit, table, change, results, state }: ResultPa
     },
     body: [
       failed.length > 0 &&
-        html`<p>${countRows(failed.length)} not saved. The preview shows their present state before you try again.</p>`,
+        html`<p>${countRows(failed.length)} not saved. The preview shows their current state before you try again.</p>`,
       html`<div class="change-rows" role="region" aria-label="Results" tabindex="0"><table><thead><tr><th scope="col">Row</th><th scope="col">Result</th></tr></thead><tbody>${lines}</tbody></table></div>`,
     ],
     buttons: [

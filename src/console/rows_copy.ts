@@ -27,14 +27,14 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
     { name: "JSON", text: json },
     read,
     {
-      name: "curl, to make such a row",
+      name: "curl, to create a copy",
       text: `curl -sS '${url}' \\
   -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
   -H 'Content-Type: application/json' \\
   --data-binary ${quoteForShell(escapeTurns(JSON.stringify(values)))}`,
     },
     {
-      name: "SDK, to make such a row",
+      name: "SDK, to create a copy",
       text: `await db.${table}.create(${toPlainJson(values)});`,
     },
   ];

@@ -50,7 +50,7 @@ async function answerQuestion(
     token: visit.token,
     fields: [
       html`<input type="hidden" name="etag" value="${etag}">`,
-      html`<p>This cannot be undone. Rows that are declared to be deleted with it go too.</p>`,
+      html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too.</p>`,
       renderValues(table, found),
       html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toPlainJson(row) })}</details>`,
     ],
@@ -69,7 +69,7 @@ async function answerQuestion(
 function renderRefusal(problem: Problem): Part {
   return problem.code === "precondition_failed"
     ? renderFault("Not deleted: the row has changed.", ["Review changes"])
-    : renderFault("It was not deleted.", toMessages(problem));
+    : renderFault("The row was not deleted.", toMessages(problem));
 }
 
 const SHOWN_COLUMNS = 6;

@@ -41,10 +41,10 @@ export async function findRow(
 
 export function answerNoRow(table: RowsTable): Response {
   const body = renderEmpty(
-    "There is no such row: perhaps somebody deleted it.",
+    "Row not found. It may have been deleted.",
     renderLink("All rows", table.path),
   );
-  return answerRowsPage(table, { title: "No such row", isAct: true, body, status: 404 });
+  return answerRowsPage(table, { title: "Row not found", isAct: true, body, status: 404 });
 }
 
 export async function answerRow(visit: Visit): Promise<Response> {
@@ -130,7 +130,7 @@ async function answerForm(
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, { states, faults, now: toNow(changed) }),
     made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
-    button: isLate ? "Save over it" : "Save",
+    button: isLate ? "Overwrite" : "Save",
     cancel: withPlace(table.path, place),
     deletion: withPlace(`${path}/delete`, place),
     duplicate: withPlace(`${table.path}/new`, place, { like: row.id }),
@@ -180,8 +180,8 @@ function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string>
 
 function renderLate(names: readonly string[]) {
   const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
-  return renderFault("Somebody changed this row while you had it open. Nothing was stored.", [
-    `Changed meanwhile${what}. Each field says what it is now; what you typed is still there`,
-    "Save again to store yours over it, or cancel",
+  return renderFault("Another user changed this row while you had it open. Nothing was stored.", [
+    `Changed${what}. Each changed field shows its stored value; your input is kept`,
+    "Save again to overwrite the stored values, or cancel",
   ]);
 }

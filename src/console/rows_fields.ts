@@ -33,11 +33,11 @@ export type RowField = {
 const HINTS: Readonly<Record<Kind, string | undefined>> = {
   string: undefined,
   number: undefined,
-  decimal: "Kept digit by digit, such as 12.50",
+  decimal: "Stored exactly, such as 12.50",
   boolean: undefined,
   uuid: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
-  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; kept to the microsecond",
-  json: 'Such as {"a": 1}, or "text" in its quotes',
+  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
+  json: 'Such as {"a": 1}, or "text" with quotes',
   enum: undefined,
   ref: undefined,
 };
@@ -59,8 +59,8 @@ export function renderRowField(field: RowField): Html {
 ${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
 ${renderBoxes(field)}
 ${hint !== undefined && html`<p class="hint" id="hint.${name}">${hint}</p>`}
-${target !== undefined && html`<p class="hint"><a href="${target}">Open the row that it refers to</a></p>`}
-${now !== undefined && html`<p class="now" id="now.${name}">It is now: <bdi>${now}</bdi></p>`}
+${target !== undefined && html`<p class="hint"><a href="${target}">Open the referenced row</a></p>`}
+${now !== undefined && html`<p class="now" id="now.${name}">Stored value: <bdi>${now}</bdi></p>`}
 ${isFaulty && html`<ul class="faults" id="fault.${name}">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
 </div>`;
 }
@@ -159,5 +159,5 @@ const SHOWN_CHARS = 600;
 
 function renderTooLong({ column, state }: RowField): Html {
   const text = toText(state);
-  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, SHOWN_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to be changed here.</p>`;
+  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, SHOWN_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to edit here.</p>`;
 }

@@ -40,7 +40,7 @@ export function renderFaults(title: string, { of, others }: Faults): Html {
   const names = [...of.keys()];
   return renderFault(title, [
     ...others,
-    ...(names.length === 0 ? [] : [`Look at ${names.join(", ")}`]),
+    ...(names.length === 0 ? [] : [`Check ${names.join(", ")}`]),
   ]);
 }
 

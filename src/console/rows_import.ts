@@ -115,7 +115,7 @@ function explainStop(
   const { message, details = [] } = toRejection(error);
   const [line = 1] = lines;
   return {
-    message: `${message}. Before line ${line}, ${stored} rows are stored; sent again as it is, the text goes on from there.`,
+    message: `${message}. ${stored} rows before line ${line} are stored. Send the same text again to continue from there.`,
     faults: details.map((detail) => toLineFault(detail, lines)),
   };
 }
@@ -165,7 +165,7 @@ function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: 
   const field = renderTextField({
     name: "rows",
     label: "Rows as CSV or JSON",
-    hint: "The first line of a CSV names the columns. All rows are checked before one is stored.",
+    hint: "The first line of a CSV has the column names. All rows are checked before any row is stored.",
     value: text,
     maxLength: MAX_TEXT_CHARS,
     rows: 10,

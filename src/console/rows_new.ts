@@ -65,7 +65,7 @@ export async function answerNewRowForm(visit: Visit): Promise<Response> {
 }
 
 const SENT_BEFORE = new Problem("idempotency_mismatch", {
-  message: "This form made a row already, with other values. Send it again to make another one",
+  message: "This form already created a row with other values. Send it again to create another row",
 });
 
 function readValues({ fields }: Visit, { definition }: RowsTable): TypedValue[] {

@@ -91,8 +91,8 @@ async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Prom
 
 export function answerDisabled(table: RowsTable): Response {
   const body = renderEmpty(
-    "This app is disabled: its rows can be neither read nor changed.",
-    renderLink("Enable it", `${toAppPath(table.slug)}/state`),
+    "This app is disabled. Its rows cannot be read or changed.",
+    renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
   );
   return answerRowsPage(table, { title: table.table, body });
 }
@@ -118,8 +118,8 @@ function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Pa
 
 function renderNone({ path }: RowsTable, { offset }: Place): Html {
   return offset > 0
-    ? renderEmpty("There are no rows so far down.", renderLink("To the first rows", path))
-    : renderEmpty("There is no row yet.", renderLink("New row", `${path}/new`, "primary"));
+    ? renderEmpty("No rows at this position.", renderLink("Show the first rows", path))
+    : renderEmpty("No rows yet.", renderLink("New row", `${path}/new`, "primary"));
 }
 
 /** `total` is unknown for tables with very many rows. */
@@ -164,13 +164,13 @@ function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
       ...(values === undefined ? {} : { values }),
     }));
   return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters`} role="search" aria-label="Rows" hidden></form>
-<noscript><p class="quiet">Search, filters and sorting need JavaScript: your browser reads the rows and compares them.</p></noscript>`;
+<noscript><p class="quiet">Search, filters and sorting need JavaScript.</p></noscript>`;
 }
 
 /** The actions on the rows that are checked. */
 function renderSelection({ path, definition }: RowsTable): Html {
   return html`<form class="selection" id="selection" method="get" action="${path}/change" aria-label="Selected rows">
-<p data-selected>Check rows to change or delete them together.</p>
+<p data-selected>Select rows to change or delete them together.</p>
 <label>Set <select name="column"><option value="">a column</option>${definition.columns.map(({ name }) => html`<option>${name}</option>`)}</select></label>
 <button class="button button-quiet button-small" type="submit">Set</button>
 <button class="button button-danger button-small" type="submit" name="delete" value="yes">Delete</button>

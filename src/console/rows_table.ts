@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
 /** What a column holds, as people read it. */
 export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {
   const words = [
-    kind === "ref" ? `refers to ${table}` : WORDS[kind],
+    kind === "ref" ? `references ${table}` : WORDS[kind],
     ...(required ? ["required"] : []),
     ...(unique ? ["unique"] : []),
   ];

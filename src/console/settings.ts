@@ -70,7 +70,7 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Ht
     perMinuteOfKey ?? perMinute ?? DEFAULT_PER_MINUTE,
   ];
   return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
-<p class="quiet">${ofApp.toLocaleString("en")} requests a minute, ${ofKey.toLocaleString("en")} by each key. Whoever sends more is told to wait.</p>
+<p class="quiet">${ofApp.toLocaleString("en")} requests per minute, ${ofKey.toLocaleString("en")} per key. Requests over the limit get a 429 response.</p>
 <div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
@@ -87,7 +87,7 @@ function renderSwitch(
 
 function renderLife(slug: string, isDisabled: boolean): Html {
   return html`<section class="sheet" aria-labelledby="life"><h2 id="life">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
-<p class="quiet">${isDisabled ? "It is disabled: its keys are refused, and to people it does not exist. Its rows, keys and roles are kept." : "While an app is disabled its keys are refused, and to people it does not exist. Its rows, keys and roles are kept."} Deleting takes all of them.</p>
+<p class="quiet">${isDisabled ? "This app is disabled. Its keys do not work, and people cannot open it. Its rows, keys and roles are kept." : "Disabling stops all keys and hides the app from people. Its rows, keys and roles are kept."} Deleting removes all of them.</p>
 <div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
 }
 
@@ -103,15 +103,15 @@ export function renderTargetFields(
     renderTextField({
       name: "origins",
       label: "Origins",
-      hint: html`Where its pages live, one a line, such as <code>https://wiki.${example}</code>. None for an app without pages.`,
+      hint: html`Where its pages are served, one per line, such as <code>https://wiki.${example}</code>. Leave empty for an app without pages.`,
       value: fields.get("origins") ?? stored.origins.join("\n"),
       rows: 3,
       maxLength: MAX_CHARS,
     }),
     renderTextField({
       name: "redirects",
-      label: "Further addresses to return to after sign-in",
-      hint: html`One a line, with their path. Pages of the origins need none.`,
+      label: "Additional addresses to return to after sign-in",
+      hint: html`One per line, with the path. Pages of the origins are always allowed.`,
       value: fields.get("redirects") ?? stored.redirects.join("\n"),
       rows: 2,
       maxLength: MAX_CHARS,
@@ -156,7 +156,7 @@ export const statePage = makeFormPage({
     return {
       // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${isDisabled ? "Its keys work again at once, and people can open it." : "Its keys are refused at once by every process, and people cannot open it. Nothing is deleted."}</p>`,
+<p>${isDisabled ? "Its keys work again immediately, and people can open it." : "Its keys stop working immediately, and people cannot open it. Nothing is deleted."}</p>`,
       button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,
       look: isDisabled ? "primary" : "danger",
     };

@@ -24,7 +24,7 @@ export async function answerConsoleSignIn(
   const lead =
     visitor === undefined
       ? "to open the Console"
-      : "again, please: this needs a sign-in of the last 10 minutes";
+      : "again: this page needs a sign-in within the last 10 minutes";
   return answerSignInForm(deps, context, { ...target, lead });
 }
 
@@ -43,11 +43,11 @@ const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
 /** Nothing is claimed in a browser: whoever can run commands says who the first administrator is. */
 function answerUnclaimed(context: RequestContext): Response {
   const body = html`
-<h1>Nobody administers this service yet</h1>
-<p>Make the first administrator where the service runs, with the address that this person signs in with:</p>
+<h1>This service has no administrator yet</h1>
+<p>Create the first administrator on the server, with the address for sign-in:</p>
 <div class="copyable"><pre class="snippet" tabindex="0" aria-label="The command"><code id="claim">${COMMAND}</code></pre>${renderCopyButton("claim", "the command")}</div>
 <p>It prints a link that sets a password.</p>
-<p><a class="button button-primary" href="${toTarget(context).action}">Done: sign in</a></p>`;
+<p><a class="button button-primary" href="${toTarget(context).action}">Sign in</a></p>`;
   return answerPage({ title: "No administrator yet", body, scripts: ["page"] });
 }
 

@@ -57,6 +57,6 @@ const { rows } = await db.${table}.list();`,
 
 /** How a first table is pushed: the command, to copy. */
 export function renderPushHint(visit: Visit): Html {
-  return html`<p>In your project's folder, with a key that may push in <code>.env</code>:</p>
+  return html`<p>In your project directory, with a key that can push in <code>.env</code>:</p>
 ${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`;
 }

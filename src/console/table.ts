@@ -58,7 +58,7 @@ function renderSummary({ owner, users, size, definition, referredToBy }: ShownTa
   ];
   if (referredToBy.length > 0)
     facts.push({
-      name: "Referred to by",
+      name: "Referenced by",
       value: html`${referredToBy.map((name, place) => html`${place > 0 && ", "}<a href="${toTablePath(name)}">${name}</a>`)}`,
     });
   return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -68,7 +68,7 @@ function renderSummary({ owner, users, size, definition, referredToBy }: ShownTa
 function renderDifferences(differences: readonly Difference[]): Part {
   if (differences.length === 0) return undefined;
   return html`<section class="attention" aria-label="Differences"><ul>
-<li><span><b>PostgreSQL differs from what was pushed:</b> somebody changed the table by other means. Undo that; <code>rowhouse db status</code> shows every difference of the database.</span></li>
+<li><span><b>The database differs from the pushed schema.</b> The table was changed by other means. Undo the change. <code>rowhouse db status</code> shows all differences.</span></li>
 ${differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
 ${differences.length > MAX_DIFFERENCES && html`<li>and ${differences.length - MAX_DIFFERENCES} more</li>`}
 </ul></section>`;
@@ -129,7 +129,7 @@ function renderRules({ unique, index, onDelete }: NamedColumn): Part {
   const rules = [
     unique && "unique",
     index && "indexed",
-    onDelete === "cascade" && "deleted with what it refers to",
+    onDelete === "cascade" && "on delete cascade",
   ].filter((rule) => rule !== false);
   return rules.join(", ");
 }
@@ -165,7 +165,7 @@ function renderConstraints({ name, definition, builds, found }: ShownTable): Htm
 }
 
 const BUILD_WORDS: Readonly<Record<string, string>> = {
-  waiting: "waits to be built",
+  waiting: "waiting to be built",
   running: "being built",
   failed: "could not be built",
 };
@@ -178,10 +178,10 @@ const MAX_APPS = 30;
 
 function renderUses({ uses, definition }: ShownTable): Part {
   if (uses.length === 0)
-    return html`<p class="quiet">No app uses it any more. Its rows are there until it is dropped.</p>`;
+    return html`<p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>`;
   return renderTable(
     "Apps that use it",
-    [{ name: "Apps" }, { name: "Columns that they declare" }],
+    [{ name: "Apps" }, { name: "Declared columns" }],
     uses.map(({ columns, count, apps }): Part[] => [
       html`<span>${renderAppLinks(apps.slice(0, MAX_APPS))}${count > MAX_APPS && html` <span class="quiet">and ${count - MAX_APPS} more</span>`}</span>`,
       columns.length === definition.columns.length

@@ -30,7 +30,7 @@ export function renderBytes(size: TableSize | null): Part {
 }
 
 function renderUnmeasured(): Html {
-  return html`<span class="quiet" title="PostgreSQL has not measured it yet">–</span>`;
+  return html`<span class="quiet" title="Not measured yet">–</span>`;
 }
 
 /** Three digits and a word: an estimate is no more exact. */
@@ -39,7 +39,7 @@ function shorten(count: number): string {
   return parts.format(count);
 }
 
-export const ESTIMATES = html`<p class="quiet">Rows are of all apps together; rows and sizes are estimates from PostgreSQL's statistics; – is what they do not know yet.</p>`;
+export const ESTIMATES = html`<p class="quiet">Row counts include all apps. Rows and sizes are estimates from PostgreSQL statistics; – means not measured yet.</p>`;
 
 /** Up to three apps by name, and how many more. */
 export function renderUsers({ count, first }: TableUsers): Part {
@@ -62,7 +62,7 @@ export function renderState(
   const pills = [
     differences > 0 && renderPill(countOf(differences, "difference"), "warn"),
     failed > 0 && renderPill(`${countOf(failed, "build")} failed`, "warn"),
-    open > 0 && renderPill(`${countOf(open, "build")} under way`),
+    open > 0 && renderPill(`${countOf(open, "build")} running`),
     users.count === 0 && renderPill("unused"),
   ].filter((pill) => pill !== false);
   return pills.length > 0 && html`<span class="pills">${pills}</span>`;
@@ -73,7 +73,7 @@ export function countOf(count: number, noun: string): string {
 }
 
 const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
-  waiting: "Waits to be built",
+  waiting: "Waiting to be built",
   running: "Being built",
   failed: "Could not be built",
   done: "Built",
@@ -85,7 +85,7 @@ export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here:
   const isOpen = builds.some(({ state }) => state !== "done" && state !== "failed");
   return html`<section class="sheet" aria-labelledby="builds"><h2 id="builds">Built after the push</h2>
 <ul class="builds">${builds.map((build) => renderBuild(build, now))}</ul>
-${isOpen && html`<p class="quiet">This page shows how it was when it was opened. <a href="${here}">Look again</a></p>`}</section>`;
+${isOpen && html`<p class="quiet">This page does not update automatically. <a href="${here}">Reload</a></p>`}</section>`;
 }
 
 function renderBuild(build: ConsoleBuild, now: number): Html {

@@ -39,7 +39,7 @@ export async function answerTables(visit: Visit): Promise<Response> {
         ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
         : [
             renderSearch(TABLES, query, SEARCHED),
-            shown.length === 0 ? renderEmpty("No table is like that.") : renderList(shown),
+            shown.length === 0 ? renderEmpty("No matching tables.") : renderList(shown),
             last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
             shown.length > 0 && ESTIMATES,
           ],

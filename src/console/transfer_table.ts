@@ -17,7 +17,7 @@ export const transferTablePage = makeFormPage({
     table.uses.every(({ apps }) => apps.every((slug) => slug === table.owner))
       ? {
           instead: renderEmpty(
-            "No other app uses this table. The one that is to own it declares the table and pushes first.",
+            "No other app uses this table. The new owner must first declare the table and push.",
             renderLink("Back to the table", toTablePath(table.name)),
           ),
           status: 200,
@@ -41,7 +41,7 @@ export const transferTablePage = makeFormPage({
 });
 
 function renderEffect({ name, owner }: ShownTable): Part {
-  return html`<p><a href="${toAppPath(owner)}">${owner}</a> owns <b>${name}</b>: what it pushes defines the table. From then on the new owner's pushes do; rows stay where they are, and every app sees its own as before.</p>`;
+  return html`<p><a href="${toAppPath(owner)}">${owner}</a> owns <b>${name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`;
 }
 
 /** Only an app that uses the table can own it: a choice of those, or its name where they are many. */
@@ -49,7 +49,7 @@ function renderNewOwner({ owner, uses, users }: ShownTable, typed: string): Part
   if (users.count > MAX_CHOICES)
     return renderTextField({
       name: "app",
-      label: "The new owner",
+      label: "New owner",
       hint: "An app that uses the table",
       value: typed,
       maxLength: 40,
@@ -58,7 +58,7 @@ function renderNewOwner({ owner, uses, users }: ShownTable, typed: string): Part
   const choices = uses.flatMap(({ apps }) => apps.map((slug) => ({ value: slug, label: slug })));
   return renderSelect({
     name: "app",
-    label: "The new owner, which uses the table",
+    label: "New owner (an app that uses the table)",
     choices: choices
       .filter(({ value }) => value !== owner)
       .sort((a, b) => (a.value < b.value ? -1 : 1)),

@@ -154,7 +154,7 @@ test("withdrawn, the link ends and the person goes with the roles; the audit log
   const { id } = await showUser(deps(), email);
   expect(await withdrawInvitation(deps(), email.toUpperCase())).toBe(email);
   expect([await open(link), await find(email)]).toEqual([404, undefined]);
-  await expect(showUser(deps(), email)).rejects.toThrow("Nobody has the address");
+  await expect(showUser(deps(), email)).rejects.toThrow("No user has the address");
   expect((await actsOn(id))[0]).toBe("withdraw_invitation");
   // The page of a link that was withdrawn is that of one that never was.
   const [withdrawn, unknown] = await Promise.all(
@@ -174,7 +174,7 @@ describe("nothing is done to", () => {
   test.each(acts)("whoever has accepted: $act", async ({ run }) => {
     const person = await makePerson(service);
     const before = await showUser(deps(), person.email);
-    await expect(run(person.email)).rejects.toThrow("is open: it was accepted");
+    await expect(run(person.email)).rejects.toThrow("has no pending invitation: it was accepted");
     expect(await showUser(deps(), person.email)).toEqual(before);
   });
 
@@ -245,12 +245,12 @@ describe("a refused role names every fault at once:", () => {
     {
       name: "an unknown address, an unknown app and no role",
       options: { email, slug: "no-such-app", role: "No role" },
-      faults: ["Nobody has the address", "No app has the slug", "Cannot grant the role"],
+      faults: ["No user has the address", "No app has the slug", "Cannot grant the role"],
     },
     {
       name: "an unknown address and no role",
       options: { email, role: "No role" },
-      faults: ["Nobody has the address", "Cannot grant the role"],
+      faults: ["No user has the address", "Cannot grant the role"],
     },
     {
       name: "no address and no role",

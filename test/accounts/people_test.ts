@@ -95,7 +95,7 @@ describe("people", () => {
       expect(answer.status).toBe(401);
     }
     await expect(listSessions(deps(), "nobody@example.org")).rejects.toThrow(
-      "Nobody has the address",
+      "No user has the address",
     );
   });
 });

@@ -168,7 +168,7 @@ test("people are listed, shown with roles and sessions, listed by app, and delet
   const headers = { cookie: sharedCookie(jar) };
   expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
   expect((await submitSignIn(service, new Map(), person)).status).toBe(422);
-  expect((await run("show-user", person.email)).err).toContain("Nobody has the address");
+  expect((await run("show-user", person.email)).err).toContain("No user has the address");
   expect((await json("list-grants", app.slug))["grants"]).toEqual([]);
   const { entries } = await json("audit", "--limit", "500");
   const said = (entries as { userId: string; action: string }[]).filter(

@@ -76,11 +76,11 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   );
   expect(await run("drop-table", name, "--yes")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("end each one's use"),
+    err: expect.stringContaining("run rowhouse admin end-registration for each app"),
   });
   expect(await run("end-registration", owner.slug, name, "--yes")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("the owner's last"),
+    err: expect.stringContaining("the owner last"),
   });
   const unasked = await run("end-registration", user.slug, name);
   expect([unasked.code, unasked.err]).toEqual([
@@ -146,13 +146,15 @@ test("a table that another one refers to stays, and a missing one is refused", a
   const schema = defineSchema({ [parent]: { name: t.string() }, [child]: { of: t.ref(parent) } });
   const app = await service.makeApp(schema);
   const err = async (...words: string[]) => (await run(...words, "--yes")).err;
-  expect(await err("end-registration", app.slug, parent)).toContain("Another table refers to");
+  expect(await err("end-registration", app.slug, parent)).toContain(
+    "Another table references this table",
+  );
   await run("end-registration", app.slug, child, "--yes");
   await run("end-registration", app.slug, parent, "--yes");
-  expect(await err("drop-table", parent)).toContain("Another table refers to");
+  expect(await err("drop-table", parent)).toContain("Another table references this table");
   expect(await err("end-registration", app.slug, parent)).toContain("does not use the table");
   expect(await err("end-registration", "nobody", parent)).toContain('No app has the slug "nobody"');
-  expect(await err("drop-table", "nothing")).toContain("No table has that name");
+  expect(await err("drop-table", "nothing")).toContain("Table not found");
   expect((await run("drop-table", child, "--yes")).code).toBe(0);
   expect((await run("drop-table", parent, "--yes")).code).toBe(0);
   expect(await readDrift(service.service.admin)).toEqual([]);
@@ -179,7 +181,9 @@ test("tables that refer to each other in a circle are given back together, and t
     json: { to: rowA, up: rowC },
   });
 
-  expect((await run("end-registration", squatter.slug, b, "--yes")).err).toContain("refers to");
+  expect((await run("end-registration", squatter.slug, b, "--yes")).err).toContain(
+    "references this table",
+  );
   await json("end-registration", squatter.slug, outside, "--yes");
   expect((await run("end-registration", squatter.slug, b)).err).toContain(
     `404 for ${names.join(", ")}`,
@@ -188,7 +192,9 @@ test("tables that refer to each other in a circle are given back together, and t
     app: squatter.slug,
     tables: names.map((name) => ({ name, rows: 1 })),
   });
-  expect((await run("drop-table", c, "--yes")).err).toContain("Another table refers to");
+  expect((await run("drop-table", c, "--yes")).err).toContain(
+    "Another table references this table",
+  );
   await json("drop-table", outside, "--yes");
   expect((await run("drop-table", c)).err).toContain(`The tables ${names.join(", ")} (they refer`);
   expect(await json("drop-table", c, "--yes")).toEqual({

@@ -156,9 +156,9 @@ test("an operator finds a person and gives a role in 4 steps", async () => {
     await page.keyboard.type(tim.email);
     await options(page).filter({ hasText: "Tim" }).waitFor();
     await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: "Give a role" }).click();
+    await page.getByRole("link", { name: "Grant a role" }).click();
     await page.getByLabel("App", { exact: true }).fill("wiki");
-    await page.getByRole("button", { name: "Give the role" }).click();
+    await page.getByRole("button", { name: "Grant role" }).click();
     await page.locator("main").getByRole("status").waitFor();
     expect(await page.getByRole("row", { name: /wiki/ }).textContent()).toContain("member");
   });
@@ -199,7 +199,7 @@ test("destructive confirmations open over the list with the focus on Cancel, and
 test("a deletion in a dialog waits for the typed name", async () => {
   await openConsole("/console/apps/crm/settings", async (page) => {
     await page.getByRole("link", { name: "Delete" }).click();
-    const button = page.getByRole("dialog").getByRole("button", { name: "Delete for good" });
+    const button = page.getByRole("dialog").getByRole("button", { name: "Delete permanently" });
     await button.waitFor();
     expect(await button.isDisabled()).toBe(true);
     await page.getByLabel("Type crm to delete it").fill("crm");
@@ -225,7 +225,7 @@ test("an operator ends all sessions of a person in 4 steps", async () => {
     await page.getByRole("link", { name: "End all" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click();
     await page.getByText("Sessions ended.").waitFor();
-    await page.getByText("Not signed in anywhere").waitFor();
+    await page.getByText("No active sessions").waitFor();
   });
   await signIn.reload();
   await signIn.getByRole("heading", { name: "Sign in" }).waitFor();

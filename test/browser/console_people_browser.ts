@@ -66,7 +66,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   await page.fill("#name", "Tim");
   await page.fill("#app", "wiki");
   await page.fill("#role", "editor");
-  await press(page, "Invite, and show the link");
+  await press(page, "Invite and show link");
   const link = (await page.textContent("#link")) ?? "";
   site.service.secrets.add(link.split("token=")[1] ?? "");
 
@@ -86,7 +86,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   expect((await sessionIn(app)).status).toBe("forbidden");
   await follow(page, "End all");
   await press(page, "End all sessions");
-  await page.getByText("Not signed in anywhere").waitFor();
+  await page.getByText("No active sessions").waitFor();
   expect((await sessionIn(app)).status).toBe("unauthenticated");
   await Promise.all([context.close(), theirs.close()]);
 });
@@ -102,7 +102,7 @@ test("an invitation is sent again by keyboard, accepted by its new link, and ano
   await row(bo.email).getByText("wiki: member").waitFor();
   await row(bo.email).getByRole("link", { name: "Resend" }).focus();
   await page.keyboard.press("Enter");
-  await press(page, "Make the link");
+  await press(page, "Create link");
   const link = (await page.textContent("#link")) ?? "";
   site.service.secrets.add(link.split("token=")[1] ?? "");
   await page.goto(`${site.identityUrl}/set-password?token=${bo.linkText}`);
@@ -165,11 +165,11 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   test("a refused form and a link on screen have none either", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);
     await page.fill("#email", MAIL);
-    await press(page, "Invite, and show the link");
+    await press(page, "Invite and show link");
     await page.getByRole("alert").waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.goto(`${site.identityUrl}/console/people/${id}/password-link`);
-    await press(page, "Make the link");
+    await press(page, "Create link");
     const link = (await page.textContent("#link")) ?? "";
     site.service.secrets.add(link.split("token=")[1] ?? "");
     await page.getByRole("button", { name: "Copy the link" }).waitFor();

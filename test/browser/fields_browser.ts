@@ -139,7 +139,7 @@ describe.each([
         "2026-11-21 18:30:05 UTC",
       );
       await dialog.locator('[id="value.meta"]').fill('{"a": ');
-      await dialog.locator(".json-issue", { hasText: "This is no JSON" }).waitFor();
+      await dialog.locator(".json-issue", { hasText: "Invalid JSON" }).waitFor();
       await dialog.locator('[id="value.meta"]').fill('{"a": 1}');
       await dialog.locator(".json-issue").waitFor({ state: "hidden" });
       await dialog.getByRole("button", { name: "Save" }).click();

@@ -491,9 +491,9 @@ test("the second of two editors is told, sees what is stored now, and loses noth
     await changeFirst({ title: "Tea" });
     await page.keyboard.type("Coffee");
     await keys(page, "Enter");
-    await said(page, "Somebody changed this row");
+    await said(page, "Another user changed this row");
     expect((await rowsOf())[0]?.["title"]).toBe("Tea");
-    expect(await page.locator(".cell-form").textContent()).toContain("It is now: Tea");
+    expect(await page.locator(".cell-form").textContent()).toContain("Stored value: Tea");
     await keys(page, "Escape");
     await cell(page, 0, "title").getByText("Tea").waitFor();
     expect(await place(page)).toEqual([0, 1]);
@@ -546,7 +546,7 @@ test("a row's own page asks whoever leaves it with something typed, and has the 
     const message = await control(page, "meta").evaluate(
       (field) => (field as HTMLTextAreaElement).validationMessage,
     );
-    expect(message).toContain("This is no JSON");
+    expect(message).toContain("Invalid JSON");
     await page.getByRole("link", { name: "Cancel" }).click();
     await page.locator("table[role=grid]").waitFor();
     expect(asked).toBe(1);
@@ -601,7 +601,7 @@ test("without JavaScript the same row is opened, stored and deleted by links and
       expect((await rowsOf())[0]?.["title"]).toBe("Tea");
       await page.getByRole("link", { name: /^Delete row/ }).click();
       await page.getByRole("button", { name: "Delete the row" }).click();
-      await page.getByText("There is no row yet").waitFor();
+      await page.getByText("No rows yet").waitFor();
       expect(await rowsOf()).toEqual([]);
     },
     { javaScriptEnabled: false },

@@ -97,7 +97,7 @@ test("a passkey is added, signs in alone, and is removed", async () => {
     expect(await page.textContent(".session-name")).toBe("My laptop");
     // The device has one already: the browser says so, and nothing is sent.
     await press(page, "Add a passkey");
-    await page.getByRole("alert").filter({ hasText: "has a passkey of yours" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "already has a passkey" }).waitFor();
     // Without the authenticator plugged in no field offers it, and the page stays as it is.
     await device.send("WebAuthn.setAutomaticPresenceSimulation", {
       authenticatorId,

@@ -96,10 +96,10 @@ test.each([
 
     await field(other, "title").fill("Soy milk");
     await press(other, "Save");
-    await other.getByText("Somebody changed this row while you had it open").waitFor();
-    await other.getByText("It is now: Oat milk").waitFor();
+    await other.getByText("Another user changed this row while you had it open").waitFor();
+    await other.getByText("Stored value: Oat milk").waitFor();
     expect(await field(other, "title").inputValue()).toBe("Soy milk");
-    await press(other, "Save over it");
+    await press(other, "Overwrite");
     await shown(other, "Soy milk").waitFor();
 
     await page.reload();
@@ -107,7 +107,7 @@ test.each([
     await follow(page, "Delete");
     await press(page, "Delete the row");
     await page.getByText("The row was deleted.").waitFor();
-    await page.getByText("There is no row yet.").waitFor();
+    await page.getByText("No rows yet.").waitFor();
     await context.close();
   },
 );
@@ -196,7 +196,7 @@ async function expectRefusalSound(page: Page, id: string): Promise<void> {
   const json = { title: "Oat milk" };
   await site.service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json });
   await press(page, "Save");
-  await page.getByText("Somebody changed this row").waitFor();
+  await page.getByText("Another user changed this row").waitFor();
   await expectSound(page, "late");
 }
 

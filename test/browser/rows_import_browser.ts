@@ -118,7 +118,7 @@ test("an import that the service does not answer goes on with Resume, and stores
     await page.getByLabel("What").selectOption("title");
     await press(page, "Check the file");
     await press(page, "Import 2,500 rows");
-    await page.getByText("The service did not answer. 1000 rows are stored").waitFor();
+    await page.getByText("The service did not respond. 1000 rows are stored").waitFor();
     await press(page, "Resume");
     await page.getByText("2,500 rows stored.").waitFor();
     expect(await countRows()).toBe(2500);
@@ -141,7 +141,7 @@ test("a file that was imported before says so, and is stored once more on reques
     await site.service.service.admin.message(
       `set session rowhouse.app_id = '${app.id}'; delete from data.todos where app_id = '${app.id}'; select 1`,
     );
-    await press(page, "Store them once more");
+    await press(page, "Store again");
     await page.getByText("1 row stored.").waitFor();
     expect(await countRows()).toBe(1);
   });

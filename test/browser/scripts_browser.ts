@@ -157,7 +157,7 @@ test("times are the reader's own, with UTC on hover, and stay true", async () =>
 
 test("what cannot be undone waits for the name", async () => {
   await openConsole(path("/delete"), async (page) => {
-    const button = page.getByRole("button", { name: "Delete for good" });
+    const button = page.getByRole("button", { name: "Delete permanently" });
     // The script disables it, once it is there.
     await button.and(page.locator(":disabled")).waitFor();
     await page.fill("#typed_name", `${app.slug}x`);
@@ -225,7 +225,7 @@ test("? lists the keys, which lead to pages and fields, and never act while some
 test("keys without a modifier can be switched off, and stay off", async () => {
   await openConsole("/console", async (page) => {
     await press(page, "Keyboard shortcuts");
-    await page.getByLabel("Use these keys").uncheck();
+    await page.getByLabel("Enable keyboard shortcuts").uncheck();
     await press(page, "Close");
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
       "Keyboard shortcuts",

@@ -186,7 +186,7 @@ describe.each([
     await openTodos(async (page) => {
       await box(page).fill("no such text");
       await page.keyboard.press("Enter");
-      await page.getByText("No row matches this search.").waitFor();
+      await page.getByText("No rows match this search.").waitFor();
       await page.getByRole("button", { name: "Clear" }).click();
       await range(page, "Rows 1 to 50 of 500");
       await addFilter(page, "hours", "is", "many");

@@ -93,7 +93,7 @@ test("a column is set in three rows after a preview, and the change is undone", 
     await page.getByRole("dialog").locator('[id="value.note"]').fill("even");
     await press(page, "Preview");
     await title(page, "Set note in 2 rows");
-    await page.getByText("1 row with this value already.").waitFor();
+    await page.getByText("1 row already set to this value.").waitFor();
     expect(await page.locator(".change-rows td").allTextContents()).toEqual([
       "null",
       "even",

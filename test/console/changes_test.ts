@@ -74,13 +74,7 @@ test("marks show pushes, keys, limits and roles: of all apps on Home, of one app
   await setLimit(deps, { slug: other.slug, perMinute: 77 });
   await grantRole(deps, { email: person.email, slug: other.slug, role: "reader" });
   const ofOther = await show(`/console/apps/${other.slug}`);
-  for (const text of [
-    keyOf(other),
-    "revoked a key",
-    "set limits of requests",
-    "reader",
-    "revoke key",
-  ])
+  for (const text of [keyOf(other), "revoked a key", "set request limits", "reader", "revoke key"])
     expect(ofOther).toContain(text);
   expect(ofOther).not.toContain(own.slug);
   expect(await show(`/console/apps/${own.slug}`)).toContain(
@@ -117,12 +111,12 @@ test("numbers are compared with the span before, and below 30 requests are calle
   const few = toText(await show(path));
   expect(few).toContain("too few requests for a share");
   expect(few).toContain("p99: too few requests");
-  expect(few).not.toContain("on the hour before");
+  expect(few).not.toContain("from the previous hour");
   await addRequests(own.id, 20, 900);
   await addRequests(own.id, 70, 400);
   const page = await show(path);
-  expect(toText(page)).toMatch(/929 in all, \+1\d\d % on the hour before/);
-  expect(toText(page)).toContain("the hour before");
+  expect(toText(page)).toMatch(/929 total, \+1\d\d % from the previous hour/);
+  expect(toText(page)).toContain("the previous hour");
   expect(page).toMatch(/<title>\d\d:\d\d: 900 requests, \d+ before/);
   expect(page).toMatch(/<title>\d\d:\d\d: \d+ requests, 400 before/);
 });

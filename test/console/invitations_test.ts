@@ -121,7 +121,7 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
   test("is not for an admin where a Console role is promised, but for a super_admin", async () => {
     const person = await invite(service, undefined, "admin");
     const page = await visit(service, adminJar, pathOf(person, act));
-    expect(page.text).toContain("only a super_admin changes the account");
+    expect(page.text).toContain("only a super_admin can change the account");
     const sent = await send(adminJar, person);
     const isThere = await isOpen(`/set-password?token=${person.linkText}`);
     expect([sent.status, readLink(sent), isThere]).toEqual([403, "", true]);
@@ -143,7 +143,7 @@ test("a role for an unknown address that is none is refused for both", async () 
   const typed = { email: "nobody@example.org", role: "No role" };
   const refused = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
   expect(refused.status).toBe(422);
-  for (const fault of ["Nobody has the address", "Cannot grant the role"])
+  for (const fault of ["No user has the address", "Cannot grant the role"])
     expect(refused.text).toContain(fault);
 });
 
@@ -169,12 +169,12 @@ describe("several people are invited by one form", () => {
     expect(status).toBe(200);
     const rows = text.split("<tr>").slice(2);
     const results = rows.map((row) =>
-      ["Invited: pass the link on", "Has an account: role given"].find((one) => row.includes(one)),
+      ["Invited: send the link", "Has an account: role granted"].find((one) => row.includes(one)),
     );
     expect(results).toEqual([
-      "Invited: pass the link on",
-      "Has an account: role given",
-      "Invited: pass the link on",
+      "Invited: send the link",
+      "Has an account: role granted",
+      "Invited: send the link",
     ]);
     const links = [...text.matchAll(/<code id="link-\d+">([^<]+)</g)].map(([, link = ""]) => link);
     for (const link of links) service.secrets.add(link.split("token=")[1] ?? "none");
@@ -194,14 +194,14 @@ describe("several people are invited by one form", () => {
     });
     for (const [, link = ""] of text.matchAll(/<code id="link-\d+">([^<]+)</g))
       service.secrets.add(link.split("token=")[1] ?? "none");
-    expect(text).toContain("Not invited: has an account");
+    expect(text).toContain("Not invited: already has an account");
     expect(await people(other)).toBe(1);
   });
 
   test.each([
     { name: "an address that is none", email: "not an address", messages: ["not an address"] },
     { name: "two that are none", email: "one\ntwo", messages: ["one", "two"] },
-    { name: "a name", typed: { name: "Bo" }, messages: ["A name is for one address only"] },
+    { name: "a name", typed: { name: "Bo" }, messages: ["A name can be set for only one address"] },
     { name: "an unknown app", typed: { app: "nope", role: "x" }, messages: ["nope"] },
     { name: "a role without an app", typed: { role: "reader" }, messages: ["name both"] },
     {
@@ -230,6 +230,6 @@ describe("several people are invited by one form", () => {
     for (const [, link = ""] of first.text.matchAll(/<code id="link-\d+">([^<]+)</g))
       service.secrets.add(link.split("token=")[1] ?? "none");
     const again = await visit(service, adminJar, "/console/new-person", { fields });
-    expect(again.text.match(/Not invited: has an account/g)).toHaveLength(2);
+    expect(again.text.match(/Not invited: already has an account/g)).toHaveLength(2);
   });
 });

@@ -82,7 +82,7 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   const issued = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
   const key = readKey(issued);
   expect(issued.text).toContain(`ROWHOUSE_API_KEY=${key}`);
-  expect(issued.text).toContain("This app has no table yet");
+  expect(issued.text).toContain("This app has no tables yet");
   const keys = await visit(service, jar, `/console/apps/${slug}/keys`);
   expect(keys.text).toContain(key.slice(3, 19));
   expect(keys.text).not.toContain(key.split(".")[1] ?? "");
@@ -96,7 +96,7 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   const second = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
   readKey(second);
   expect(second.text).toContain("await db.notes.list();");
-  expect(second.text).not.toContain("no table yet");
+  expect(second.text).not.toContain("no tables yet");
 });
 
 test("a key for CI reads the schema and cannot push it", async () => {
@@ -137,7 +137,7 @@ test("a form for a key that is sent twice makes one key, and says so", async () 
   readKey(await visit(service, jar, path, { fields }));
   const again = await visit(service, jar, path, { fields });
   expect([again.status, readKey(again)]).toEqual([422, ""]);
-  expect(again.text).toContain("This form was sent before");
+  expect(again.text).toContain("This form was already sent");
   expect((await keysOf(app)).length).toBe(2);
 });
 
@@ -202,7 +202,7 @@ test("limits are those of the command: in force, shown, and every fault at once"
   const limits = { perMinute: "6,000", perMinuteOfKey: "600" };
   expect((await submit(`${appPath()}/limits`, limits)).status).toBe(303);
   const settings = await visit(service, jar, `${appPath()}/settings`);
-  expect(settings.text).toContain("6,000 requests a minute, 600 by each key");
+  expect(settings.text).toContain("6,000 requests per minute, 600 per key");
   await eventually(async () => {
     const answer = await service.call(app, "/v1/data/schema");
     return (

@@ -119,7 +119,7 @@ describe("a new person's form", () => {
     expect(readLink(await visit(service, adminJar, path, { fields }))).not.toBe("");
     const again = await visit(service, adminJar, path, { fields });
     expect([again.status, readLink(again)]).toEqual([422, ""]);
-    expect(again.text).toContain("This form was sent before");
+    expect(again.text).toContain("This form was already sent");
   });
 
   test.each([
@@ -151,18 +151,18 @@ describe("a new person's form", () => {
     {
       name: "an address that is taken",
       typed: () => ({ email: person.email }),
-      faults: ["the address is taken"],
+      faults: ["the address is already in use"],
     },
     {
       name: "an address that is taken, beside other faults",
       typed: () => ({ email: person.email.toUpperCase(), name: "a\nb" }),
-      faults: ["the address is taken", "on one line"],
+      faults: ["the address is already in use", "on one line"],
     },
     {
       name: "an address whose owner would only get the role, for the other faults alone",
       typed: () => ({ email: person.email, name: "a\nb", app: app.slug, role: "No role" }),
       faults: ["on one line", "Cannot grant the role"],
-      unsaid: ["the address is taken"],
+      unsaid: ["the address is already in use"],
     },
   ])("is refused for $name, and makes nobody", async ({ typed, faults, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
@@ -171,7 +171,7 @@ describe("a new person's form", () => {
     for (const fault of faults) expect(answer.text).toContain(fault);
     for (const fault of unsaid) expect(answer.text).not.toContain(fault);
     const found = await visit(service, adminJar, "/console/people?q=x@example.org");
-    expect(found.text).toContain("Nobody has such an address");
+    expect(found.text).toContain("No matching people");
   });
 });
 
@@ -179,7 +179,7 @@ test("an invitation with a Console role is refused for a taken address and an un
   const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
   const answer = await submit(chiefJar, "/console/new-person", typed);
   expect(answer.status).toBe(422);
-  for (const fault of ["the address is taken", "No app has the slug"])
+  for (const fault of ["the address is already in use", "No app has the slug"])
     expect(answer.text).toContain(fault);
 });
 
@@ -206,7 +206,7 @@ describe("an admin who is no super_admin", () => {
       await signInAs(service, other);
       const before = await shownBy(other);
       const shown = await visit(service, adminJar, `${pathOf(other)}/${act}`);
-      expect(shown.text).toContain("only a super_admin changes the account");
+      expect(shown.text).toContain("only a super_admin can change the account");
       const sent = await send(adminJar, other, act, typed);
       expect([sent.status, readLink(sent)]).toEqual([403, ""]);
       expect(sent.text).toContain("Only a super_admin");
@@ -226,7 +226,7 @@ describe("an admin who is no super_admin", () => {
     await visit(service, adminJar, pathOf(admin));
     const before = await shownBy(admin);
     const shown = await visit(service, adminJar, `${pathOf(admin)}/${act}`);
-    expect(shown.text).toContain("This is your own account");
+    expect(shown.text).toContain("This is your account");
     const sent = await send(adminJar, admin, act, typed);
     expect([sent.status, readLink(sent), await shownBy(admin)]).toMatchObject([403, "", before]);
   });
@@ -235,7 +235,7 @@ describe("an admin who is no super_admin", () => {
     const email = newEmail();
     const typed = { email, console_role: "super_admin" };
     expect((await submit(adminJar, "/console/new-person", typed)).status).toBe(403);
-    await expect(showUser(service.service, email)).rejects.toThrow("Nobody has the address");
+    await expect(showUser(service.service, email)).rejects.toThrow("No user has the address");
     for (const one of [person, admin]) {
       const sent = await send(adminJar, one, "console-role", { console_role: "super_admin" });
       expect(sent.status).toBe(403);
@@ -344,7 +344,7 @@ describe("an account", () => {
     const link = readLink(await submit(adminJar, `${pathOf(person)}/password-link`));
     for (const [new_email, fault] of [
       ["no address", "must look like ada@example.org"],
-      [admin.email, "somebody has it"],
+      [admin.email, "is already in use"],
     ] as const) {
       const refused = await submit(adminJar, path, { new_email });
       expect([refused.status, refused.text.includes(fault)]).toEqual([422, true]);
@@ -433,7 +433,7 @@ describe("an account", () => {
     expect(roles).toContainEqual({ slug: other.slug, role: "reader" });
     const unknown = await submit(adminJar, add, { email: "nobody@example.org", role: "editor" });
     expect(unknown.status).toBe(422);
-    expect(unknown.text).toContain("Nobody has the address");
+    expect(unknown.text).toContain("No user has the address");
     expect(unknown.text).toContain(
       `/console/new-person?app=${app.slug}&amp;email=nobody%40example.org`,
     );

@@ -65,7 +65,7 @@ test("what only the database finds is shown by line, too", async () => {
   const { status, text } = await send({ rows: "title\nc\nb\na\n" });
   expect(status).toBe(422);
   expect(text).toContain("<li>Line 4, <bdi>title</bdi>: ");
-  expect(text).toContain("Before line 2, 0 rows are stored");
+  expect(text).toContain("0 rows before line 2 are stored");
   expect(await listTitles()).toEqual(["a"]);
 });
 

@@ -167,7 +167,9 @@ describe("a page of rows", () => {
     expect(last.text).not.toContain('rel="next"');
     const found = await visit(service, jar, `${path}?from=last&limit=50`);
     expect(found.text).toContain("Rows 9951 to 10000 of 10000");
-    expect((await visit(service, jar, `${path}?from=20000`)).text).toContain("no rows so far down");
+    expect((await visit(service, jar, `${path}?from=20000`)).text).toContain(
+      "No rows at this position",
+    );
   });
 
   test("shows the columns that are checked, and keeps to that", async () => {
@@ -307,7 +309,7 @@ describe("the form of a new row", () => {
     expect(await listRows()).toHaveLength(1);
     const other = { ...fields, "value.title": "Tea" };
     const answer = await visit(service, jar, `${path}/new`, { fields: other });
-    expect(answer.text).toContain("This form made a row already");
+    expect(answer.text).toContain("This form already created a row");
     expect((await visit(service, jar, `${path}/new`, { fields: readForm(answer) })).status).toBe(
       303,
     );
@@ -374,7 +376,7 @@ describe("the form of a row", () => {
     const late = await visit(service, jar, at, { fields });
     expect(late.status).toBe(412);
     expect(late.text).toContain("changed this row");
-    expect(late.text).toContain("It is now: <bdi>Oat milk</bdi>");
+    expect(late.text).toContain("Stored value: <bdi>Oat milk</bdi>");
     expect(late.text).toContain("Soy milk</textarea>");
     expect((await listRows())[0]).toMatchObject({ title: "Oat milk", hours: "2" });
     expect((await visit(service, jar, at, { fields: readForm(late) })).status).toBe(303);
@@ -434,7 +436,7 @@ describe("deleting a row", () => {
     const project = (made.json as StoredRow).id;
     await addRow({ title: "Milk", project });
     const refused = await submit(`${path.replace("todos", "projects")}/rows/${project}/delete`);
-    expect([refused.status, refused.text.includes("It was not deleted")]).toEqual([409, true]);
+    expect([refused.status, refused.text.includes("The row was not deleted")]).toEqual([409, true]);
   });
 });
 

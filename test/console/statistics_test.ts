@@ -43,7 +43,7 @@ test("what an app was asked stands on Home and on its page a minute later, for t
   for (let count = 0; count < 3; count++) await service.call(app, LIST);
   ahead += 60_000;
   for (const path of ["/console", "/console?span=day", "/console?span=week"]) {
-    const page = await untilShown(path, 'title="3 in all"');
+    const page = await untilShown(path, 'title="3 total"');
     expect(page).toContain('<svg class="chart"');
     expect(page).not.toContain("style=");
   }
@@ -87,23 +87,23 @@ test("a process that went silent is missed until another takes its place; one th
     write(`insert into rowhouse.processes (id, role, started_at, minute, seen_at, ended_at)
       values (gen_random_uuid(), '${role}', now() - interval '1 hour', now(), now() - interval '5 minutes', ${ended})`);
   await add("other", "now()");
-  expect(await show("/console")).not.toContain("has added no numbers");
+  expect(await show("/console")).not.toContain("has not reported since");
   await add("other", "null");
-  expect(await show("/console")).toContain("A process has added no numbers");
+  expect(await show("/console")).toContain("A process has not reported since");
   await write(
     `insert into rowhouse.processes (id, role, started_at, minute) values (gen_random_uuid(), 'other', now(), now())`,
   );
-  expect(await show("/console")).not.toContain("has added no numbers");
+  expect(await show("/console")).not.toContain("has not reported since");
 });
 
 test("what a guard judged stands on top of Home, as text", async () => {
-  expect(await untilShown("/console", "every policy in force")).not.toContain(
-    "does not keep apps apart",
+  expect(await untilShown("/console", "every policy is in force")).not.toContain(
+    "does not isolate apps",
   );
   await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_faults)
     values (gen_random_uuid(), 'data', now(), now(), now(), array['table <script>x</script> has no policy'])`);
   const page = await show("/console");
-  expect(page).toContain("The database does not keep apps apart");
+  expect(page).toContain("The database does not isolate apps");
   expect(page).toContain("&lt;script&gt;");
   expect(page).not.toContain("<script>x");
   await write("delete from rowhouse.processes where cardinality(isolation_faults) > 0");
@@ -137,15 +137,15 @@ test("a failed request is found by its id and by its end, and listed by app; of 
     elsewhere: crypto.randomUUID().slice(0, 24) + id.slice(-12),
   };
   expect(await show(`/console/requests?id=${wanted["not kept"]}`)).toContain(
-    "No request with this id is kept",
+    "No stored request has this id",
   );
   expect(await show(`/console/requests?id=${wanted["no id"]}`)).toContain(
-    "This is not the id of a request",
+    "This is not a request id",
   );
   expect(await show(`/console/requests?id=${wanted.elsewhere}`)).toContain(
-    "No request with this id is kept",
+    "No stored request has this id",
   );
-  expect(await show("/console/requests?app=none")).toContain("No request that is kept matches");
+  expect(await show("/console/requests?app=none")).toContain("No matching requests");
 });
 
 test("what a process adds of a distant future is of the next hour, and hides nothing from the pages for longer", async () => {

@@ -76,7 +76,7 @@ test("the list has each table with its owner, apps and columns, and is searched 
   expect(row).toContain(user.slug);
   expect(await listed({ q: owner.slug })).toEqual([row]);
   expect(await listed({ q: user.slug })).toEqual([]);
-  expect((await show("/console/tables?q=no_such")).text).toContain("No table is like that");
+  expect((await show("/console/tables?q=no_such")).text).toContain("No matching tables");
   const many = Object.fromEntries(
     Array.from({ length: 51 }, (_, n) => [`${name}_${n + 10}`, { title: t.string() }]),
   );
@@ -97,7 +97,7 @@ test("a table's page has every column, rule and use, and finds no difference in 
     "at timestamp yes now",
     'more json yes {"a":[1]}',
     'kind enum one , two no "two"',
-    `list → ${name}_lists yes deleted with what it refers to`,
+    `list → ${name}_lists yes on delete cascade`,
     `primary key id ${name}__pkey valid`,
     `unique title, count ${name}__title__count__key valid`,
     `index done, at ${name}__done__at__idx valid`,
@@ -106,7 +106,7 @@ test("a table's page has every column, rule and use, and finds no difference in 
   ])
     expect(rows).toContain(row);
   expect(textOf(page)).not.toContain("differs");
-  expect(textOf(await show(`/console/tables/${name}_lists`))).toContain(`Referred to by ${name}`);
+  expect(textOf(await show(`/console/tables/${name}_lists`))).toContain(`Referenced by ${name}`);
 });
 
 test("apps are shown with the columns that they declare, and each column with how many apps", async () => {
@@ -187,10 +187,10 @@ test("a build that was put off is shown with how far it is, and is no difference
     const page = await show(path);
     expect(page.text).toContain('<progress max="120" value="30"');
     expect(textOf(page)).toContain("building index: scanning table, 30 of 120 blocks");
-    expect(page.text).toContain(`href="${path}">Look again`);
+    expect(page.text).toContain(`href="${path}">Reload`);
     expect(textOf(page)).not.toContain("differs");
   }
-  expect(rowsOf(await show(`/console/tables?q=${name}`))[1]).toContain("1 build under way");
+  expect(rowsOf(await show(`/console/tables?q=${name}`))[1]).toContain("1 build running");
 });
 
 describe("a table is handed over", () => {
@@ -216,7 +216,7 @@ describe("a table is handed over", () => {
     const { owner } = await share();
     const stranger = await service.makeApp();
     for (const [slug, says] of [
-      [stranger.slug, "That app does not use the table"],
+      [stranger.slug, "The app does not use the table"],
       ["no-such-app", "No app has the slug"],
     ] as const) {
       const refused = await submit(path(), { app: slug, typed_name: name });

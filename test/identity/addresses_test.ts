@@ -104,10 +104,11 @@ test("the Console promises no mail to an address that this service did not set",
     service.secrets.add(/token=([\w.-]+)/.exec(answer.text)?.[1] ?? "none");
     return textOf(answer);
   };
-  for (const path of acts) expect(await send(path)).toContain("It is on its way by mail");
+  for (const path of acts)
+    expect(await send(path)).toContain("A mail with this link is on its way");
   for (const { id } of [invited, person])
     await write("update rowhouse.users set email_digest = sha256('x') where id = $1", [id]);
-  expect(textOf(await visit(service, jar, acts[0] ?? ""))).toContain("gets a new link from you");
+  expect(textOf(await visit(service, jar, acts[0] ?? ""))).toContain("This creates a new link for");
   for (const path of acts) {
     const says = await send(path);
     expect(says).toContain("Copy this link now");

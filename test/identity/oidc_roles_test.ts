@@ -226,12 +226,12 @@ test("a role by a claim counts no longer once the provider is not set up", async
   const admin = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
   const readPeople = async () =>
     textOf(await visit(service, admin, `/console/apps/wiki/people?q=${email}`));
-  expect(await readPeople()).not.toContain("does not count");
+  expect(await readPeople()).not.toContain("role inactive");
   ours.settings.name = "renamed";
   try {
     expect([await roleOn(jar, "wiki"), await roleOn(jar, "todo")]).toEqual([403, 403]);
     expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
-    expect(await readPeople()).toContain("by ours not set up: does not count");
+    expect(await readPeople()).toContain("by ours not configured: role inactive");
     expect(await examineClaimedRoles(service.service.db, [ours.settings])).toMatchObject([
       { about: "roles by claims of ours", level: "warn" },
     ]);
@@ -293,6 +293,6 @@ test("the Console says whose claim gave a role, and what becomes of it", async (
   expect(await see(`people/${id}`)).toContain(by);
   expect(await see("apps/wiki/people")).toContain(by);
   const act = `apps/wiki/people/${id}`;
-  expect(await see(act)).toContain("gave the present role");
-  expect(await see(`${act}/revoke`)).toContain("gives it again at the next sign-in");
+  expect(await see(act)).toContain("granted the current role");
+  expect(await see(`${act}/revoke`)).toContain("The next sign-in grants it again");
 });

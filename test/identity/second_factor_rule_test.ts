@@ -66,7 +66,7 @@ test("administrators are asked where there is a provider, can put it off for a w
   const answer = await submitSignIn(usual, jar, { email: person.email, path });
   expect([answer.status, answer.headers.get("location")]).toEqual([303, ask]);
   expect((await visit(usual, jar, ask)).text).toContain('href="/console/apps">Later</a>');
-  expect((await visit(usual, jar, "/console/apps")).text).toContain("has no second factor");
+  expect((await visit(usual, jar, "/console/apps")).text).toContain("requires a second factor");
   await putOff(usual, person.id);
   expect(await toLocation(usual, jar, "/console/apps")).toBe(ask);
   expect((await visit(usual, jar, ask)).text).not.toContain("Later");
@@ -74,7 +74,7 @@ test("administrators are asked where there is a provider, can put it off for a w
   const { answer: added } = await enrol(usual, jar, { query: "?to=%2Fconsole%2Fapps" });
   expect(added.text).toContain('href="/console/apps">I have saved them</a>');
   const { status, text } = await visit(usual, jar, "/console/apps");
-  expect([status, text.includes("has no second factor")]).toEqual([200, false]);
+  expect([status, text.includes("requires a second factor")]).toEqual([200, false]);
 });
 
 test("nobody else is asked; who was and no longer is, is free at the next sign-in", async () => {

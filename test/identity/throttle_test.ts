@@ -69,7 +69,7 @@ describe("sign-in attempts", () => {
       `/console/people/${person.id}`,
     );
     expect(textOf(page)).toMatch(
-      /Wrong passwords 3 since the last correct one, the last .* from 127\.0\.0\.1/,
+      /Wrong passwords 3 since the last correct password, the latest .* from 127\.0\.0\.1/,
     );
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
     expect(await counted()).toEqual([]);

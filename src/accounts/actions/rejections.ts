@@ -1,6 +1,6 @@
 /**
- * What an error of an SQL function means to the caller: one table by signal, SQLSTATE or constraint, and one for functions
- * where it means something else. Never passes on what PostgreSQL says.
+* Maps errors of SQL functions to the caller's errors: one table by signal, SQLSTATE or constraint, and one with exceptions by
+ * function. Never returns PostgreSQL's messages.
  *
  * @module
  */
@@ -22,30 +22,30 @@ export class SecondFactorNeeded extends Problem {
   }
 }
 
-/** The session was proven too long ago for such an action, or not by the second factor of its owner. */
+/** The session's last authentication is too old for the action, or did not include the owner's second factor. */
 export class SignInTooOld extends Problem {
   constructor() {
-    super("forbidden", { message: "Sign in again: this was more than 10 minutes ago" });
+    super("forbidden", { message: "Sign in again: the last sign-in was more than 10 minutes ago" });
   }
 }
 
-/** An administrator asks for what only a super_admin may do. */
+/** An administrator calls an action that requires a super_admin. */
 export class SuperAdminNeeded extends Problem {
   constructor() {
     super("forbidden", {
-      message: "Only a super_admin gives or takes a Console role, or changes somebody who has one",
+      message: "Only a super_admin can change Console roles and accounts that have a Console role",
     });
   }
 }
 
-/** No live session is presented with both its cookies. */
+/** The request has no live session with both cookies. */
 export class NotSignedIn extends Problem {
   constructor() {
     super("unauthenticated");
   }
 }
 
-/** The call that failed: its arguments by name, which messages quote, and whether a browser's visitor made it. */
+/** The failed call: its arguments by name, which messages quote, and whether it came from a browser. */
 export type FailedCall = {
   name: string;
   values: Readonly<Record<string, unknown>>;
@@ -53,20 +53,20 @@ export type FailedCall = {
 };
 type Rejection = (failed: FailedCall) => Problem;
 
-/** What to throw for an error of a call: the problem that it means, or the error itself. */
+/** The error to throw for a failed call: its problem, or the error itself. */
 export function toRejection(error: unknown, failed: FailedCall): unknown {
   const ofFunction = OF_FUNCTIONS[failed.name.replace(/^console_/, "")];
   for (const state of readStates(error)) {
     const rejection = ofFunction?.[state] ?? REJECTIONS[state];
     if (rejection === undefined) continue;
     const problem = rejection(failed);
-    // A signal is all that there is to know.
+   // A signal has all the information.
     return error instanceof SignalError ? problem : Object.assign(problem, { cause: error });
   }
   return error;
 }
 
-/** By what the error can be found in the table: the name of the constraint, then the code. */
+/** The keys of an error in the table: the constraint's name, then the code. */
 function readStates(error: unknown): string[] {
   if (error instanceof SignalError) return [error.signal];
   if (error instanceof ViolationError) return [error.violation.constraint ?? "", error.sqlState];
@@ -75,11 +75,11 @@ function readStates(error: unknown): string[] {
 
 const PUSH_BUSY = reject(
   "push_busy",
-  "A push of that table is under way, or has just ended: try again",
+  "A push of this table is running or has just ended: try again",
 );
 const REFERENCED = reject(
   "invalid_request",
-  "Another table refers to that one: the other must go first",
+  "Another table references this table: remove the other table first",
 );
 
 const REJECTIONS: Readonly<Record<string, Rejection>> = {
@@ -96,7 +96,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.lastSuperAdmin]: reject(
     "invalid_request",
     ({ values }) =>
-      `Cannot disable, demote or delete ${values["mail"]}: this is the last super_admin; appoint another one first`,
+      `Cannot disable, demote or delete ${values["mail"]}: this is the last super_admin; appoint another super_admin first`,
   ),
   [SIGNALS.addressUnconfirmed]: reject(
     "invalid_request",
@@ -106,39 +106,39 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.pushBusy]: PUSH_BUSY,
   [SIGNALS.unknownTable]: reject(
     "unknown_table",
-    "No table has that name: rowhouse db status --app <slug> lists those that an app uses",
-    "No table has that name.",
+    "Table not found: rowhouse db status --app <slug> lists the tables of an app",
+    "Table not found.",
   ),
   [SIGNALS.notItsTable]: reject(
     "invalid_request",
-    "That app does not use the table: it has not pushed a declaration of it",
+    "The app does not use the table: it has not pushed a declaration of the table",
   ),
   [SIGNALS.tableInUse]: reject(
     "invalid_request",
-    "Apps use the table, and rowhouse db status --app <slug> of one of them names all: end each one's use with rowhouse admin end-registration, the owner's last",
-    "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
+    "Apps use the table: run rowhouse admin end-registration for each app, the owner last. rowhouse db status --app <slug> lists the apps",
+    "Apps use the table: first end its use under Tables of each app, the owner last.",
   ),
   [SIGNALS.previewOff]: reject(
     "invalid_request",
-    "PREVIEW does not name live: set PREVIEW=live, run rowhouse migrate with it, and restart",
+    "Live updates are not enabled: set PREVIEW=live, run rowhouse migrate with it, and restart",
     "Live updates are not enabled for this service.",
   ),
   [SIGNALS.tableReferredTo]: REFERENCED,
   [SIGNALS.unknownJob]: REFERENCED,
   [SIGNALS.isolationBroken]: reject(
     "unavailable",
-    "The database does not keep apps apart: run rowhouse doctor, and fix what it reports",
-    "The database does not keep apps apart. The operator must run rowhouse doctor.",
+    "The database does not isolate apps: run rowhouse doctor and fix the errors that it reports",
+    "The database does not isolate apps. The operator must run rowhouse doctor.",
   ),
   users_pkey: reject(
     "invalid_request",
     ({ values }) =>
-      `This form was sent before: ${values["mail"]} was invited then, and the link is not shown again. Send it again on their page`,
+      `This form was already sent: ${values["mail"]} was invited. The link is not shown again. Resend the invitation on the person's page`,
   ),
   users_email_key: reject("invalid_request", ({ values }) => toTakenText(String(values["mail"]))),
   api_keys_pkey: reject(
     "invalid_request",
-    "This form was sent before: it created a key, which is not shown again. Create another key, and revoke the first one if it was not copied",
+    "This form was already sent and created a key, which is not shown again. Create another key, and revoke the first key if you did not copy it",
   ),
   apps_slug_key: reject(
     "invalid_request",
@@ -146,7 +146,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   ),
 };
 
-/** Rows of a table that its app no longer declares may still refer to rows that would go. */
+/** Rows of a table that its app no longer declares can still reference the rows to delete. */
 const OF_TABLES = {
   "55P03": reject("push_busy", "The table is locked: try again"),
   "23503": REFERENCED,
@@ -154,11 +154,11 @@ const OF_TABLES = {
 };
 const NEEDED = reject(
   "invalid_request",
-  "Another app has begun to use a table that it owns: the app is disabled now, and deleting it again says which table that is",
+  "Another app now uses a table that this app owns. The app is disabled: delete it again to see which table",
 );
 const BUSY = reject(
   "push_busy",
-  "A push of one of its tables is under way: delete it again, which goes on from there",
+  "A push of one of its tables is running: delete the app again to continue",
 );
 const OF_DELETION = {
   [SIGNALS.tableInUse]: NEEDED,
@@ -167,7 +167,7 @@ const OF_DELETION = {
   "55P03": BUSY,
 };
 
-/** By function, without the prefix of the Console's. */
+/** By function, without the Console's prefix. */
 const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>> = {
   begin_end_registration: OF_TABLES,
   drop_table: OF_TABLES,
@@ -201,24 +201,24 @@ function reject(code: ProblemCode, text: Text, inBrowser: Text = text): Rejectio
 
 export function unknownApp(slug: string): Problem {
   return new Problem("unknown_app", {
-    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists those there are`,
+    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists all apps`,
   });
 }
 
 export function unknownUser(email: string): Problem {
-  return new Problem("invalid_request", { message: `Nobody has the address ${quote(email)}` });
+  return new Problem("invalid_request", { message: `No user has the address ${quote(email)}` });
 }
 
 export function unknownPerson(): Problem {
-  return new Problem("not_found", { message: "There is no such person, or no longer" });
+  return new Problem("not_found", { message: "Person not found" });
 }
 
 export function takenEmail(email: string): Problem {
   return new Problem("invalid_request", {
-    message: `Cannot use the address ${email}: somebody has it`,
+    message: `Address ${email} is already in use`,
   });
 }
 
 export function toTakenText(email: string): string {
-  return `Cannot create the user ${email}: the address is taken`;
+  return `Cannot create the user ${email}: the address is already in use`;
 }

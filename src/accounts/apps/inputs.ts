@@ -22,13 +22,13 @@ const LIMIT = {
 };
 export const PER_MINUTE: Input<number> = {
   ...LIMIT,
-  label: "Requests a minute",
-  hint: `Of all its keys together. Empty: ${DEFAULT_PER_MINUTE.toLocaleString("en")}.`,
+  label: "Requests per minute",
+  hint: `For all keys of the app together. Defaults to ${DEFAULT_PER_MINUTE.toLocaleString("en")}.`,
 };
 export const PER_MINUTE_OF_KEY: Input<number> = {
   ...LIMIT,
-  label: "Requests a minute of each key",
-  hint: "So that one program leaves room for the others. Empty: as many as the app.",
+  label: "Requests per minute of each key",
+  hint: "Keeps one program from using the whole limit. Defaults to the limit of the app.",
 };
 
 export const KEY_NAME: Input<string> = {
@@ -48,8 +48,8 @@ const GRACE_CHOICES: Readonly<Record<Grace, string>> = {
   "7d": "in a week",
 };
 export const GRACE: Input<Grace> = {
-  label: "The old key ends",
-  hint: "Never later than it would have anyway.",
+  label: "Old key expires",
+  hint: "Never later than its own expiry.",
   placeholder: "time",
   maxChars: 3,
   choices: GRACE_CHOICES,

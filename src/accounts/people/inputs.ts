@@ -9,14 +9,14 @@ export const NEW_EMAIL: Field = { ...ADDRESS, label: "New address", isRequired: 
 
 export const DISPLAY_NAME: Field = {
   label: "Name (optional)",
-  hint: "As apps show it.",
+  hint: "Shown in apps.",
   placeholder: "text",
   maxChars: NAME_MAX_CHARS,
 };
 
 export const APP_ROLE: Field = {
   label: "Role",
-  hint: "`admin`, or a name that the app knows: lower-case letters, digits, `-` and `_`.",
+  hint: "`admin`, or a name that the app defines: lower-case letters, digits, `-` and `_`.",
   placeholder: "role",
   maxChars: 32,
   suggestions: ["member", "reader", "editor", "admin"],
@@ -24,7 +24,7 @@ export const APP_ROLE: Field = {
 
 export const CONSOLE_ROLE: Field = {
   label: "Console role",
-  hint: "With one, a person is an administrator here and admin on every app.",
+  hint: "With a Console role, a person is an administrator here and admin on every app.",
   placeholder: "role",
   maxChars: 20,
   choices: {

@@ -104,7 +104,7 @@ async function storeNullUnseen(
   const isAsShown = readVersion(form) === shown;
   if (isAsShown) return await storeNull(editor, form);
   editor.isStale = true;
-  announce("The row has changed: this is its value now. Press Ctrl+Backspace again for NULL.");
+  announce("The row has changed. This is the stored value. Press Ctrl+Backspace again for NULL.");
 }
 
 /** The tag of the row that the form was read with. */

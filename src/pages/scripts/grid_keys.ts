@@ -3,14 +3,14 @@ import { element } from "./element.ts";
 
 const KEYS = [
   { keys: ["↑", "↓", "←", "→"], name: "Move; with Ctrl to the edge" },
-  { keys: ["Page ↓", "Page ↑"], name: "Ten rows; past the last one, the next page" },
+  { keys: ["Page ↓", "Page ↑"], name: "Move ten rows; from the last row, open the next page" },
   { keys: ["Enter", "F2"], name: "Edit the cell" },
   { keys: ["a", "7", "…"], name: "Replace the value of the cell" },
   { keys: ["Enter", "Tab"], name: "Save the value and move on" },
-  { keys: ["Shift Enter"], name: "Begin a line" },
+  { keys: ["Shift Enter"], name: "Start a new line" },
   { keys: ["Esc"], name: "Cancel the edit" },
   { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
-  { keys: ["Ctrl Z"], name: "Undo the change that was just saved" },
+  { keys: ["Ctrl Z"], name: "Undo the last saved change" },
   { keys: ["Shift Enter"], name: "Edit the whole row" },
   { keys: ["Shift Space"], name: "Select the row" },
   { keys: ["Del"], name: "Delete the row, after a confirmation" },

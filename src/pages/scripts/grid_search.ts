@@ -182,7 +182,7 @@ async function showFound(asked: Found, focus?: Place): Promise<void> {
 }
 
 function showNothing(): void {
-  const text = element("p", {}, "No row matches this search.");
+  const text = element("p", {}, "No rows match this search.");
   document.querySelector("[data-rows]")?.replaceChildren(element("div", { class: "blank" }, text));
 }
 

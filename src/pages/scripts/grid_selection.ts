@@ -96,7 +96,7 @@ function selectRows(ids: readonly string[]): void {
 }
 
 function describe(): string {
-  if (selected.size === 0) return "No row selected";
+  if (selected.size === 0) return "No rows selected";
   return selected.size === 1 ? "1 row selected" : `${selected.size} rows selected`;
 }
 

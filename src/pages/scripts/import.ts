@@ -30,7 +30,7 @@ function start(parent: HTMLElement): void {
   const hint = element(
     "p",
     { class: "hint", id: "file-hint" },
-    "CSV, NDJSON or a JSON array, in UTF-8. All rows are checked before one is stored.",
+    "CSV, NDJSON or a JSON array, in UTF-8. All rows are checked before any row is stored.",
   );
   input.setAttribute("aria-describedby", "file-hint");
   const steps = element("div", { "data-steps": "" });
@@ -173,7 +173,7 @@ function showStored(page: Page, task: Task, replayed: number): void {
   );
   if (replayed === 0) return;
   const again = { ...task, key: `${task.key}-${Date.now()}` };
-  addButton(steps, "Store them once more", () => show(() => store(page, again), steps));
+  addButton(steps, "Store again", () => show(() => store(page, again), steps));
 }
 
 function showStop(page: Page, task: Task, stop: Stop): void {

@@ -18,7 +18,7 @@ export type BatchSender = (batch: Batch, key: string) => Promise<BatchAnswer>;
 const SIGNED_OUT = {
   isStored: false,
   code: "signed_out",
-  message: "Your session has ended: sign in in another tab, and press Resume",
+  message: "Your session has ended: sign in again in another tab, then press Resume",
   details: [],
   retryAfterS: 0,
 } as const;
@@ -88,7 +88,7 @@ async function sendBatch(batch: Batch, key: string, { sender }: SendOptions): Pr
 const LOST: BatchAnswer = {
   ...SIGNED_OUT,
   code: "network_error",
-  message: "The service did not answer",
+  message: "The service did not respond",
 };
 
 function toStop({ message, details }: BatchAnswer, { lines }: Batch, stored: number): Stop {

@@ -26,6 +26,6 @@ function findIssue(text: string): string {
     JSON.parse(text);
     return "";
   } catch (error) {
-    return error instanceof Error ? `This is no JSON: ${error.message}` : "This is no JSON";
+    return error instanceof Error ? `Invalid JSON: ${error.message}` : "Invalid JSON";
   }
 }

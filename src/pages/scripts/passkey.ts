@@ -9,9 +9,9 @@ import { askForPasskey, makePasskey } from "./passkey_json.ts";
 
 /** What browsers say, by the name of their error. @see https://www.w3.org/TR/webauthn-3/#sctn-op-create */
 const WORDS: Readonly<Record<string, string>> = {
-  NotAllowedError: "It was cancelled, or took too long. Please try again.",
-  InvalidStateError: "This device has a passkey of yours for this service already.",
-  NotSupportedError: "This device cannot make a passkey for this service.",
+  NotAllowedError: "The request was canceled or timed out. Try again.",
+  InvalidStateError: "This device already has a passkey for this service.",
+  NotSupportedError: "This device cannot create a passkey for this service.",
 };
 const OTHER_WORDS = "Your browser could not use a passkey here.";
 

@@ -37,7 +37,7 @@ export function startKeyField(open: () => Promise<Opened>): void {
   find("[data-key-forget]").addEventListener("click", () => {
     sessionStorage.removeItem(STORED);
     showState();
-    announce("The key is forgotten");
+    announce("Key removed");
     input.focus();
     void open();
   });
@@ -61,7 +61,7 @@ function toFault(status: number): string {
   if (status === 401) return "This key is not accepted: it is mistyped, revoked or expired.";
   if (status === 404) return "The app of this key has no such table.";
   if (status === 429) return "Too many requests: try again in a minute.";
-  return "There is no answer: try again.";
+  return "No response: try again.";
 }
 
 /** The secret half of a key is shown nowhere. */

@@ -65,7 +65,7 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     list.hidden = options.length === 0;
     field.setAttribute("aria-expanded", String(options.length > 0));
     if (found.kind === "failed") announce(found.reason);
-    else announce(options.length === 0 ? "No row found" : `${options.length} rows`);
+    else announce(options.length === 0 ? "No rows found" : `${options.length} rows`);
   }
   function move(step: number): void {
     const options = [...list.children];

@@ -40,8 +40,8 @@ async function send(form: HTMLFormElement, place: HTMLElement): Promise<void> {
     const text = await answer.text();
     show(place, answer, { text, ms: performance.now() - startedAt });
   } catch {
-    place.replaceChildren(element("p", {}, "There is no answer: try again."));
-    announce("There is no answer");
+    place.replaceChildren(element("p", {}, "No response: try again."));
+    announce("No response");
   } finally {
     button?.removeAttribute("aria-disabled");
   }
@@ -99,7 +99,7 @@ function show(place: HTMLElement, { ok, status, headers }: Response, { text, ms 
     element("pre", { class: "try-headers" }, lines.join("\n")),
     ...(body === "" ? [] : [element("pre", { "data-body": "" }, ...colour(body))]),
   );
-  announce(`Answered ${said}`);
+  announce(`Response ${said}`);
 }
 
 function colour(json: string): (Node | string)[] {

@@ -34,7 +34,7 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   const first = toState(dialog);
   const leave = () => {
     const isChange = dialog.querySelector(".row-change") !== null;
-    if (isChange || toState(dialog) === first || confirm("Leave without saving what was typed?"))
+    if (isChange || toState(dialog) === first || confirm("Discard unsaved changes?"))
       dialog.close();
   };
   dialog.addEventListener("cancel", (event) => {

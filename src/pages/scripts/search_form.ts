@@ -136,7 +136,7 @@ function makeSelect(label: string, options: readonly (readonly [string, string])
 const PATTERNS: Readonly<Record<string, { pattern: string; title: string }>> = {
   number: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.5" },
   decimal: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.50" },
-  uuid: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A whole id" },
+  uuid: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
 };
 
 function makeValue(column: SearchColumn, operator: OperatorName, text: string): Control {

@@ -38,5 +38,10 @@ function makeSwitch(isOn: boolean, onSwitch: (on: boolean) => void): HTMLElement
   const box = element("input", { type: "checkbox" });
   box.checked = isOn;
   box.addEventListener("change", () => onSwitch(box.checked));
-  return element("label", { class: "check" }, box, element("span", {}, "Use these keys"));
+  return element(
+    "label",
+    { class: "check" },
+    box,
+    element("span", {}, "Enable keyboard shortcuts"),
+  );
 }
