@@ -1,6 +1,5 @@
 /**
- * What people do with their own account from a browser: each is one call of a function that proves by both cookies who
- * asks for it.
+ * The account settings of a person: each action is one call of a function that authenticates the caller by both cookies.
  *
  * @module
  */
@@ -14,7 +13,7 @@ type OwnDeps = { db: Database; sessionIdleS: number };
 
 export type OwnSession = {
   id: string;
-  /** Whether it is the session that asks. */
+  /** Whether this is the caller's session. */
   isOwn: boolean;
   device: string | null;
   address: string | null;
@@ -28,11 +27,11 @@ export type OwnAccount = {
   avatarUrl: string | null;
   isAdministrator: boolean;
   hasPassword: boolean;
-  /** Whether a second factor was put off for as long as is allowed. */
+  /** Whether the deadline for a second factor has passed. */
   isFactorOverdue: boolean;
-  /** Of the apps on which there is a role. */
+  /** The apps where the person has a role. */
   appSlugs: string[];
-  /** The one that asks first, then the latest seen; at most 100. */
+  /** The caller's session first, then by last use; max 100. */
   sessions: OwnSession[];
 };
 
@@ -64,15 +63,15 @@ export async function endOwnSessions(
   return await callShown(deps, shown, "end_own_sessions", { wanted: sessionId });
 }
 
-/** The session is in place of all that there are. */
+/** The new session replaces all sessions. */
 export type PasswordChange = Omit<SessionStart, "presented"> & {
-  /** Shows that the service itself found the current password right, by the stored hash. */
+  /** Proves that the service checked the current password against the stored hash. */
   proof: string;
   password: PasswordRecord;
   attempt: AttemptFrom;
 };
 
-/** Sets another password; false if the present one was changed meanwhile. @throws {NotSignedIn} */
+/** Sets a new password; false if the current password has changed since. @throws {NotSignedIn} */
 export async function changeOwnPassword(
   deps: OwnDeps,
   shown: ShownCookies,

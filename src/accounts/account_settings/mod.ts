@@ -1,4 +1,4 @@
-/** What signed-in people read and change in their own account. @module */
+/** Account settings: what signed-in people read and change. @module */
 export {
   changeOwnPassword,
   changeOwnProfile,

@@ -1,4 +1,4 @@
-/** What people do with their own passkeys: each is one call of a function that proves by both cookies who asks. @module */
+/** A person's passkeys: each action is one call of a function that authenticates the caller by both cookies. @module */
 import type { Database } from "../../db/mod.ts";
 import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
@@ -11,14 +11,14 @@ type OwnDeps = { db: Database; sessionIdleS: number };
 export const PASSKEY_LABEL_MAX_CHARS = 60;
 
 export type OwnPasskey = {
-  /** Stands for it in forms. */
+  /** Its id in forms. */
   ref: string;
   /** In base64url. */
   credentialId: string;
   label: string;
   createdAt: string;
   lastUsedAt: string | null;
-  /** Whether other devices of the person have it too. */
+  /** Whether it is synced to other devices. */
   isBackedUp: boolean;
   transports: string[];
 };
@@ -26,7 +26,7 @@ export type OwnPasskeys = {
   list: OwnPasskey[];
   /** The session that asks. */
   sessionId: string;
-  /** Whether it may add or remove one: the database decides again when it does. */
+  /** Whether it may add or remove a passkey: the database checks it again. */
   isFresh: boolean;
 };
 
@@ -36,8 +36,8 @@ export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promi
 }
 
 /**
- * What became of a new one: `first`, it is the person's only second factor, and their other sessions have ended; `taken`, it is
- * someone's already; `full`, there are ten; `nobody`, another session asks.
+ * The result for a new passkey: `first`: it is the person's first second factor, and their other sessions have ended; `taken`:
+ * it is already registered; `full`: the person has ten passkeys; `nobody`: another session is signed in.
  */
 export type AddOutcome = "first" | "done" | "nobody" | "replayed" | "full" | "taken";
 export type AddedPasskey = PasskeyKey & {
@@ -47,11 +47,11 @@ export type AddedPasskey = PasskeyKey & {
   transports: readonly string[];
   isBackedUp: boolean;
   label: string;
-  /** Kept if it is the first second factor. */
+  /** Stored if it is the first second factor. */
   codes: RecoveryCodes;
 };
 
-/** Stores a passkey whose answer was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
+/** Stores a passkey after its response was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function addOwnPasskey(
   deps: OwnDeps & { identitySecrets: IdentitySecrets },
   shown: ShownCookies,

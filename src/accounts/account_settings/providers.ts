@@ -1,15 +1,15 @@
-/** The providers that people have linked to their account: read, linked and unlinked by both cookies. @module */
+/** The providers linked to an account: list, link and unlink, authenticated by both cookies. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { callShown, type ShownCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
 import type { OwnAccount } from "./account.ts";
 
-/** What became of a link: `taken` by another person, `another` account of the provider is linked. */
+/** The result of linking: `taken`: another person has the link; `another`: another account of the provider is linked. */
 export type LinkOutcome = "done" | "nobody" | "too_old" | "taken" | "another";
 type OwnDeps = { db: Database; identitySecrets: IdentitySecrets; sessionIdleS: number };
 
-/** Links whoever presents both cookies, if it is still `userId`. @throws {NotSignedIn} */
+/** Links the signed-in person, if it is still `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
   deps: OwnDeps,
   shown: ShownCookies,
@@ -27,7 +27,7 @@ export async function linkOwnProvider(
   return outcome as LinkOutcome;
 }
 
-/** Takes a link away from whoever presents both cookies; the last way to sign in is kept. @throws {NotSignedIn} */
+/** Unlinks a provider from the signed-in person, unless it is the last way to sign in. @throws {NotSignedIn} */
 export async function unlinkOwnProvider(
   deps: OwnDeps,
   shown: ShownCookies,
@@ -38,13 +38,13 @@ export async function unlinkOwnProvider(
 }
 
 export type OwnLinks = {
-  /** When, by issuer. */
+  /** When each issuer was linked. */
   linkedAt: ReadonlyMap<string, string>;
-  /** Whether the session may link another: the database decides again when it does. */
+  /** Whether the session may link a provider: the database checks it again. */
   isFresh: boolean;
 };
 
-/** The links of whoever has read the own account. */
+/** The links of the account. */
 export async function readOwnLinks(
   { db }: { db: Database },
   { id, sessions }: Pick<OwnAccount, "id" | "sessions">,

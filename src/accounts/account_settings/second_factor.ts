@@ -1,6 +1,6 @@
 /**
- * What people do with their own second factor: each is one call of a function that proves by both cookies who asks, and asks
- * for a sign-in of the last ten minutes.
+ * A person's second factor: each action is one call of a function that authenticates the caller by both cookies and requires
+ * a sign-in within the last ten minutes.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import type { TotpRecord } from "../sessions/totp.ts";
 type OwnDeps = { db: Database; sessionIdleS: number };
 
 export type OwnSecondFactor = {
-  /** Whether the sign-in is young enough to change anything here; the act checks it again. */
+  /** Whether the sign-in is recent enough to change factors; the action checks it again. */
   isFresh: boolean;
-  /** Since when there is an authenticator app. */
+  /** When the authenticator app was added. */
   totpSince: string | null;
-  /** How many are left. */
+  /** Remaining codes. */
   recoveryCodes: number;
   passkeys: number;
-  /** Of the authenticator app, and of the recovery codes: a form says which it replaces. Empty: there is none. */
+  /** Ids of the authenticator app and of the recovery codes: a form names which it replaces. Empty if there are none. */
   totpVersion: string;
   codesVersion: string;
 };
@@ -33,12 +33,12 @@ export async function readOwnSecondFactor(
 }
 
 /**
- * What became of it: `first`, it is the person's only one, and their other sessions have ended; `repeated`, what it should replace
- * is replaced already; `nobody`, someone else asks.
+ * The result: `first`: it is the person's first factor, and their other sessions have ended; `repeated`: the old factor was
+ * already replaced; `nobody`: another person is signed in.
  */
 export type PutOutcome = "first" | "done" | "repeated" | "nobody";
 
-/** Stores an authenticator app, in place of one there was, with recovery codes. @throws {NotSignedIn} @throws {SignInTooOld} */
+/** Stores an authenticator app with recovery codes, replacing an existing app. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnTotp(
   deps: OwnDeps,
   shown: ShownCookies,
@@ -63,7 +63,7 @@ export async function putOwnTotp(
   return outcome as PutOutcome;
 }
 
-/** New recovery codes in place of all there are. @throws {NotSignedIn} @throws {SignInTooOld} */
+/** Replaces all recovery codes. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnRecoveryCodes(
   deps: OwnDeps,
   shown: ShownCookies,

@@ -1,7 +1,7 @@
 /**
- * An action is an SQL function that checks, acts and writes the audit log in the name of its argument `actor`. An operator calls
- * it on the administrator's connection. An administrator calls the Console's function that follows from it, which proves who
- * asks: the line `-- action:` above the SQL function says what it needs (`db/migrations/visitor_functions.ts`).
+ * An action is an SQL function that checks, executes and writes the audit log for its argument `actor`. An operator calls it on
+ * the administrator's connection. An administrator calls the Console function generated from it, which authenticates the
+ * caller: the line `-- action:` above the SQL function says what it needs (`db/migrations/visitor_functions.ts`).
  *
  * @module
  */
@@ -17,22 +17,22 @@ import { OPERATOR } from "./audit.ts";
 import { toRejection } from "./rejections.ts";
 
 export type PageCookies = { session: string; identity: string };
-/** What a browser presents, and from where: for the audit log. */
+/** The cookies and the client of a browser; the audit log records the client. */
 export type ShownCookies = PageCookies & { from: string };
 
-/** The login that only calls functions of the Console. */
+/** The login that can only call Console functions. */
 export type ConsoleDeps = { consoleDb: Database; sessionIdleS: number };
-/** An administrator in the Console, by what the browser presents. */
+/** An administrator in the Console, identified by the cookies. */
 export type ConsoleActor = ConsoleDeps & { cookies: ShownCookies };
-/** Who acts: an operator on the administrator's connection, or an administrator in the Console. */
+/** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
 type Presented = "session_shown" | "identity_shown" | "idle_s" | "shown_from";
-/** A function that proves by both cookies who asks, before it does anything else. */
+/** A function that authenticates the caller by both cookies before it does anything else. */
 export type ShownFunction = {
   [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
-/** What it takes besides the cookies. */
+/** Its arguments without the cookies. */
 export type ShownArguments<Name extends ShownFunction> = Omit<Arguments<Name>, Presented>;
 
 type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
@@ -48,11 +48,11 @@ type ConsoleName<Name extends string> = `console_${Name}` & ShownFunction;
 export type ActionName = {
   [Name in FunctionName]: `console_${Name}` extends ShownFunction ? Name : never;
 }[FunctionName];
-/** The arguments of both functions, without `actor`. Each gets those that it has. */
+/** The arguments of both functions, without `actor`. Each function gets its own arguments. */
 export type ActionValues<Name extends ActionName> = Omit<Arguments<Name>, "actor"> &
   Omit<ShownArguments<ConsoleName<Name>>, keyof Arguments<Name>>;
 
-/** What to throw for an error in place of what {@linkcode toRejection} has; `undefined` for the latter. */
+/** The error to throw instead of {@linkcode toRejection}'s; `undefined` for {@linkcode toRejection}'s. */
 type Reject = (error: unknown) => unknown;
 
 /** @throws {Problem} as `rejections.ts` lists them */
@@ -72,7 +72,7 @@ export async function runAction<Name extends ActionName>(
 
 export type OperatorArguments<Name extends FunctionName> = Omit<Arguments<Name>, "actor">;
 
-/** What a function returns to an operator, who is its `actor` if it has one. @throws {Problem} as {@linkcode runAction} */
+/** The result of a function for an operator, who is its `actor` if it has that argument. @throws {Problem} as {@linkcode runAction} */
 export async function callAsOperator<Name extends FunctionName>(
   { admin }: { admin: Database },
   name: Name,
@@ -85,7 +85,7 @@ export async function callAsOperator<Name extends FunctionName>(
   });
 }
 
-/** What a function returns to the person whose cookies are presented. @throws {Problem} as {@linkcode runAction} */
+/** The result of a function for the person whose cookies are presented. @throws {Problem} as {@linkcode runAction} */
 export async function callShown<Name extends ShownFunction>(
   { db, sessionIdleS }: { db: Database; sessionIdleS: number },
   { session, identity, from }: ShownCookies,
@@ -99,7 +99,7 @@ export async function callShown<Name extends ShownFunction>(
     idle_s: sessionIdleS,
     shown_from: from,
   };
-  // Both parts together are the arguments: the compiler cannot add what it has taken away.
+  // Both parts together are the arguments: the compiler cannot rejoin the types that it split.
   const all = { ...presented, ...values } as unknown as Arguments<Name>;
   const failed = { name, values, isInBrowser: true };
   return await call(db, name, all, {

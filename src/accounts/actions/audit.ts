@@ -6,7 +6,7 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 
-/** The actor in the audit log for what is done on the command line. */
+/** The audit log's actor for commands. */
 export const OPERATOR = "operator";
 
 export type AuditEntry = {
@@ -18,7 +18,7 @@ export type AuditEntry = {
   userId: string | null;
   email: string | null;
   app: string | null;
-  /** From which address, where a browser did it. */
+  /** The client's address, if a browser did it. */
   client: string | null;
   details: Record<string, unknown>;
 };
@@ -28,10 +28,10 @@ export async function listAudit(deps: { admin: Database }, limit: number): Promi
   return (await call(deps.admin, "list_audit", { max_rows: limit })) as AuditEntry[];
 }
 
-/** How many entries one step deletes at most, as in `rowhouse.sweep_audit`. */
+/** Max entries that one step deletes, as in `rowhouse.sweep_audit`. */
 const SWEEP_STEP = 1000;
 
-/** Deletes some entries that are older than `keepS` seconds; returns whether there may be more. */
+/** Deletes entries older than `keepS` seconds, one step at a time; returns whether more may remain. */
 export async function sweepAudit(deps: { db: Database }, keepS: number): Promise<boolean> {
   return (await call(deps.db, "sweep_audit", { keep_s: keepS })) >= SWEEP_STEP;
 }

@@ -1,7 +1,7 @@
-/** What several checks find, so that a form is told every fault at once. @module */
+/** Collects the issues of several checks, so that a form shows all of them together. @module */
 import { type Detail, Problem } from "../../problem.ts";
 
-/** The details of what a check refuses, or its sentence, of `path`. */
+/** The details of a failed check; without details its message, for `path`. */
 export function findFaults(check: () => unknown, path: string): readonly Detail[] {
   try {
     check();
@@ -12,7 +12,7 @@ export function findFaults(check: () => unknown, path: string): readonly Detail[
   }
 }
 
-/** What is refused for these faults, or this one: the code's own words are about requests over HTTP. */
+/** A rejection with these issues. The default message of the code is about HTTP requests. */
 export function refuseFor(details: Detail[]): Problem {
   const [only] = details;
   if (only?.path === "" && details.length === 1)

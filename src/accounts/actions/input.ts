@@ -1,38 +1,38 @@
 /**
- * An input of an action: what people are told of it, and how it is read. A flag of its command (`bin/admin/task.ts`) and a
- * field of its form (`console/form_page.ts`) derive from it.
+ * An input of an action: its texts and its parser. The command's flag (`bin/admin/task.ts`) and the form's field
+ * (`console/form_page.ts`) derive from it.
  *
  * @module
  */
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 
-/** What people are told; the action checks the text. */
+/** The texts of an input; the action validates the value. */
 export type Field = {
   label: string;
   /** What to write. */
   hint?: string;
-  /** What stands for the value in the help of a command. */
+  /** The placeholder of the value in the command's help. */
   placeholder: string;
   maxChars: number;
   isRequired?: true;
-  /** Whether phones show the keys of an address. */
+  /** Whether phones show the e-mail keyboard. */
   isEmail?: true;
-  /** The only values, each with its name in a form. */
+  /** All allowed values, each with its label in a form. */
   choices?: Readonly<Record<string, string>>;
-  /** Values to choose from; any other can be typed. */
+  /** Suggested values; other values are allowed. */
   suggestions?: readonly string[];
 };
 
 /** An input that is read before the action runs. */
 export type Input<Value> = Field & {
-  /** What the text must be. */
+  /** The rule for messages: "must be …". */
   rule: string;
   /** The value of a trimmed text; `undefined` if the text breaks the rule. */
   read: (text: string) => Value | undefined;
 };
 
-/** The value of what was typed for `name`. @throws {Problem} invalid_request — it breaks the rule */
+/** The value of the text for `name`. @throws {Problem} invalid_request — it breaks the rule */
 export function readInput<Value>({ rule, read }: Input<Value>, name: string, text: string): Value {
   const value = read(text.trim());
   if (value !== undefined) return value;

@@ -1,4 +1,4 @@
-/** Calls in the name of an operator, an administrator or a signed-in person, and the audit log of them. @module */
+/** Calls by an operator, an administrator or a signed-in person, and their audit log. @module */
 export {
   type Actor,
   type ConsoleActor,

@@ -1,5 +1,5 @@
 /**
-* Maps errors of SQL functions to the caller's errors: one table by signal, SQLSTATE or constraint, and one with exceptions by
+ * Maps errors of SQL functions to the caller's errors: one table by signal, SQLSTATE or constraint, and one with exceptions by
  * function. Never returns PostgreSQL's messages.
  *
  * @module
@@ -60,7 +60,7 @@ export function toRejection(error: unknown, failed: FailedCall): unknown {
     const rejection = ofFunction?.[state] ?? REJECTIONS[state];
     if (rejection === undefined) continue;
     const problem = rejection(failed);
-   // A signal has all the information.
+    // A signal has all the information.
     return error instanceof SignalError ? problem : Object.assign(problem, { cause: error });
   }
   return error;

@@ -1,6 +1,6 @@
 /**
- * An app as an archive: what is recorded of it, and its rows as lines of JSON. Rows are read and stored over the connection of a
- * login that is a member of `rowhouse_rows` alone, in batches.
+ * An app as an archive: its records, and its rows as lines of JSON. Rows are read and stored in batches, on the connection of a
+ * login that is a member of only `rowhouse_rows`.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { call, type Database } from "../../db/mod.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
 
-/** Without its rows; and without keys, which are secret. */
+/** Without its rows, and without keys, which are secret. */
 export type ArchivedApp = {
   id: string;
   slug: string;
@@ -29,10 +29,10 @@ export async function describeArchive(
   return (found ?? undefined) as ArchivedApp | undefined;
 }
 
-/** Of one statement. */
+/** Max rows or bytes of one statement. */
 export const ARCHIVE_BATCH = { rows: 1000, bytes: 1_000_000 } as const;
 
-/** Rows in the order of their ids, a line of JSON for each. */
+/** Rows by id, one line of JSON each. */
 export type RowLines = { count: number; lines: string };
 
 type AppTable = { app: string; table: TableDefinition };
@@ -64,7 +64,7 @@ export async function restoreRows(
   await call(rows, "restore_rows", { ...toNames(table), empty, app, lines });
 }
 
-/** Sets the values that were left out. */
+/** Sets the values that the first step left empty. */
 export async function restoreReferences(
   rows: Database,
   { app, table, empty, lines }: AppTable & { empty: readonly string[]; lines: string },

@@ -1,11 +1,11 @@
-/** The end of an app: what goes and what stays is said first, then it goes in bounded steps. @module */
+/** Deletes an app: first a description of the effects, then bounded steps. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { callAsOperator } from "../actions/action.ts";
 import { runRowsJob } from "./rows_jobs.ts";
 
 type Deps = { admin: Database };
-/** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
+/** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = Deps & { rows: Database };
 
 /** What an app has. */
@@ -18,7 +18,7 @@ export type AppContents = {
   tables: { name: string; isOwned: boolean; rows: number }[];
 };
 
-/** What stands in the way: tables of the app that others use, or refer to. */
+/** Blockers: tables of the app that other apps use or reference. */
 export type Described = Omit<AppContents, "tables"> & {
   tables: { name: string; isOwned: boolean }[];
   used: { table: string; by: string[] }[];
@@ -26,7 +26,7 @@ export type Described = Omit<AppContents, "tables"> & {
 };
 
 /**
- * What an app has, and whether it can be deleted.
+ * The contents of an app, after a check that it can be deleted.
  *
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
  */
@@ -35,7 +35,7 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
   const details = findHindrances(described);
   if (details.length > 0)
     throw new Problem("invalid_request", {
-      message: `Cannot delete app ${slug}: others need tables that it owns`,
+      message: `Cannot delete app ${slug}: other apps need its tables`,
       details,
     });
   const { used: _, referredTo: __, tables, ...contents } = described;
@@ -48,7 +48,7 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
   return { ...contents, tables: counted };
 }
 
-/** What stands in the way of an app's end, and what to do about it. */
+/** The blockers of an app's deletion, each with a fix. */
 export function findHindrances({
   used,
   referredTo,
@@ -57,18 +57,18 @@ export function findHindrances({
 }
 
 function toUse({ table, by }: Described["used"][number]): Detail {
-  const message = `used by ${by.join(", ")}; hand it over first: rowhouse admin transfer-table ${table} ${by[0]}`;
+  const message = `used by ${by.join(", ")}; transfer it first: rowhouse admin transfer-table ${table} ${by[0]}`;
   return { path: `/tables/${table}`, message };
 }
 
 function toReference({ table, by }: Described["referredTo"][number]): Detail {
-  const message = `the table ${by} of another app refers to it; if no app uses that: rowhouse admin drop-table ${by}`;
+  const message = `the table ${by} of another app references it; if no app uses ${by}: rowhouse admin drop-table ${by}`;
   return { path: `/tables/${table}`, message };
 }
 
 /**
- * Deletes an app with its rows, keys, grants, targets, migrations and the tables that it owns; returns how many rows there
- * were. From the first step on it is disabled. If a step fails, the call can be repeated: it goes on from there.
+ * Deletes an app with its rows, keys, grants, targets, migrations and the tables that it owns; returns the number of deleted
+ * rows. The first step disables it. If a step fails, repeat the call to continue.
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */

@@ -1,12 +1,12 @@
-/** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
+/** Renames, disables and enables apps. Each action is in the audit log. @module */
 import type { Database } from "../../db/mod.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { checkSlug } from "./apps.ts";
 
 /**
- * Gives an app another slug. Its id, rows, keys and grants stay.
+ * Renames an app. Its id, rows, keys and grants do not change.
  *
- * @throws {Problem} unknown_app; invalid_request — the new slug is malformed, or taken
+ * @throws {Problem} unknown_app; invalid_request — the new slug is malformed or already in use
  */
 export async function renameApp(
   deps: { admin: Database },
@@ -17,8 +17,8 @@ export async function renameApp(
 }
 
 /**
- * Disables an app or enables it again; returns whether that changed anything. The keys of a disabled app are refused, and
- * to people it does not exist; its rows, keys and grants stay.
+ * Disables or enables an app; returns whether that changed anything. A disabled app keeps its rows, keys and grants, but its
+ * keys do not work, and to people it does not exist.
  *
  * @throws {Problem} unknown_app
  */

@@ -1,6 +1,6 @@
 /**
- * On which node of a Citus cluster an app is, and its move to another. Its writes wait meanwhile. Moving without that wait
- * never ends: Citus would apply the writes by a role for which row security is forced, which PostgreSQL refuses.
+ * The Citus node of an app, and its move to another node. The app's writes wait during the move. A move without that wait never
+ * ends: Citus would apply the writes as a role with forced row security, which PostgreSQL rejects.
  *
  * @module
  */
@@ -18,17 +18,17 @@ import { OPERATOR } from "../actions/audit.ts";
 
 type Deps = { admin: Database };
 
-/** From where to where, and whether the app had to be given a shard of its own first. */
+/** Source and target node, and whether the app first needed its own shard. */
 type AppMove = { from: string; to: string; isIsolated: boolean };
 
-/** Copying may take long; 12 hours. */
+/** Copying can take long: max 12 hours. */
 const MOVE_LIMIT_MS = 43_200_000;
 
 /**
- * Moves an app's rows, the proofs of its keys and its answers to another node, alone: an app that shares its shard with
- * others is given its own. If it fails, the call can be repeated: it goes on from there.
+ * Moves only this app's rows, key proofs and stored responses to another node: an app that shares its shard first gets its own
+ * shard. If the move fails, repeat the call to continue.
  *
- * @throws {Problem} invalid_request — with every fault in `details`: no superuser, not distributed, unknown app, unknown
+ * @throws {Problem} invalid_request —with every issue in `details`: no superuser, not distributed, unknown app, unknown
  *   node, there already, or a node that was added and not migrated
  */
 export async function moveApp(
@@ -73,7 +73,7 @@ type Asked = {
 
 function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Detail[] {
   const faults: [boolean, string, string][] = [
-    [!found.is_superuser, "/login", "must be a superuser, which Citus asks of whoever moves rows"],
+    [!found.is_superuser, "/login", "must be a superuser: Citus requires it to move rows"],
     [
       !found.is_distributed,
       "/database",
@@ -95,7 +95,7 @@ function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Deta
   return faults.flatMap(([isFault, path, message]) => (isFault ? [{ path, message }] : []));
 }
 
-/** Those that may have rows. */
+/** The nodes that may have rows. */
 async function readNodes(admin: Database): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     admin,
@@ -131,7 +131,7 @@ async function isolate({ admin }: Deps, id: string): Promise<void> {
   );
 }
 
-/** The move, and that it is in the audit log, in one statement. */
+/** The move and its audit log entry, in one statement. */
 async function move(
   { admin }: Deps,
   { id, slug, to }: { id: string; slug: string; to: string },

@@ -1,15 +1,15 @@
-/** Changes of an app's targets after it was created: some are added, some removed, or all of a kind replaced. @module */
+/** Adds, removes and replaces targets of an existing app. @module */
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
-/** What an app has registered, sorted. */
+/** An app's registered targets, sorted. */
 export type RegisteredTargets = { origins: string[]; redirects: string[] };
 
 export type SetTargetsOptions = {
   slug: string;
-  /** The kinds of which all that there are go first. */
+  /** The kinds to remove completely first. */
   replaced: readonly Target["kind"][];
   add: TypedTargets;
   /** As they were registered. */
@@ -18,9 +18,9 @@ export type SetTargetsOptions = {
 };
 
 /**
- * Changes an app's targets; returns what there is then.
+ * Changes an app's targets; returns the new targets.
  *
- * @throws {Problem} unknown_app; invalid_request — a URL to add is malformed, or one to remove is not registered
+ * @throws {Problem} unknown_app; invalid_request — a URL to add is malformed, or a URL to remove is not registered
  */
 export async function setTargets(
   actor: Actor,

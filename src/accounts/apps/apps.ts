@@ -28,7 +28,7 @@ export type CreateAppOptions = {
 /**
  * A new app with its targets, in one statement.
  *
- * @throws {Problem} invalid_request — the slug or a target is malformed, or the slug is taken
+ * @throws {Problem} invalid_request — the slug or a target is malformed, or the slug is already in use
  */
 export async function createApp(
   deps: Actor & { makeId: () => string },
@@ -57,7 +57,7 @@ export function checkSlug(slug: string): void {
 }
 
 /**
- * Registers another origin of an app; one that it already has stays as it is.
+ * Registers an origin of an app, unless it is already registered.
  *
  * @throws {Problem} invalid_request
  */
@@ -93,10 +93,10 @@ export type Setup = {
   hasKeys: boolean;
 };
 export type SetupState = {
-  /** The app that was asked about; without one, the newest that has no key yet. */
+  /** The requested app, or the newest app without a key. */
   app: Setup | undefined;
   hasApps: boolean;
-  /** Whether anyone may administer apps in a browser. */
+  /** Whether any person can administer apps in a browser. */
   hasAdministrator: boolean;
 };
 
@@ -106,7 +106,7 @@ export async function readSetup(deps: { admin: Database }, slug?: string): Promi
   return { app: app ?? undefined, ...rest };
 }
 
-/** Whether anyone may use the Console; the serving login may ask. */
+/** Whether any person can use the Console; the serving login can call this. */
 export async function hasAdministrator(deps: { db: Database }): Promise<boolean> {
   return await call(deps.db, "has_administrator", {});
 }

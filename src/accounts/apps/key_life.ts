@@ -1,6 +1,5 @@
 /**
- * What happens to a key after it was issued: rolled to a copy, and listed. Never shows a secret, except the new one after a
- * roll, once.
+ * Rotates and lists issued keys. Never shows a secret, except the new secret once after a rotation.
  *
  * @module
  */
@@ -14,7 +13,7 @@ import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import type { IssueDeps } from "./keys.ts";
 
-/** How long a rolled key keeps working beside its copy, in seconds. */
+/** How long a rotated key keeps working next to its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
 export type Grace = keyof typeof GRACES;
 
@@ -28,8 +27,8 @@ export type RolledKey = {
 };
 
 /**
- * A copy of an active key, with its name, scopes and the lifetime that the old one was given; the old one expires at the end
- * of the grace period, never later than it would have. One statement: both, or nothing.
+ * A copy of an active key, with its name, scopes and lifetime. The old key expires at the end of the grace period, never later
+ * than its own expiry. One statement does both or nothing.
  *
  * @throws {Problem} not_found — no active key has this id, in the Console none of the app; invalid_request — a key with the
  *   new id exists
@@ -66,7 +65,7 @@ export type ListedKey = {
   keyId: string;
   name: string;
   scopes: Scope[];
-  /** What keeps it from working, the lasting reason first. */
+  /** Why it does not work, the permanent reason first. */
   status: "active" | "disabled app" | "expired" | "revoked";
   createdAt: string;
   expiresAt: string | null;

@@ -1,6 +1,6 @@
 /**
- * What proves a key to the database. The proof is derived from the secret by a one-way function, and what is stored is
- * derived from the proof by another: neither a dump nor a service that was given a proof reveals the secret.
+ * The proof of a key for the database. A one-way function derives the proof from the secret, and another derives the stored
+ * digest from the proof: neither a dump nor a service with a proof reveals the secret.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export function toProof(secret: string): Uint8Array {
   return new Bun.CryptoHasher("sha256", secret).update(DOMAIN).digest();
 }
 
-/** What is stored of a proof: its SHA-256, in hexadecimal. */
+/** The stored digest of a proof: its SHA-256, in hexadecimal. */
 export function toProofDigest(proof: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(proof).digest("hex");
 }

@@ -17,15 +17,15 @@ const KEY = new RegExp(
   `^(${PREFIX_PATTERN})_(${ID_CHARS})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
-/** What a key may begin with. */
+/** Allowed prefixes of keys. */
 export const KEY_PREFIX = new RegExp(`^${PREFIX_PATTERN}$`);
-/** No key's text is longer: one `_` and one dot separate its parts. */
+/** Max length of a key's text: one `_` and one dot separate its parts. */
 export const KEY_MAX_LENGTH =
   PREFIX_MAX_LENGTH + 1 + ID_LENGTH + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
 export type KeyText = { keyId: string; secret: string };
 
-/** A new key: its id, its secret and the text that its holder is shown once. */
+/** A new key: its id, its secret and the text, which is shown once. */
 export function makeKeyText(
   prefix: string,
   randomBytes: RandomBytes,
@@ -36,7 +36,7 @@ export function makeKeyText(
   return { keyId, secret: text.slice(text.indexOf(".") + 1), text };
 }
 
-/** The id and secret of a key's text, or `undefined` if its form or its checksum is wrong. */
+/** The id and secret of a key's text, or `undefined` if its format or checksum is wrong. */
 export function readKeyText(text: string, prefix: string): KeyText | undefined {
   const match = KEY.exec(text);
   const [, found, keyId, random, checksum] = match ?? [];

@@ -13,7 +13,7 @@ export type KeyRecord = {
   appId: string;
   scopes: Scope[];
   expiresAt: Date | undefined;
-  /** Whether the Console reads and writes rows with it. */
+  /** Whether it is a Console key for rows. */
   isOfConsole: boolean;
 };
 
@@ -22,13 +22,13 @@ export type IssueOptions = {
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | undefined;
-  /** Chosen before, so that a form that is sent twice creates one key. */
+  /** Chosen in advance, so that a form that is sent twice creates one key. */
   keyId?: string;
 };
 export type IssueDeps = Actor & { randomBytes: RandomBytes; keyPrefix: string };
 
 /**
- * A new key of an app: `text` is shown once and stored nowhere.
+ * A new key of an app: `text` is shown once and never stored.
  *
  * @throws {Problem} unknown_app; invalid_request — a key with this id exists
  */
@@ -49,26 +49,26 @@ export async function issueKey(
   return { keyId: key.keyId, text: key.text };
 }
 
-/** What a caller presents: a key's id, and its proof in hexadecimal. */
+/** The presented key: its id, and its proof in hexadecimal. */
 export type KeyUse = { keyId: string; proof: string };
 /** The record of a key, and the version of keys at which it was read. */
 export type UsedKey = { record: KeyRecord; version: number };
 
 /**
- * The records of keys that are not revoked and whose proof is right, by `<keyId> <proof>`; notes their use, at most once a
- * minute. The caller checks whether they have expired.
+ * The records of unrevoked keys with a valid proof, by `<keyId> <proof>`. Records their use, at most once a minute. The caller
+ * checks whether they have expired.
  */
 export async function useKeys(
   deps: { db: Database },
   uses: readonly KeyUse[],
 ): Promise<Map<string, UsedKey>> {
-  // In the same order everywhere: processes that note the same keys wait for each other and never deadlock.
+  // In the same order everywhere: processes that record the same keys wait for each other and never deadlock.
   const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
   const rows = await call(
     deps.db,
     "use_keys",
     { wanted: sorted.map((use) => use.keyId), shown: sorted.map((use) => use.proof) },
-    // A queue of its own: a flood of unknown keys waits behind itself.
+    // A separate queue: a flood of unknown keys blocks only itself.
     { queue: "keys" },
   );
   return new Map(
@@ -95,12 +95,12 @@ function toRecord(key: Omit<Result<"use_keys">[number], "place" | "version">): K
   };
 }
 
-/** Whether there was such a key, not revoked before; in the Console a key of the app. */
+/** Whether an unrevoked key existed; in the Console only a key of the app. */
 export async function revokeKey(actor: Actor, keyId: string, slug?: string): Promise<boolean> {
   return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }
 
-/** A slug as the database can be asked for it: what it cannot read is no one's. */
+/** A slug that the database accepts; other texts match no app. */
 export function toAskedSlug(slug: string): string {
   return isStorableText(slug) ? slug : "";
 }

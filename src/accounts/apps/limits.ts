@@ -1,6 +1,5 @@
 /**
- * How many requests per minute apps and their keys may send, in memory: what an operator set for an app, otherwise the
- * default.
+ * The limits of apps and their keys in requests per minute, in memory: the operator's value for an app, otherwise the default.
  *
  * @module
  */
@@ -8,12 +7,12 @@ import { call, type Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 
-/** Requests per minute: of the whole app, and of each of its keys. */
+/** Requests per minute of the whole app, and of each key. */
 export type Limit = { readonly app: number; readonly key: number };
 
 export type Limits = {
   readonly of: (appId: string) => Limit;
-  /** Reads them again if the version of apps has changed. */
+  /** Reads again if the version of apps has changed. */
   readonly refresh: (version: number) => Promise<void>;
 };
 
@@ -23,7 +22,7 @@ export const MAX_PER_MINUTE = 100_000_000;
 
 const DEFAULT_LIMIT: Limit = { app: DEFAULT_PER_MINUTE, key: DEFAULT_PER_MINUTE };
 
-/** The default holds for every app before the first `refresh`. */
+/** Every app has the default before the first `refresh`. */
 export function makeLimits(db: Database): Limits {
   let byApp = new Map<string, Limit>();
   let seen = 0;
@@ -44,7 +43,7 @@ async function readLimits(db: Database): Promise<Map<string, Limit>> {
   );
 }
 
-/** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
+/** The operator's values. `undefined` means the default; a key defaults to its app's limit. */
 type SetLimitOptions = {
   slug: string;
   perMinute?: number | undefined;
@@ -54,7 +53,7 @@ type SetLimitOptions = {
 /**
  * Sets an app's limits; every process applies them within seconds.
  *
- * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number from 1 on
+ * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number of at least 1
  */
 export async function setLimit(
   actor: Actor,
@@ -65,7 +64,7 @@ export async function setLimit(
   await runAction(actor, "set_limit", values);
 }
 
-/** @throws {Problem} invalid_request — it is not a whole number from 1 on */
+/** @throws {Problem} invalid_request — it is not a whole number of at least 1 */
 export function checkLimit(limit: number): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return limit;
   throw new Problem("invalid_request", {

@@ -1,6 +1,6 @@
 /**
- * Registered origins in memory; the last known ones are kept, so that a browser can read the answer when the database is
- * away, instead of getting a network error. Those of disabled apps are unknown.
+ * Registered origins in memory. The last known origins stay when the database is unavailable, so that a browser can read the
+ * response instead of a network error. Origins of disabled apps are unknown.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { call, type Database, type Result } from "../../db/mod.ts";
 export type Origins = {
   /** Whether any app has registered this origin. */
   readonly isRegistered: (origin: string) => boolean;
-  /** Whether this app has. */
+  /** Whether this app has registered this origin. */
   readonly isOf: (origin: string, appId: string) => boolean;
   /** The id of the app with this slug, as far as this process knows. */
   readonly findAppId: (slug: string) => string | undefined;
-  /** Reads them again if the version of apps has changed. */
+  /** Reads again if the version of apps has changed. */
   readonly refresh: (version: number) => Promise<void>;
 };
 

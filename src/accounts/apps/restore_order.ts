@@ -1,7 +1,7 @@
-/** In which order the rows of tables can be stored that refer to each other. Pure. @module */
+/** The order for storing rows of tables that reference each other. Pure. @module */
 import type { TableDefinition } from "../../dsl/mod.ts";
 
-/** The tables so that each comes after those that it refers to; a circle begins where a reference is optional. */
+/** The tables, each after the tables that it references; a circle starts at an optional reference. */
 export function orderTables(tables: readonly TableDefinition[]): TableDefinition[] {
   const ordered: TableDefinition[] = [];
   let rest = [...tables];
@@ -27,7 +27,7 @@ export type RestorePlan = {
   blockers: string[];
 };
 
-/** How to store the rows of tables in this order. */
+/** The steps for storing the rows of tables in this order. */
 export function planRestore(ordered: readonly TableDefinition[]): RestorePlan {
   const places = new Map(ordered.map(({ name }, place) => [name, place]));
   const steps: RestoreStep[] = [];

@@ -1,19 +1,19 @@
 /**
- * Apps' rows that administrators count and delete. Code that is planted in apps' tables runs in the session that touches them,
- * so these calls get a connection of their own: a command's login that is a member of `rowhouse_rows` alone, or the data
- * service's, which executes the jobs that the Console stores. Never the administrator's connection or the Console's.
+ * Counts and deletes apps' rows for administrators. Code planted in apps' tables runs in the session that touches them, so these
+ * calls have a separate connection: a command's login that is a member of only `rowhouse_rows`, or the data service's login,
+ * which executes the jobs that the Console stores. Never the administrator's connection or the Console's.
  *
  * @module
  */
 import { call, type Database, readRows, ViolationError } from "../../db/mod.ts";
 
-/** Maximum number of rows that one statement deletes: it takes far less time than a statement may. */
+/** Max rows that one statement deletes: far below the statement timeout. */
 const ROWS_PER_STEP = 5000;
-/** How long to wait for another session that is at the same job. */
+/** How long to wait for another session with the same job. */
 const TRY_AGAIN_MS = 100;
 
 /**
- * Deletes the rows of a job, in batches, until none are left. Another process can be at the same job.
+ * Deletes the rows of a job in batches until none are left. Another process can work on the same job.
  *
  * @throws {SignalError} unknownJob — the job does not exist, or was canceled
  * @throws {ViolationError} rows of another table refer to the rows
@@ -52,7 +52,7 @@ async function executeJob(db: Database, job: string): Promise<void> {
   }
 }
 
-/** A table whose use ended, and how many rows the app had of it. */
+/** A table whose use ended, and the app's number of rows in it. */
 export type EndedUse = { name: string; rows: number };
 
 /** Ends the registrations of a job whose rows are deleted; `null` if it is a job of an app that is being deleted. */

@@ -1,6 +1,6 @@
 /**
- * What an operator does with apps' tables beside pushes: hand one to another app, end an app's use of one, drop one that
- * no one uses. Each is noted in the audit log by the statement that does it.
+ * An operator's actions on tables: transfer a table to another app, end an app's use of a table, drop an unused table. The
+ * statement of each action writes its audit log entry.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { type Actor, runAction } from "../actions/action.ts";
 import { toRejection } from "../actions/rejections.ts";
 import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
 
-/** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
+/** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = { admin: Database; rows: Database };
 
 /**
- * Makes another app the owner of a table that it uses; returns the slug of the app that owned it before.
+ * Transfers a table to another app that uses it; returns the slug of the previous owner.
  *
  * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
  */
@@ -26,11 +26,11 @@ export async function transferTable(
 }
 
 /**
- * Checks that an app's use of a table can end, and of those that refer to each other with it in a circle: the tables with how
- * many rows the app has of each.
+ * Checks that an app's use of a table and of its reference circle can end. Returns the tables with the app's number of rows in
+ * each.
  *
  * @throws {Problem} unknown_table; unknown_app; push_busy; invalid_request — the app does not use the table, owns it while
- *   others use it, or has another table that refers to it
+ *  others use it, or has another table that references it
  */
 export async function findEndedUse(
   deps: RowsDeps,
@@ -44,10 +44,10 @@ export async function findEndedUse(
 }
 
 /**
- * Ends an app's use of the tables that were `told` before, and deletes its rows of them. The app is not served the tables from
- * the first moment on; if a step fails, the call can be repeated and goes on from there.
+ * Ends an app's use of the `told` tables, and deletes its rows in them. The app loses access to the tables immediately. If a
+ * step fails, repeat the call to continue.
  *
- * @throws {Problem} as `findEndedUse`; push_busy — also if others than those that were told would go
+ * @throws {Problem} as `findEndedUse`; push_busy — also if other tables than `told` are affected
  */
 export async function endRegistration(
   deps: RowsDeps,
@@ -70,7 +70,7 @@ export async function endRegistration(
 const BEGIN_END = "begin_end_registration";
 type Begun = { app: string; tables: string[]; job: string | null };
 
-/** Without the tables that were `told` before it only checks. @throws {Problem} as {@linkcode findEndedUse} */
+/** Without `told` it only checks. @throws {Problem} as {@linkcode findEndedUse} */
 export async function beginEndRegistration(
   actor: Actor,
   { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
@@ -79,15 +79,14 @@ export async function beginEndRegistration(
   return (await runAction(actor, BEGIN_END, values)) as Begun;
 }
 
-/** A table that is dropped, and the slug of the app that owned it. */
+/** A dropped table, and the slug of its owner. */
 export type DroppedTable = { name: string; owner: string };
 
 /**
- * Drops a table that no app uses any more, and those that refer to each other with it in a circle: their names are free
- * then. Without the names that were `told` before it only checks.
+ * Drops an unused table and the tables of its reference circle. Any app can then use the names. Without `told` it only checks.
  *
- * @throws {Problem} unknown_table; push_busy — also if others than those that were told would go; invalid_request — an
- *   app uses one of them, or another table refers to one
+ * @throws {Problem} unknown_table; push_busy — also if other tables than `told` are affected; invalid_request — an
+ *  app uses one of them, or another table references one
  */
 export async function dropTable(
   actor: Actor,

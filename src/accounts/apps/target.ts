@@ -1,5 +1,5 @@
 /**
- * Targets: where an app lives, and where a person may be sent back to. Canonical URLs under the cookie's domain,
+ * Targets: the origins of an app, and the URLs a person may return to. Canonical URLs under the cookie's domain,
  * https (http only if that domain ends in `localhost`), no wildcards.
  *
  * @module
@@ -14,7 +14,7 @@ export type AppTargets = { id: string; slug: string; targets: Target[] };
 /**
  * The target of a URL that an operator typed.
  *
- * @throws {Problem} invalid_request — names the URL and what is wanted
+ * @throws {Problem} invalid_request — names the URL and the expected format
  */
 export function readTarget(
   kind: Target["kind"],
@@ -29,13 +29,13 @@ export function readTarget(
   return target;
 }
 
-/** URLs as typed, by what they are for. */
+/** URLs as typed, by kind. */
 export type TypedTargets = { origins: readonly string[]; redirects: readonly string[] };
 
 /**
  * The targets of URLs that an operator typed.
  *
- * @throws {Problem} invalid_request — names every URL that cannot be used and what is wanted
+ * @throws {Problem} invalid_request — names every rejected URL and the expected format
  */
 export function readTargets(
   { origins, redirects }: TypedTargets,

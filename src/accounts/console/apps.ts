@@ -14,7 +14,7 @@ export type ConsoleVisitor = {
   role: ConsoleRole;
   /** Whether the sign-in is young enough for a sensitive act. */
   isFresh: boolean;
-  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  /** The deadline for a second factor; null if none is required or the person has one. */
   factorDueAt: string | null;
   counts: Record<"Apps" | "People" | "Tables", number>;
 };

@@ -34,7 +34,7 @@ export type ShownPerson = Shown<{
     /** Whether there is an authenticator app. */
     hasTotp: boolean;
     passkeys: number;
-    /** How many are left. */
+    /** Remaining codes. */
     recoveryCodes: number;
     /** Attempts at the password since it was last right. */
     failedSignIns: FailedSignIns | null;

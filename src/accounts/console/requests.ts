@@ -82,5 +82,5 @@ export async function showConsoleRequest(
   const page = await callConsole(deps, cookies, "console_show_request", { wanted: id });
   const { me, request } = page as Shown<{ request: ShownRequest | null }>;
   if (request !== null) return { me, request };
-  throw new Problem("not_found", { message: "No request with this id is kept" });
+  throw new Problem("not_found", { message: "No stored request has this id" });
 }

@@ -10,25 +10,25 @@ import { SIGN_IN_LIMITS, toClient } from "../sessions/sign_in_attempts.ts";
 /** How long a link for a forgotten password can be used. */
 export const FORGOTTEN_LINK_LIFE_S = 1800;
 
-/** A mail whose turn it is. */
+/** A mail to send now. */
 export type ClaimedMail = {
   id: number;
   /** A key of the templates in `mail/`. */
   template: string;
   userId: string;
-  /** Where it goes: the person's address, or the one before it. */
+  /** The recipient: the person's address, or the previous address. */
   email: string;
   emailDigest: string | null;
   emailSecretId: string | null;
   displayName: string | null;
   isDisabled: boolean;
-  /** What the template says besides, such as the address of a sign-in. */
+  /** More values for the template, such as the IP address of a sign-in. */
   details: Record<string, string>;
   createdAt: string;
-  /** Whether it is about a link, which may have ended meanwhile. */
+  /** Whether the mail has a link, which can have ended since. */
   hasLink: boolean;
   link: { id: string; secretId: string; expiresAtS: number } | null;
-  /** What a link is made by for someone who forgot it. */
+  /** The secrets and the lifetime for a link to a forgotten password. */
   password: Pick<PasswordRecord, "hash" | "secretId"> | null;
 };
 
@@ -40,8 +40,8 @@ export type PasswordRequest = {
 };
 
 /**
- * Has a link mailed to whoever has this address and a password, and does the same for no one; returns how many seconds to
- * wait instead.
+ * Queues a password link for the person with this address and a password. Does the same work for an unknown address. Returns
+ * the number of seconds to wait if the limit is reached.
  */
 export async function askForPassword(
   deps: { db: Database },
@@ -59,7 +59,7 @@ export async function askForPassword(
   });
 }
 
-/** No one else gets these while the lease lasts; those that are not settled come again, later each time. */
+/** Claims mails for the time of the lease. Unsettled mails are claimed again, with a longer delay each time. */
 export async function claimMails(
   deps: { db: Database },
   { maxRows, leaseS, retryS }: { maxRows: number; leaseS: number; retryS: number },
@@ -86,7 +86,7 @@ export type MailLinkDeps = {
   now: () => Date;
 };
 
-/** The text of the link that a mail is about; `undefined` if there is none any more, or the address is not confirmed. */
+/** The text of the link in a mail; `undefined` if the link has ended or the address is not confirmed. */
 export async function findMailedLink(
   deps: MailLinkDeps,
   mail: ClaimedMail,
@@ -113,8 +113,8 @@ export async function findMailedLink(
 }
 
 /**
- * Whether the service may write to the address of the mail: one that it has set itself, or the address before a change, which
- * only an administrator can name. A stolen login can create people with addresses of strangers.
+ * Whether the service can mail this address: it has set the address itself, or it is the address before a change, which only
+ * an administrator can name. A stolen login can create people with addresses of strangers.
  */
 export function isMailable(
   { identitySecrets }: Pick<MailLinkDeps, "identitySecrets">,
@@ -134,10 +134,10 @@ function readMailedLink(
 }
 
 export type MailState = {
-  /** Whether a process was there in the last ten minutes that sends. */
+  /** Whether a process that sends mail was running in the last ten minutes. */
   hasSender: boolean;
   waiting: number;
-  /** How long the one has waited that was first, in seconds. */
+  /** Age of the oldest waiting mail, in seconds. */
   oldestS: number;
   /** In the last 30 days. */
   givenUp: number;
@@ -148,10 +148,10 @@ export async function readMailState(deps: { db: Database }): Promise<MailState> 
   return (await call(deps.db, "mail_state", {})) as MailState;
 }
 
-/** What becomes of the mail about a link: "unconfirmed" if none is sent because the service did not set the address. */
+/** The state of a link's mail: "unconfirmed" if no mail is sent because the service did not set the address. */
 export type LinkMail = "mailed" | "unconfirmed" | "none";
 
-/** What becomes of the mail about a link that was just made. */
+/** The state of the mail for a new link. */
 export async function findLinkMail(
   deps: { admin: Database; identitySecrets: IdentitySecrets },
   linkText: string,

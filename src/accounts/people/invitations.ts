@@ -231,6 +231,6 @@ export async function withdrawInvitation(actor: Actor, person: PersonRef): Promi
 /** The refusal of sending again and of withdrawing. */
 function noInvitation(email: string): Problem {
   return new Problem("invalid_request", {
-    message: `No invitation of ${email} is open: it was accepted, or the account is disabled`,
+    message: `${email} has no pending invitation: it was accepted, or the account is disabled`,
   });
 }

@@ -1,10 +1,10 @@
 /**
- * The secrets that sessions, links and passwords depend on. They are in no database: whoever can read and write every table
- * still cannot create anything that the service would accept as a session, a link or a password.
+ * The secrets behind sessions, links and passwords. They are in no database: a thief who can read and write every table cannot
+ * create a session, link or password that the service accepts.
  *
- * The proof of a value is its MAC with the secret; the database stores a digest of the proof and the person's id. So it can
- * compare without knowing the secret, what it stores cannot be presented, and a digest that is copied to another person
- * matches nothing.
+ * The proof of a value is its MAC with the secret; the database stores a digest of the proof and the person's id. So the
+ * database can compare without the secret, a stored digest cannot be presented, and a digest copied to another person is not
+ * valid.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { isEqualText } from "../../std/is_equal_text.ts";
 
 export const MIN_IDENTITY_SECRET_BYTES = 32;
 
-/** What a proof is for: the same text proves nothing for any other purpose. */
+/** The purpose of a proof: the same text proves nothing for another purpose. */
 export type Purpose =
   | "session cookie"
   | "identity cookie"
@@ -34,19 +34,19 @@ export type Purpose =
   | "passkey challenge";
 
 export type IdentitySecret = {
-  /** Stored with each value that was made with the secret; reveals nothing about it. */
+  /** Stored with each value that the secret made; does not reveal the secret. */
   readonly id: string;
-  /** 32 bytes that no one can make without the secret. */
+  /** 32 bytes that cannot be computed without the secret. */
   readonly prove: (purpose: Purpose, ...parts: readonly string[]) => Uint8Array;
 };
 
 export type IdentitySecrets = {
-  /** Makes new values. */
+  /** Used for new values. */
   readonly current: IdentitySecret;
   readonly all: readonly IdentitySecret[];
 };
 
-/** The first makes new values, all verify. */
+/** The first secret makes new values; all secrets verify. */
 export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
   const [current, ...older] = texts.map(makeIdentitySecret);
   if (current === undefined) throw new Error("Cannot serve identity: no IDENTITY_SECRET is set");
@@ -56,12 +56,12 @@ export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
 function makeIdentitySecret(text: string): IdentitySecret {
   return {
     id: mac(text, "rowhouse identity secret id").toString("hex", 0, 4),
-    // As JSON, so that no two lists of parts give the same text.
+    // As JSON, so that different lists of parts give different texts.
     prove: (purpose, ...parts) => mac(text, JSON.stringify(["rowhouse v1", purpose, ...parts])),
   };
 }
 
-/** The secret that a value was made with; `undefined` if it was removed from the settings. */
+/** The secret that made a value; `undefined` if it was removed from the settings. */
 export function findIdentitySecret(
   { all }: IdentitySecrets,
   id: string,
@@ -69,7 +69,7 @@ export function findIdentitySecret(
   return all.find((secret) => secret.id === id);
 }
 
-/** What is stored of a person's proof, in hexadecimal. In SQL: `sha256(proof || uuid_send(user_id))`. */
+/** The stored digest of a person's proof, in hexadecimal. In SQL: `sha256(proof || uuid_send(user_id))`. */
 export function toStoredDigest(proof: Uint8Array, userId: string): string {
   const id = Buffer.from(userId.replaceAll("-", ""), "hex");
   return new Bun.CryptoHasher("sha256").update(proof).update(id).digest("hex");

@@ -1,4 +1,4 @@
-/** What secrets are made of, and the proofs of them that the database checks. @module */
+/** Secrets, and their proofs that the database checks. @module */
 export {
   findIdentitySecret,
   type IdentitySecrets,

@@ -1,9 +1,9 @@
 /**
- * Passwords as they are stored. What is hashed is not the password but its MAC with a secret that is in no database: a
- * stolen hash does not help in guessing, and one that is inserted or copied is right for no one.
+ * Passwords as they are stored. The hash is of the password's MAC with a secret that is in no database: a stolen hash does not
+ * help in guessing, and an inserted or copied hash matches no password.
  *
- * With the hash, the digest of a proof is stored that is derived from it. Whoever presents that proof knows the hash and the
- * secret: this is how the database tells the service from someone who merely has its login.
+ * The digest of a proof derived from the hash is stored with it. A caller with that proof knows the hash and the secret: so the
+ * database distinguishes the service from a thief who has only its login.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import {
   toStoredDigest,
 } from "./identity_secrets.ts";
 
-/** What is stored of a password. */
+/** The stored record of a password. */
 export type PasswordRecord = { hash: string; digest: string; secretId: string };
 
-/** What is hashed in place of a password. */
+/** The keyed form of a password, which is hashed. */
 export function toKeyedPassword(by: IdentitySecret, userId: string, password: string): string {
   return Buffer.from(by.prove("password", userId, password)).toString("base64url");
 }
 
-/** What is stored of a password, once its keyed form is hashed. */
+/** The stored record for the hash of a password's keyed form. */
 export function toPasswordRecord(by: IdentitySecret, userId: string, hash: string): PasswordRecord {
   return { hash, digest: toStoredDigest(proveHash(by, userId, hash), userId), secretId: by.id };
 }
 
-/** What lets a sign-in with this hash make a session; none if the hash's secret is no longer known. */
+/** The proof that lets a sign-in with this hash create a session; none if the hash's secret is no longer known. */
 export function proveSignIn(
   secrets: IdentitySecrets,
   userId: string,

@@ -1,6 +1,6 @@
 /**
- * Texts that only whoever knows the service's secret can read or make: AES-256-GCM under a key for one purpose. Whose a text
- * is belongs to what is authenticated, so that a sealed text is no other person's.
+ * Texts that can be read or created only with the service's secret: AES-256-GCM with a key for one purpose. The owner is
+ * authenticated, so that a sealed text is not valid for another person.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What a text is sealed for, and whose it is. */
+/** The purpose and the owner of a sealed text. */
 export type Sealing = { by: IdentitySecret; purpose: Purpose; owner: string };
 
 /** The sealed text: a random IV, the ciphertext and the tag. */
@@ -26,7 +26,7 @@ export function seal(
   return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The text; `undefined` if it was not sealed by this secret, for this purpose and this owner. */
+/** The text; `undefined` if it was not sealed with this secret, purpose and owner. */
 export function unseal({ by, purpose, owner }: Sealing, bytes: Buffer): string | undefined {
   if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
   const key = by.prove(purpose);

@@ -1,5 +1,5 @@
 /**
- * The parts of keys, sessions, links and forms: an id, which may be shown, and a secret, of which only a digest is stored.
+ * The parts of keys, sessions, links and forms: an id, which can be shown, and a secret, of which only a digest is stored.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export function makeIdText(randomBytes: RandomBytes): string {
   return randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
 }
 
-/** Whether a text can be such an id. */
+/** Whether a text has the format of such an id. */
 export function isIdText(text: string): boolean {
   return ID.test(text);
 }
@@ -33,7 +33,7 @@ export function makeSecret(randomBytes: RandomBytes): string {
   return randomText(BASE62, SECRET_LENGTH, randomBytes);
 }
 
-/** Such a secret from bytes that no one can guess, of which there are at least 24. */
+/** A secret from at least 24 random bytes. */
 export function toSecret(bytes: Uint8Array): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";
@@ -44,12 +44,12 @@ export function toSecret(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether a text can be such a secret: anything else costs no query. */
+/** Whether a text has the format of a secret: other texts cost no query. */
 export function isSecretText(text: string): boolean {
   return SECRET.test(text);
 }
 
-/** SHA-256 in hexadecimal: what is stored of a secret. */
+/** SHA-256 in hexadecimal, the stored form of a secret. */
 export function toDigest(text: string): string {
   return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }

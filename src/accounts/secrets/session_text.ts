@@ -1,6 +1,6 @@
 /**
- * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. Never passes
- * on a secret: beyond this file there are only proofs and digests.
+ * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. Never returns a
+ * stored secret: other modules see only proofs and digests.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./ide
 import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
 
 const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
-/** More than any browser sends by accident: beyond this, none is looked at. */
+/** More than any browser sends by accident. With more texts, all are ignored. */
 const MAX_PRESENTED = 16;
 
-/** The two cookies of a session: one that every host under the cookie's domain sees, one for the pages alone. */
+/** The two cookies of a session: one for every host under the cookie's domain, one only for the pages. */
 export type CookieKind = "session" | "identity";
 
-/** What the database gets of a new session, and the cookies' values. */
+/** The database's arguments for a new session, and the cookies' values. */
 export type NewSession = {
   id: string;
   secretId: string;
@@ -47,8 +47,8 @@ export function makeSession(
 }
 
 /**
- * What the database is asked about: each different well-formed text once, as comma-separated `<id>.<proof>`, for every
- * secret that may have made it. Malformed texts are ignored; if there are too many, all are.
+ * The database's argument: each different well-formed text once, as comma-separated `<id>.<proof>`, for every secret that may
+ * have made it. Malformed texts are ignored; if there are too many texts, all are ignored.
  */
 export function toPresented(
   { all }: IdentitySecrets,

@@ -1,6 +1,6 @@
-/** What people call the browser that they signed in with. Only words of these tables: nothing that a browser sent is kept. @module */
+/**The name of a browser, such as `Firefox on Linux`. It has only words of these tables: nothing from the header is stored. @module */
 
-/** The first that occurs counts: most browsers name others too. */
+/** The first match counts: most browsers also name others. */
 const BROWSERS = [
   ["Edg", "Edge"],
   ["OPR/", "Opera"],
@@ -31,7 +31,7 @@ export function toDeviceName(userAgent: string | null): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/** Whether {@linkcode toDeviceName} can return the text. A stolen login can store any other text. */
+/** Whether {@linkcode toDeviceName} can return the text. A stolen login can store other texts. */
 export function isDeviceName(text: string): boolean {
   const [browser = "", system] = text.split(" on ");
   const isBrowser = browser === UNKNOWN || isNameOf(BROWSERS, browser);

@@ -1,7 +1,7 @@
 /**
- * The text that marks a browser as one on which people have signed in: `<id>.<user id>…<MAC>`, with an `f` after whoever has
- * shown a second factor there. It is not a session: it only says whose attempts here are counted apart from strangers'. There
- * is no row for it.
+ * The text that marks a browser on which people have signed in: `<id>.<user id>…<MAC>`, with an `f` after each person who has
+ * used a second factor there. It is not a session: it only gives these people a sign-in limit separate from strangers'. It is
+ * not stored in the database.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { RandomBytes } from "../../std/random_text.ts";
 import type { IdentitySecret, IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { ID_CHARS, makeIdText } from "../secrets/secret_text.ts";
 
-/** If more people share a browser, it forgets who signed in there the longest time ago. */
+/** Max people per browser; the oldest is dropped. */
 const MAX_USERS = 8;
 
 export type Device = {
   id: string;
-  /** Who has signed in there, the latest first. */
+  /** The people who have signed in there, the latest first. */
   userIds: readonly string[];
-  /** Those of them who have shown a second factor: whoever knows a password can have signed in before there was one. */
+  /** The people who used a second factor there. A thief with the password can have signed in before it was added. */
   factorUserIds: readonly string[];
 };
 
@@ -27,7 +27,7 @@ const DEVICE = new RegExp(
 );
 const ID_LENGTH = 36;
 
-/** The device of a text; `undefined` if it was not made with one of the secrets. */
+/** The device of a text; `undefined` if none of the secrets made it. */
 export function readDevice({ all }: IdentitySecrets, text: string): Device | undefined {
   const [, named = "", id = "", users = "", given = ""] = DEVICE.exec(text) ?? [];
   const isOurs = all.some((by) => isEqualText(given, toMac(by, named)));
@@ -38,7 +38,7 @@ export function readDevice({ all }: IdentitySecrets, text: string): Device | und
   return { id, userIds: marked.map(toId), factorUserIds };
 }
 
-/** The text for a device on which someone has just signed in, by a second factor or without one. */
+/** The text for a device after a sign-in, with or without a second factor. */
 export function toDeviceText(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   device: Device | undefined,

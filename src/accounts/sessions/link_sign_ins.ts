@@ -1,4 +1,4 @@
-/** The database's part of a sign-in by a link that sets the password. @module */
+/** The database part of a sign-in by a link that sets the password. @module */
 import { call, type Database } from "../../db/mod.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
@@ -6,16 +6,16 @@ import type { NewPending } from "./pending_sign_ins.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 import type { Admission, FactorRule } from "./sign_in_attempts.ts";
 
-/** The new password, and what becomes of the browser. */
+/** The new password, and the browser's new session. */
 export type LinkSignIn = Omit<SessionStart, "isKnownDevice"> & {
   password: PasswordRecord;
-  /** In place of the session, for a person who has a second factor. */
+  /** Instead of a session, if the person has a second factor. */
   pending: NewPending;
   factorRule: FactorRule;
   address: string;
 };
 
-/** Sets the password, uses up the link and signs the person in; `wrong` if the link cannot be used. */
+/** Sets the password, uses up the link and signs the person in; `wrong` if the link is not valid. */
 export async function signInByLink(
   deps: { db: Database },
   link: PasswordLink,

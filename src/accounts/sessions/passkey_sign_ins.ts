@@ -1,4 +1,4 @@
-/** The database's part of a sign-in with a passkey alone: its use and the session in one statement. @module */
+/** The database part of a sign-in with only a passkey: its use and the session in one statement. @module */
 import { call, type Database } from "../../db/mod.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import {
@@ -13,7 +13,7 @@ import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 export type PasskeyFinish = SessionStart & {
-  /** Whose answer was verified. */
+  /** The passkey whose response was verified. */
   stored: StoredPasskey;
   challenge: string;
   signCount: number;
@@ -21,7 +21,7 @@ export type PasskeyFinish = SessionStart & {
   address: string;
 };
 
-/** Makes the session, unless meanwhile the person was disabled, the passkey removed, or the challenge used. */
+/** Creates the session, unless the person was disabled, the passkey removed or the challenge used since. */
 export async function finishPasskeySignIn(
   deps: { db: Database; identitySecrets: IdentitySecrets },
   finish: PasskeyFinish,

@@ -1,6 +1,6 @@
 /**
- * The passkeys of people. The database stores a digest that covers the credential, its key and whose it is; a passkey counts
- * only with the proof that follows from the service's secret.
+ * Passkeys. The database stores a digest that covers the credential, its key and its owner; a passkey is valid only with the
+ * proof derived from the service's secret.
  *
  * @module
  */
@@ -23,11 +23,11 @@ export type PasskeyKey = {
   publicKey: Uint8Array<ArrayBuffer>;
   userId: string;
 };
-/** One that this service has stored, as far as can be told without the database. */
+/** A passkey that this service seems to have stored: the database was not asked. */
 export type StoredPasskey = PasskeyKey & { secretId: string };
 export type PasskeyAttempt = { waitS: number } | { waitS: 0; stored: StoredPasskey | undefined };
 
-/** Counts an attempt before anything is verified; returns what it is verified with. */
+/** Counts an attempt before verification; returns the data for the verification. */
 export async function beginPasskey(
   deps: { db: Database },
   { credentialId, address }: { credentialId: string; address: string },
@@ -46,10 +46,10 @@ export async function beginPasskey(
   return { waitS: 0, stored: { credentialId, publicKey, userId, secretId } };
 }
 
-/** What is stored of a passkey besides the key. */
+/** The stored record of a passkey, without the key. */
 export type PasskeyRecord = { digest: string; secretId: string };
 
-/** The digest in hexadecimal, made with the current secret. */
+/** The digest in hexadecimal, by the current secret. */
 export function makePasskeyRecord(
   { identitySecrets: { current } }: Pick<PasskeyDeps, "identitySecrets">,
   key: PasskeyKey,
@@ -57,7 +57,7 @@ export function makePasskeyRecord(
   return { digest: toStoredDigest(provePasskey(current, key), key.userId), secretId: current.id };
 }
 
-/** What finishes a sign-in with one that was verified as the second factor; `undefined` without the secret that made it. */
+/** The verified passkey as a second factor; `undefined` if the settings lack the secret that made it. */
 export function toPasskeyFactor(
   deps: Pick<PasskeyDeps, "identitySecrets">,
   stored: StoredPasskey,
@@ -69,10 +69,10 @@ export function toPasskeyFactor(
   return { proofs, key, count: signCount, fresh: makePasskeyRecord(deps, stored) };
 }
 
-/** What became of a use; all but `done` are refused alike. */
+/** The result of a use. All except `done` get the same rejection. */
 export type PasskeyOutcome = "done" | "unknown" | "replayed" | "planted" | "counter";
 
-/** What proves a stored passkey to the database; `undefined` if it was made with a secret that the settings lack. */
+/** The proof of a stored passkey for the database; `undefined` if the settings lack the secret that made it. */
 export function provePasskeyUse(
   { identitySecrets }: Pick<PasskeyDeps, "identitySecrets">,
   stored: StoredPasskey,
@@ -86,7 +86,7 @@ export function toChallengeKey(challenge: string): string {
   return `passkey ${toDigest(challenge)}`;
 }
 
-/** The bytes of a base64url text in hexadecimal, as SQL takes them. */
+/** The bytes of a base64url text in hexadecimal, for SQL. */
 export function toHex(base64url: string): string {
   return Buffer.from(base64url, "base64url").toString("hex");
 }
@@ -95,7 +95,7 @@ function provePasskey(
   by: IdentitySecret,
   { credentialId, publicKey, userId }: PasskeyKey,
 ): Uint8Array {
-  // The id once more as bytes say it: some texts mean the same bytes.
+  // Encodes the id again: several texts decode to the same bytes.
   const key = Buffer.from(publicKey).toString("hex");
   return by.prove("passkey", toHex(credentialId), key, userId);
 }

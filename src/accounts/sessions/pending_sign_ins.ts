@@ -1,6 +1,6 @@
 /**
- * A sign-in that waits for the second factor: `<id>.<secret>` in a cookie of the pages' host. It is no session, and shows no
- * page but the one that asks for the factor.
+ * A sign-in that waits for the second factor: `<id>.<secret>` in a cookie of the pages' host. It is not a session, and opens only
+ * the page that requests the factor.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secret
 import { makeIdText, makeSecret } from "../secrets/secret_text.ts";
 import { splitSecretText } from "../secrets/session_text.ts";
 
-/** How long a sign-in waits. */
+/** Lifetime of a pending sign-in. */
 export const PENDING_LIFE_S = 600;
 
-/** What the database gets of it, if the person has a second factor; and the cookie's value. */
+/** The arguments for the database, used if the person has a second factor, and the cookie's value. */
 export type NewPending = { id: string; digest: string; text: string };
 
-/** A new sign-in that waits, with a random id and secret. */
+/** A new pending sign-in, with a random id and secret. */
 export function makePending(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   userId: string,
@@ -30,7 +30,7 @@ export function makePending(
   };
 }
 
-/** What the database is asked about: `<id>.<proof>` for every secret that may have made it. */
+/** The database's arguments: `<id>.<proof>` for every secret that may have made it. */
 export function toPendingShown({ all }: IdentitySecrets, text: string): string {
   const parts = splitSecretText(text);
   if (parts === undefined) return "";
@@ -40,17 +40,17 @@ export function toPendingShown({ all }: IdentitySecrets, text: string): string {
     .join(",");
 }
 
-/** Whose sign-in waits, and what may finish it. */
+/** The person of a pending sign-in, and the factors that can finish it. */
 export type PendingSignIn = {
   userId: string;
   email: string;
   hasTotp: boolean;
-  /** How many are left. */
+  /** Remaining codes. */
   recoveryCodes: number;
   passkeys: { id: string; transports: string[] }[];
 };
 
-/** The sign-in that waits; `undefined` if there is none. */
+/** The pending sign-in; `undefined` if there is none. */
 export async function findPendingSignIn(
   { db }: { db: Database },
   shown: string,

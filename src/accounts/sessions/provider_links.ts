@@ -1,6 +1,6 @@
 /**
- * Links between people and their accounts at a provider, by (issuer, subject). The database stores a digest that covers
- * whose link it is; a link counts only with the proof that follows from the service's secret.
+ * Links between people and their accounts at a provider, by (issuer, subject). The database stores a digest that covers the
+ * owner; a link is valid only with the proof derived from the service's secret.
  *
  * @module
  */
@@ -14,24 +14,24 @@ import {
   toStoredDigest,
 } from "../secrets/identity_secrets.ts";
 
-/** An account at a provider, as the provider's token says it. */
+/** An account at a provider, from the provider's token. */
 export type Subject = { issuer: string; subject: string };
 type LinkDeps = { db: Database; identitySecrets: IdentitySecrets };
 
-/** A person who is linked, and what proves it to the database; or someone who may become so. */
+/** A linked person with the proof for the database, or an invited person who can be linked. */
 export type Linked = { userId: string; proof: string; isDisabled: boolean };
 export type ProviderPerson =
   | ({ kind: "linked" } & Linked)
-  /** There is a row for it that this service has not made. */
+  /** A row exists that this service did not create. */
   | { kind: "planted" }
-  /** No one is linked; `invited` has the address, a live invitation, and no way to sign in yet. */
+  /** No person is linked; `invited` has the address, a pending invitation and no way to sign in. */
   | { kind: "unlinked"; invited: Invited | undefined; isEmailTaken: boolean };
-/** An invited person, and the proof in hexadecimal that the service itself has set the address. */
+/** An invited person, and the proof in hexadecimal that this service has set the address. */
 export type Invited = { userId: string; proof: string };
 
 type PersonRow = Result<"find_provider_person">[number];
 
-/** Who signs in as this subject; without a link, who was invited under `email`. */
+/** The person linked to this subject; without a link, the person invited under `email`. */
 export async function findProviderPerson(
   { db, identitySecrets }: LinkDeps,
   { issuer, subject }: Subject,
@@ -68,10 +68,10 @@ function findInvited(
   return proof === undefined ? undefined : { userId, proof };
 }
 
-/** What is stored of a link, and the proof of it. */
+/** The stored record of a link, and its proof. */
 export type LinkRecord = { digest: string; secretId: string; proof: string };
 
-/** The record of a link, digest and proof in hexadecimal, made with the current secret. */
+/** The record of a link by the current secret, with digest and proof in hexadecimal. */
 export function makeLinkRecord(
   { identitySecrets: { current } }: Pick<LinkDeps, "identitySecrets">,
   linked: Subject,
@@ -91,7 +91,7 @@ function proveLink(by: IdentitySecret, { issuer, subject }: Subject, userId: str
 
 type NewLinkOptions = Subject & { email: string; provider: string };
 
-/** Links an invited person for the first time; `undefined` if the person has got a way to sign in meanwhile. */
+/** Links an invited person for the first time; `undefined` if the person can already sign in. */
 export async function linkInvited(
   deps: LinkDeps,
   { userId, proof: shown }: Invited,
@@ -111,7 +111,7 @@ export async function linkInvited(
   return isDone ? { userId, proof, isDisabled: false } : undefined;
 }
 
-/** A new person without any role; `undefined` if someone has got the address meanwhile. */
+/** A new person without roles; `undefined` if the address is already in use. */
 export async function createLinked(
   deps: LinkDeps & { makeId: () => string },
   { email, provider, displayName, ...linked }: NewLinkOptions & { displayName: string | undefined },

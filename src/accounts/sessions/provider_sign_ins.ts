@@ -1,4 +1,4 @@
-/** The database's part of a sign-in by a provider: begun once for each answer of the provider, finished with a session. @module */
+/** The database part of a sign-in by a provider: begins once for each response of the provider, ends with a session. @module */
 import { call, callRow, type Database } from "../../db/mod.ts";
 import type { ClaimedRecord } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
@@ -8,7 +8,7 @@ import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { type Admission, type FactorRule, SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
-/** Counts an attempt; `isFirst` is false where this answer of a provider was tried before. */
+/** Counts an attempt; `isFirst` is false if this response of the provider was already used. */
 export async function beginProviderSignIn(
   deps: { db: Database },
   { state, address }: { state: string; address: string },
@@ -28,19 +28,19 @@ export type ProviderFinish = SessionStart &
     linked: Linked;
     /** The provider's name. */
     provider: string;
-    /** In place of the session, for whoever has a second factor. */
+    /** Instead of a session, if the person has a second factor. */
     pending: NewPending;
     factorRule: FactorRule;
-    /** When the person proved it to the provider, in seconds; unknown is long ago. */
+    /** When the person authenticated at the provider, in seconds; unknown counts as long ago. */
     provenAtS: number | undefined;
     address: string;
-    /** What the answer was begun with. */
+    /** The key of the begun sign-in. */
     state: string;
-    /** The roles that the provider's claims give now: others that it gave are taken. */
+    /** The roles from the provider's current claims: its other roles are revoked. */
     claimed: readonly ClaimedRecord[];
   };
 
-/** Makes the session, or what waits, and the link's digest again; `wrong` if the person was disabled or unlinked meanwhile. */
+/** Creates the session or the pending sign-in, and renews the link's digest; `wrong` if the person was disabled or unlinked. */
 export async function finishProviderSignIn(
   deps: { db: Database; identitySecrets: IdentitySecrets },
   finish: ProviderFinish,
@@ -72,7 +72,7 @@ export async function finishProviderSignIn(
   return outcome as Admission;
 }
 
-/** Notes that a provider's answer let no one in, and why: a word for operators, never what was sent. */
+/** Records why a provider's response was rejected: a word for operators, never the data that was sent. */
 export async function noteRefusedSignIn(
   deps: { db: Database },
   refused: { provider: string; reason: string; userId?: string | undefined; from: string },

@@ -1,6 +1,6 @@
 /**
- * Recovery codes, each of which stands in once for a second factor that is not at hand. Shown once; what is stored are digests
- * of their proofs, which follow from the service's secret.
+ * Recovery codes: each replaces a missing second factor once. Shown once. The database stores digests of their proofs, which
+ * are derived from the service's secret.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import {
   toStoredDigest,
 } from "../secrets/identity_secrets.ts";
 
-/** Without letters that look like digits, or like each other. */
+/** Without letters that look like digits or like each other. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 const COUNT = 10;
 /** 59 random bits. */
@@ -20,14 +20,14 @@ const GROUP = 4;
 const CODE = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`);
 
 export type RecoveryCodes = {
-  /** As people write them down: in groups. */
+  /** In groups, as people write them down. */
   texts: string[];
-  /** What is stored, with commas between. */
+  /** The stored digests, comma-separated. */
   digests: string;
   secretId: string;
 };
 
-/** New recovery codes of a person, with what is stored of them. */
+/** New recovery codes of a person, with the stored digests. */
 export function makeRecoveryCodes(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   userId: string,
@@ -41,13 +41,13 @@ export function makeRecoveryCodes(
   };
 }
 
-/** The code in what a person typed, with or without groups; `undefined` if it can be none. */
+/** The code in a person's input, with or without groups; `undefined` if it is malformed. */
 export function readRecoveryCode(typed: string): string | undefined {
   const code = typed.toLowerCase().replaceAll(/[\s-]/g, "");
   return CODE.test(code) ? code : undefined;
 }
 
-/** The proofs of a code, by every secret that may have made what is stored; with commas between. */
+/** The proofs of a code by every secret that may have made the stored digest; comma-separated. */
 export function proveRecoveryCode({ all }: IdentitySecrets, userId: string, code: string): string {
   return all.map((by) => Buffer.from(prove(by, userId, code)).toString("hex")).join(",");
 }

@@ -1,4 +1,4 @@
-/** The database's part of the second step of a sign-in: counted before a factor is looked at, finished after it. @module */
+/** The database part of a sign-in's second step: counts the attempt before a factor is checked, and finishes after it. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { toDigest } from "../secrets/secret_text.ts";
@@ -16,14 +16,14 @@ export type FactorKind = "totp" | "recovery" | "passkey";
  */
 export const FACTOR_LIMITS = { pair: 5, person: 15, lasting: 100, lastingS: 30 * DAY_S } as const;
 
-/** Where an attempt comes from. */
+/** The origin of an attempt. */
 export type FactorFrom = {
-  /** The sign-in that waits, as the browser shows it. */
+  /** The pending sign-in that the browser presents. */
   shown: string;
   kind: FactorKind;
   /** The client's IP address. */
   address: string;
-  /** Attempts on it are counted apart if the person has shown a second factor there. */
+  /** Attempts on this device have a separate limit if the person has used a second factor there. */
   device: Device | undefined;
 };
 
@@ -33,13 +33,13 @@ export type FactorAttempt =
       waitS: 0;
       userId: string;
       isKnownDevice: boolean;
-      /** What is stored of the authenticator app, and the time step of the code that was used last. */
+      /** The stored authenticator app, and the time step of the last used code. */
       totp: (Pick<TotpRecord, "sealed" | "secretId"> & { lastStep: number }) | null;
-      /** What verifies the passkeys of the person: the id and the key in hexadecimal. */
+      /** The person's passkeys: id and public key in hexadecimal. */
       passkeys: { id: string; publicKey: string; secretId: string }[] | null;
     };
 
-/** Counts an attempt; `undefined` if no sign-in waits. */
+/** Counts an attempt; `undefined` if no sign-in is pending. */
 export async function beginSecondFactor(
   { db }: { db: Database },
   from: FactorFrom,
@@ -60,15 +60,15 @@ export async function beginSecondFactor(
   return (attempt ?? undefined) as FactorAttempt | undefined;
 }
 
-/** A factor that the service has found right. */
+/** A factor that the service has verified. */
 export type RightFactor = {
-  /** Proofs of what is stored, one of which is its own; in hexadecimal, with commas between. */
+  /** Proofs in hexadecimal, comma-separated; one of them matches the stored digest. */
   proofs: string;
   /** The id of a passkey, in hexadecimal. */
   key?: string;
-  /** The time step of a code; what a passkey counts. */
+  /** The time step of a code, or the signature counter of a passkey. */
   count: number;
-  /** What it is stored as from now on, where the secret has changed. */
+  /** The new stored form, if the secret has changed. */
   fresh?: (Partial<TotpRecord> & Pick<TotpRecord, "digest" | "secretId">) | undefined;
 };
 
@@ -77,7 +77,7 @@ export type FactorFinish = SessionStart & {
   factor: RightFactor;
 };
 
-/** Makes the session; `wrong` if the factor was used meanwhile, `gone` if no sign-in waits any more. */
+/** Creates the session; `wrong` if the factor was already used, `gone` if no sign-in is pending. */
 export async function finishSecondFactor(
   { db }: { db: Database },
   { from, factor, ...finish }: FactorFinish,
@@ -107,7 +107,7 @@ function toFactorKeys({ address, device }: FactorFrom): { client: string; device
   return { client: `client ${toDigest(network)}`, device: `device ${device?.id ?? ""}` };
 }
 
-/** Notes that a second factor was wrong: someone knows the password. */
+/** Records a wrong second factor: someone knows the password. */
 export async function noteWrongFactor(
   { db }: { db: Database },
   { userId, kind, from }: { userId: string; kind: FactorKind; from: string },

@@ -1,6 +1,6 @@
 /**
- * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation takes effect at once; of
- * a secret only its proof is known here.
+ * Sessions: found by the browser's cookies, ended by sign-out. Nothing is cached, so a revocation takes effect immediately.
+ * Only proofs of secrets are known here.
  *
  * @module
  */
@@ -19,12 +19,12 @@ export type SessionDeps = {
   hasProvider: (name: string) => boolean;
 };
 
-/** What the database found for the presented sessions: two live ones count as none. */
+/** The database's result for the presented sessions: two live sessions count as no session. */
 export type Presence = { isConflict: boolean };
 
 export type Me = Presence & {
   user: IdentityUser | undefined;
-  /** Whether the app that was asked about exists, and is not disabled. */
+  /** Whether the requested app exists and is enabled. */
   isAppKnown: boolean;
 };
 
@@ -43,28 +43,28 @@ export type Visitor = {
   email: string;
   displayName: string | null;
   isAdministrator: boolean;
-  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  /** The deadline for a second factor; null if none is required or the person has one. */
   factorDueAt: string | null;
   isFactorOverdue: boolean;
 };
 export type PageSession = Presence & {
   visitor: Visitor | undefined;
-  /** The app that was asked about. */
+  /** The requested app. */
   app: AppTargets | undefined;
-  /** The apps that were asked for, of those that the visitor may open. */
+  /** The requested apps that the visitor can open. */
   apps: VisitorApp[];
   hasMoreApps: boolean;
 };
 
-/** The app with a slug, apps to list, or neither. */
+/** One app by slug, a list of apps, or neither. */
 export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
-/** What says which role someone has on an app. */
+/** The sources of a person's role on an app. */
 export type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
 /**
- * A Console role makes a person admin on every app. What a provider's claim gave counts while there is that provider: without
- * its settings no sign-in could take the role again.
+ * A Console role makes a person admin on every app. A role from a provider's claim counts only while the provider is
+ * configured: otherwise no sign-in could revoke the role.
  */
 export function toRole(
   { identitySecrets, hasProvider }: SessionDeps,
@@ -78,15 +78,15 @@ export function toRole(
   return toGrantedRole(identitySecrets, { userId, appId }, grant);
 }
 
-/** Whether a session is one of those that are presented; none does not tell. */
+/** Whether a session is one of the presented sessions. */
 export function isPresented(presented: string, session: string | null): boolean | undefined {
   if (session === null) return undefined;
   return presented.split(",").some((text) => text.split(".")[0] === session);
 }
 
 /**
- * Who presents these sessions, and the role on the app with this slug, if one is asked about. Where a second factor is
- * demanded of everyone, whoever has put it off for too long is no one.
+ * The person of these sessions, and their role on the requested app. If everyone needs a second factor, a person past the
+ * deadline counts as signed out.
  */
 export async function readMe(
   deps: SessionDeps,
@@ -129,7 +129,7 @@ function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
   return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
 }
 
-/** Who visits the identity pages, which require both cookies of one session, with the apps that are asked for. */
+/** The visitor of the identity pages, which require both cookies of one session, with the requested apps. */
 export async function readPageSession(
   deps: SessionDeps,
   cookies: PageCookies,
@@ -157,7 +157,7 @@ export async function readPageSession(
   };
 }
 
-/** Ends every session that is presented with either of its secrets; only the entry in the audit log is left. */
+/** Ends every session that is presented with either of its secrets. The audit log keeps an entry. */
 export async function endSessions(
   deps: { db: Database },
   { presented, from }: { presented: string; from: string },
@@ -166,8 +166,7 @@ export async function endSessions(
 }
 
 /**
- * Ends all sessions of the person whose session is presented with both its cookies, and the sign-ins that wait for a second
- * factor.
+ * Ends all sessions of the signed-in person, and the sign-ins that wait for a second factor. Requires both cookies.
  */
 export async function endSessionsEverywhere(
   deps: { db: Database },
@@ -182,17 +181,17 @@ export async function endSessionsEverywhere(
 
 export type SessionStart = {
   session: NewSession;
-  /** How long it lasts, however much it is used. */
+  /** Max lifetime, regardless of use. */
   sessionMaxS: number;
-  /** Sessions that the browser presented: they end. */
+  /** Sessions that the browser presented: they are ended. */
   presented: string;
-  /** What kind of browser it is, such as `Firefox on Linux`. */
+  /** The browser, such as `Firefox on Linux`. */
   deviceName: string;
-  /** Whether this very person has signed in on this device before. */
+  /** Whether this person has signed in on this device before. */
   isKnownDevice: boolean;
 };
 
-/** The arguments of every SQL function that makes a session. */
+/** The arguments of every SQL function that creates a session. */
 export function toSessionValues({
   session,
   sessionMaxS,

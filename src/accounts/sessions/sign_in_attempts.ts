@@ -1,4 +1,4 @@
-/** The database's part of a sign-in: throttled before a password is hashed, finished after it. @module */
+/** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
 import { call, callRow, type Database } from "../../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
@@ -30,11 +30,11 @@ const CLIENTS: readonly (readonly [PrefixLength, number])[] = [
 ];
 
 export type AttemptFrom = {
-  /** The address that was typed. */
+  /** The address that the person entered. */
   email: string;
-  /** The IP address that it came from. */
+  /** The client's IP address. */
   address: string;
-  /** The device, if someone has signed in on it before. */
+  /** The device, if any person has signed in on it before. */
   device: Device | undefined;
 };
 export type Attempt =
@@ -43,16 +43,16 @@ export type Attempt =
       waitS: 0;
       known: KnownUser | undefined;
       isDisabled: boolean;
-      /** Whether this very person has signed in on this device before. */
+      /** Whether this person has signed in on this device before. */
       isKnownDevice: boolean;
     };
-/** The person with the typed address; without a password there is nothing to check. */
+/** The person with the entered address; without a password nothing is checked. */
 export type KnownUser = {
   userId: string;
   password: Pick<PasswordRecord, "hash" | "secretId"> | undefined;
 };
 
-/** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
+/** Counts an attempt for known and unknown addresses; returns the data to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
   const { networks, bounds } = toClient(from.address);
   const row = await callRow(deps.db, "begin_sign_in", {
@@ -74,25 +74,25 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
   return { waitS: 0, known, isDisabled, isKnownDevice };
 }
 
-/** Of whom a second factor is asked who has none; `default`: of whoever has a Console role, once anyone has one. */
+/** Who must add a second factor; `default`: people with a Console role, as soon as any of them has one. */
 export type FactorRule = "none" | "console" | "all" | "default";
 
-/** What a sign-in has come to: a session; a session of someone who should add a second factor; or it waits for that factor. */
+/** The result of a sign-in: a session, a session of a person who should add a second factor, or a pending sign-in. */
 export type Admission = "done" | "asked" | "pending" | "wrong";
 
 export type SignInFinish = SessionStart & {
   userId: string;
-  /** Shows that the service itself found the password right, by the stored hash. */
+  /** Proves that the service checked the password against the stored hash. */
   proof: string;
   /** A newer hash of the same password, if the parameters or the secret have changed. */
   fresh: PasswordRecord | undefined;
-  /** In place of the session, for whoever has a second factor. */
+  /** Instead of a session, if the person has a second factor. */
   pending: NewPending;
   factorRule: FactorRule;
   from: AttemptFrom;
 };
 
-/** Makes the session, or what waits; `wrong` if the person was disabled, or got another password, meanwhile. */
+/** Creates the session or the pending sign-in; `wrong` if the person was disabled or the password changed since. */
 export async function finishSignIn(
   deps: { db: Database },
   finish: SignInFinish,
@@ -117,7 +117,7 @@ export async function finishSignIn(
   return outcome as Admission;
 }
 
-/** The id of the device, if this very person has signed in on it before: its attempts were counted apart. */
+/** The id of the device, if this person has signed in on it before: its attempts have a separate limit. */
 export function toKnownDevice({
   isKnownDevice,
   from,
@@ -129,15 +129,14 @@ export function toKnownDevice({
 }
 
 /**
- * A client as itself and as the networks that it is part of, and how many attempts each allows. The database makes the keys of
- * counters from them.
+ * A client and its networks, with the attempts that each allows. The database derives the keys of counters from them.
  */
 export function toClient(address: string): { networks: string[]; bounds: number[] } {
   const clients = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,
   }));
-  // An IPv4 address is the same for each of them, and counts once.
+  // An IPv4 address is the same in each network, and counts once.
   const counted = clients.filter(({ network }, at) => at === 0 || network !== clients[0]?.network);
   return {
     networks: counted.map(({ network }) => network),
@@ -145,10 +144,10 @@ export function toClient(address: string): { networks: string[]; bounds: number[
   };
 }
 
-/** How many counters one step deletes at most. */
+/** Max counters that one step deletes. */
 const SWEEP_STEP = 1000;
 
-/** Deletes some expired counters; returns whether there may be more. */
+/** Deletes expired counters, one step at a time; returns whether more may remain. */
 export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {
   return (await call(deps.db, "sweep_throttle", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
 }

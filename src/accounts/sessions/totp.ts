@@ -1,6 +1,6 @@
 /**
- * Codes of authenticator apps (RFC 6238): six digits, thirty seconds each. The app's secret is sealed with the service's, for
- * its owner alone; nothing else is stored of it.
+ * Codes of authenticator apps (RFC 6238): six digits, thirty seconds each. Only the app's secret is stored, sealed with the
+ * service's secret for its owner.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { seal, unseal } from "../secrets/sealed_text.ts";
 const PERIOD_S = 30;
 /** 160 bits, as the RFC advises. */
 const SECRET_BYTES = 20;
-/** How many steps the clock of a telephone may be off. */
+/** Max clock difference of a phone, in steps. */
 const WINDOW = 1;
 export const TOTP_CODE = /^\d{6}$/;
 
@@ -37,7 +37,7 @@ export function toTotpUri(
   return new TOTP({ issuer, label, secret: Secret.fromBase32(key) }).toString();
 }
 
-/** The time step of a right code; `undefined` for a wrong one. */
+/** The time step of a correct code; `undefined` for a wrong code. */
 export function findStep(key: string, code: string, nowMs: number): number | undefined {
   if (!TOTP_CODE.test(code)) return undefined;
   const totp = new TOTP({ secret: Secret.fromBase32(key), period: PERIOD_S });
@@ -45,7 +45,7 @@ export function findStep(key: string, code: string, nowMs: number): number | und
   return delta === null ? undefined : Math.floor(nowMs / 1000 / PERIOD_S) + delta;
 }
 
-/** What is stored of an app's secret: sealed, and a digest of the proof that it was sealed here; in hexadecimal. */
+/** The stored form of an app's secret: sealed, with a digest of the proof that this service sealed it; in hexadecimal. */
 export type TotpRecord = { sealed: string; digest: string; secretId: string };
 
 /** The record of an app's secret `key`, in Base32, made with the current secret of the service. */
@@ -60,10 +60,10 @@ export function makeTotpRecord(
   return { sealed, digest, secretId: current.id };
 }
 
-/** The secret of an app, and what proves to the database that it was read. */
+/** The secret of an app, and the proof for the database that the service unsealed it. */
 export type OpenedTotp = { key: string; proof: string; isCurrent: boolean };
 
-/** `undefined` for what this service has not sealed for this person, or with a secret that it no longer has. */
+/** `undefined` if this service did not seal it for this person, or no longer has the secret. */
 export function openTotp(
   { identitySecrets }: Pick<TotpDeps, "identitySecrets">,
   userId: string,
@@ -82,7 +82,7 @@ function proveSealed(by: IdentitySecret, userId: string, sealed: string): Uint8A
   return by.prove("totp factor", userId, sealed);
 }
 
-/** An app's secret on its way through the page that shows it, until a code confirms it: good for its owner, for a while. */
+/** An app's secret, sealed in the page that shows it until a code confirms it. Valid for its owner, for a limited time. */
 export function sealNewTotp(deps: TotpDeps, userId: string, { key, endsAtMs }: NewTotp): string {
   const { current: by } = deps.identitySecrets;
   const sealing = { by, purpose: "new totp secret", owner: userId } as const;
@@ -91,7 +91,7 @@ export function sealNewTotp(deps: TotpDeps, userId: string, { key, endsAtMs }: N
 
 export type NewTotp = { key: string; endsAtMs: number };
 
-/** `undefined` for one that was made for someone else, or too long ago. */
+/** `undefined` if it was sealed for another person or has expired. */
 export function openNewTotp(
   { identitySecrets, now }: { identitySecrets: IdentitySecrets; now: () => number },
   userId: string,
