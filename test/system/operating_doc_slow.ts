@@ -155,6 +155,8 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
     "BACKUP_URL",
     "RESTORE_URL",
     "NEXT_SUPERUSER_URL",
+    "PGPASSWORD",
+    "POSTGRES_BIN",
   ];
   expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);
   expect(used.size).toBeGreaterThan(15);

@@ -42,6 +42,7 @@ import { postSchema } from "../support/push.ts";
 import { enrol, enrolPerson, enterFactor, SECURITY } from "../support/second_factor.ts";
 import {
   type Answer,
+  definitionOf,
   openTestService,
   type TestApp,
   type TestService,
@@ -177,7 +178,10 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
         publicUrl: `http://localhost:${port}`,
         providers: [provider.settings],
       }),
-      service: { mail: { url: mails.url, from: { name: "", address: "x@example.org" } } },
+      service: {
+        previews: ["live"],
+        mail: { url: mails.url, from: { name: "", address: "x@example.org" } },
+      },
     });
     service = toNamed(opened);
     provider.register(`${service.url}/oidc/ours/callback`);
@@ -279,6 +283,15 @@ async function tour(): Promise<Answer[]> {
   const history = makeHistory([defineSchema({ notes: { title: t.string() } }), grown]);
   await ask(() => postMigrations(second, history, grown, { dryRun: true }));
   for (const text of history) await ask(() => postMigrations(second, [text], grown));
+  const change = { kind: "rename_column", table: "notes", column: "note", to: "text" };
+  const asOwner = (path: string, json: object) =>
+    ask(() => service.call(second.app, path, { method: "POST", json }));
+  await asOwner("/v1/data/schema/changes", { change });
+  const notes = definitionOf(
+    defineSchema({ notes: { title: t.string(), text: t.string().index() } }),
+  );
+  const joined = { migrations: history, definition: notes, declared: notes };
+  await asOwner("/v1/data/schema/joins", joined);
   const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
   const row = made.headers.get("location") ?? "";
   await call(row);
@@ -294,7 +307,7 @@ async function tour(): Promise<Answer[]> {
   for (const path of ["/", "/login"]) await page(path);
   const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
   const path = `/authorize?${target}`;
-  await ask(() => submitSignIn(service, jar, { path, email, password }));
+  await ask(() => submitSignIn(service, new Map(), { path, email, password }));
   await page(path);
   await ask(() => submitSignIn(service, new Map(), { email, password }));
   const form_token = readToken((await page("/forgot")).text);
@@ -339,10 +352,15 @@ async function tourConsole(page: Page): Promise<void> {
   const submit = async (path: string, typed: Record<string, string> = {}) =>
     await page(path, { ...readHidden((await page(path)).text), ...typed });
   const made = "/console/apps/toured";
-  for (const path of ["", "/apps", "/activity", "/activity/csv", "/requests"])
+  const keptId = crypto.randomUUID();
+  await service.service.admin.message(`insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+    values ('${keptId}', now(), 'GET', '/', 500, 1); select 1`);
+  const kept = `/requests/${keptId}`;
+  for (const path of ["", "/apps", "/activity", "/activity/csv", "/requests", kept, "/changes"])
     await page(`/console${path}`);
+  for (const path of ["/find?q=tour", "/docs"]) await page(`/console${path}`);
   await submit("/console/new-app", { slug: "toured" });
-  await page(made);
+  for (const path of ["", "/keys"]) await page(made + path);
   await submit(`${made}/settings`, { origins: "https://toured.example.org" });
   const typed = { name: "tour", life: "30", "scope data:read": "on" };
   const issued = await submit(`${made}/new-key`, typed);
@@ -354,6 +372,7 @@ async function tourConsole(page: Page): Promise<void> {
   await tourTables(page, submit);
   await submit(`${made}/limits`, { perMinute: "6000" });
   await submit(`${made}/state`);
+  await submit(`${made}/live`);
   await submit(`${made}/delete`, { typed_name: "toured" });
 }
 
@@ -378,7 +397,9 @@ async function tourRows(page: Page, submit: Page, table: string): Promise<void> 
   const made = await submit(`${table}/new`, title);
   const row = `${table}/rows/${made.headers.get("location")?.split("added=")[1]}`;
   await submit(row, title);
-  for (const path of ["", "/export/csv", "/export/json"]) await page(table + path);
+  await submit(`${table}/import`, { rows: "title\nimported" });
+  await submit(`${table}/change`, { rows: row.split("/").at(-1) ?? "", column: "title" });
+  for (const path of ["", "/export/csv", "/export/json", "/list"]) await page(table + path);
   await submit(`${row}/delete`);
 }
 
