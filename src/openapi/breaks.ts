@@ -1,6 +1,6 @@
 /**
- * What a newer description takes away from clients of a published one: endpoints, columns and values that are gone, and
- * whatever is narrower than it was. What is new breaks no one. Pure.
+ * Breaking changes of a newer description for clients of a published one: removed endpoints, columns and values, and
+ * narrower types. Additions are not breaking. Pure.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { JsonSchema } from "../http/mod.ts";
 type Value = unknown;
 
 /**
- * A line for each break, in the order of the published document.
+ * One line per breaking change, in the order of the published document.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ type Value = unknown;
  * import { expect } from "bun:test";
  *
  * const list = { "/v1/data/db/todos": { get: {} } };
- * expect(findBreaks({ paths: list }, { paths: {} })).toEqual(["GET /v1/data/db/todos is gone"]);
+ * expect(findBreaks({ paths: list }, { paths: {} })).toEqual(["GET /v1/data/db/todos was removed"]);
  * expect(findBreaks({ paths: {} }, { paths: list })).toEqual([]);
  * ```
  */
@@ -59,7 +59,7 @@ function schemasOf(document: JsonSchema): Value {
   return get(document["components"], "schemas");
 }
 
-/** A table that is gone is told once, by its endpoints. */
+/** Skips removed tables, which their endpoints report. */
 function findNarrowed(published: Value, current: Value): string[] {
   return entries(published).flatMap(([name, schema]) => {
     const other = get(current, name);
@@ -94,7 +94,7 @@ function compareColumn(place: string, { before, after, isAnswer }: Change): stri
   ];
 }
 
-/** Of a row that is answered, what is required is promised; of one that is sent, it is asked for. */
+/** In responses, `required` is a promise; in requests, it is a demand. */
 function findNewlyRequired(name: string, published: Value, current: Value): string[] {
   const [before, after] = [list(published, "required"), list(current, "required")];
   const isThere = (column: unknown) =>

@@ -1,8 +1,8 @@
-/** What a description needs of a route. @module */
+/** The parts of a route that a description needs. @module */
 import type { Method, Operation, Route } from "../http/mod.ts";
 import type { Scope } from "../principal.ts";
 
-/** An endpoint of the route table, as far as a description needs it. */
+/** The parts of an endpoint that a description needs. */
 export type DescribedRoute = {
   readonly method: Method;
   readonly path: string;

@@ -1,6 +1,6 @@
 /**
- * Finds sections of the docs, endpoints and error codes by words: an index in memory, made when it is first searched. Each word has
- * to occur; in a heading it counts more than in the text.
+ * Searches sections of the docs, endpoints and error codes: an index in memory, built on the first search. Every word must
+ * occur. A match in a heading ranks higher than a match in the text.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Endpoint } from "./reference/endpoints.ts";
 import { REFERENCE_PATH } from "./reference/frame.ts";
 
 export type DocsEntry = {
-  /** The page that it is on. */
+  /** The page of the section. */
   readonly page: string;
   readonly title: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export type DocsHit = DocsEntry & { readonly excerpt: string };
 
 type Section = { readonly level: number; readonly id: string; readonly text: string };
 
-/** The sections of a guide, with the headings in the order in which they are in its Markdown. */
+/** The sections of a guide, with the headings in document order. */
 export function toSections(
   { page, title }: Guide,
   markdown: string,
@@ -36,7 +36,7 @@ export function toSections(
   }));
 }
 
-/** What is below each heading, without comments and marks of Markdown; a `#` in code is no heading. */
+/** The text below each heading, without comments and Markdown marks. A `#` in code is not a heading. */
 function splitSections(markdown: string): string[] {
   const sections: string[][] = [];
   let isCode = false;
@@ -76,7 +76,7 @@ export function listCodeEntries(): DocsEntry[] {
 const EXCERPT_CHARS = 140;
 const MAX_WORDS = 8;
 
-/** The best matches first; none for a query without a word. */
+/** Results, best first; empty for a query without a word. */
 export function searchDocs(
   entries: readonly DocsEntry[],
   query: string,
@@ -115,7 +115,7 @@ function scoreEntry({ title, page, text }: DocsEntry, words: readonly string[]):
   return score;
 }
 
-/** What is around the first word, from the start of a word. */
+/** The text around the first match, from the start of a word. */
 function toExcerpt(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);

@@ -1,6 +1,6 @@
 /**
- * The description of the API as an OpenAPI document: made of the route tables, the columns that apps declare and the table
- * of problems, so that nothing is said twice. Pure.
+ * The description of the API as an OpenAPI document, generated from the route tables, the columns that apps declare and the
+ * table of problems, so that nothing is repeated. Pure.
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html
  * @module
@@ -44,11 +44,11 @@ export type Document = {
 };
 
 type DocumentOptions = {
-  /** The tables of an app; `undefined`: of no app in particular. */
+  /** The tables of an app; `undefined` for a generic description. */
   tables: readonly TableDefinition[] | undefined;
-  /** Which previews are on; default: none. */
+  /** The enabled previews; default: none. */
   previews?: readonly Preview[];
-  /** The service's address; default: that of the document. */
+  /** The service's URL; default: that of the document. */
   server?: string;
 };
 
@@ -61,7 +61,7 @@ const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
   live: "The preview `live` is on: `GET /v1/data/db/{table}/changes` streams the changes of a live app's table as server-sent events.",
 };
 
-/** The OpenAPI document of these routes; with `tables`, those of rows are described once for each. */
+/** The OpenAPI document of these routes. With `tables`, describes the endpoints of rows once per table. */
 export function makeDocument(
   routes: readonly DescribedRoute[],
   { tables, previews = [], server = "/" }: DocumentOptions,
@@ -92,7 +92,7 @@ function toSchemas(
   previews: readonly Preview[],
 ): Schemas {
   const columns = (tables ?? []).flatMap((table) => table.columns);
-  // What nothing refers to is a fault of a document.
+  // Linters reject unused components.
   const shared = columns.some(({ kind }) => kind === "json") ? { json: JSON_VALUE } : {};
   return Object.assign(
     shared,
@@ -114,7 +114,7 @@ const SECURITY = {
   },
 };
 
-/** An endpoint with what it says of itself; its refusals are the same for every table. */
+/** An endpoint with its description. Its errors are the same for every table. */
 type Described = DescribedRoute & { operation: Operation; refusals: readonly ProblemGroup[] };
 type TableRoute = Described & {
   table: string | undefined;
@@ -129,7 +129,7 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
   return [{ ...route, operation, refusals: listRefusals(route, operation) }];
 }
 
-/** An endpoint of tables once for each table; any other as it is. */
+/** Repeats an endpoint of tables for each table. */
 function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
   if (tables === undefined || !route.path.includes(TABLE))
     return [{ ...route, table: undefined, columns: [] }];
@@ -188,7 +188,7 @@ function toParameter({
   };
 }
 
-/** Tools read the flag, people the days. */
+/** Tools read the flag, people the dates. */
 function toDeprecated({
   deprecated,
   description,
@@ -226,7 +226,7 @@ const TABLE_PARAMETER = {
   schema: { type: "string", pattern: TABLE_PATTERN },
 };
 
-/** Alternatives; an empty one means that no credential is necessary. */
+/** Alternatives. An empty alternative means that credentials are optional. */
 const SECURITY_OF: Readonly<Record<DescribedRoute["access"], (scopes: Scope[]) => JsonSchema[]>> = {
   key: (scopes) => [{ key: scopes }],
   "optional-key": () => [{}, { key: [] }],

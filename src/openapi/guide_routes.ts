@@ -1,5 +1,5 @@
 /**
- * The pages of `docs/`: each for people at `/docs/<page>`, and for tools as Markdown at `/docs/<page>.md`, as it was shipped,
+ * The pages of `docs/`: each for people at `/docs/<page>`, and for tools as Markdown at `/docs/<page>.md`, unchanged,
  * with an index at `/llms.txt`. @see https://llmstxt.org
  *
  * @module
@@ -51,7 +51,7 @@ function toLine({ page, title, about }: Guide): string {
 const MARKDOWN = "text/markdown; charset=utf-8";
 
 export const guideRoutes: readonly Route<unknown>[] = [
-  // Its form is Markdown, but programs and browsers know what to do with plain text.
+  // The format is Markdown, but programs and browsers handle plain text.
   toRoute({ path: LLMS_PATH, type: "text/plain; charset=utf-8", read: () => INDEX }),
   ...[...GUIDES, ...OPERATORS_GUIDES].flatMap((guide) => {
     const read = () => readFileSync(new URL(`${guide.page}.md`, FOLDER), "utf8");
@@ -62,7 +62,7 @@ export const guideRoutes: readonly Route<unknown>[] = [
   }),
 ];
 
-/** Nothing on the page is secret: it may be compressed. */
+/** Nothing on the page is secret, so it can be compressed. */
 function toPageRoute(path: string, make: () => Page): Route<unknown> {
   let kept: Page | undefined;
   return {

@@ -1,4 +1,4 @@
-/** A page of `docs/` for people: its text beside the list of all pages. @module */
+/** A page of `docs/` for people: its text next to the list of all pages. @module */
 import {
   type Heading,
   type Html,
@@ -39,7 +39,7 @@ ${renderNeighbors(guide)}`,
 
 const LINK = /^(\w+)\.md(#.*)?$/;
 
-/** Links on the page and to other pages lead there; what is in the repository alone has no address here. */
+/** Rewrites links to other pages. Files that exist only in the repository have no URL here. */
 function toTarget(href: string): Target | undefined {
   if (/^(#|https:)/.test(href)) return { href };
   const [, page = "", place = ""] = LINK.exec(href) ?? [];
@@ -47,7 +47,7 @@ function toTarget(href: string): Target | undefined {
   return guide && { href: `${toGuidePath(guide.page)}${place}`, title: guide.title };
 }
 
-/** What is on the page, in two levels. */
+/** The contents of the page, in two levels. */
 function renderContents(headings: readonly Heading[]): Html | undefined {
   const shown = headings.filter(({ level }) => level === 2 || level === 3);
   if (shown.length < 2) return undefined;
@@ -70,7 +70,7 @@ ${renderMenuGroup("For tools", [
 ])}`;
 }
 
-/** What is read before and after it. */
+/** The previous and the next page. */
 function renderNeighbors({ page }: Guide): Html {
   const place = ALL.findIndex((guide) => guide.page === page);
   const [before, after] = [ALL[place - 1], ALL[place + 1]];

@@ -1,10 +1,10 @@
-/** The pages of `docs/` that a service hands out, and what its index says of them. @module */
+/** The pages of `docs/` that a service serves, and their descriptions in its index. @module */
 
 export const LLMS_PATH = "/llms.txt";
 
 type Described = { readonly page: string; readonly title: string; readonly about: string };
 
-/** For people who build an app, in the order in which they are read. */
+/** For people who build an app, in reading order. */
 export const GUIDES = [
   { page: "tutorial", title: "Tutorial", about: "build your own app, step by step" },
   { page: "data", title: "Data", about: "tables, endpoints, values, limits, errors" },
@@ -42,7 +42,7 @@ export const GUIDES = [
   },
 ] as const satisfies readonly Described[];
 
-/** For people who run a service or look into it. */
+/** For people who run or study a service. */
 export const OPERATORS_GUIDES = [
   {
     page: "console",
@@ -72,12 +72,12 @@ export const OPERATORS_GUIDES = [
 
 export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
 
-/** Where people read a page. */
+/** The URL of a page for people. */
 export function toGuidePath(page: Guide["page"]): string {
   return `/docs/${page}`;
 }
 
-/** Where tools get it as Markdown. */
+/** The URL of a page as Markdown. */
 export function toMarkdownPath(page: Guide["page"]): string {
   return `/docs/${page}.md`;
 }

@@ -1,4 +1,4 @@
-/** OpenAPI: the description of the API for machines, made of the tables that serve it. @module */
+/** OpenAPI: the machine-readable description of the API, generated from the tables that serve it. @module */
 export { findBreaks } from "./breaks.ts";
 export { type Document, makeDocument } from "./document.ts";
 export { guideRoutes } from "./guide_routes.ts";

@@ -1,4 +1,4 @@
-/** The pure part of this room: where a program finds the tables of an app. @module */
+/** The pure part of this module: where a program finds the tables of an app. @module */
 
 export const OPENAPI_PATH = "/v1/openapi.json";
 

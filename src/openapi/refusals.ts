@@ -1,11 +1,11 @@
-/** Refusals as responses: one for each status, with its codes and an example of each. Pure. @module */
+/** Errors as responses: one per status, with its codes and an example of each. Pure. @module */
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
 import type { DescribedRoute } from "./described_route.ts";
 
-/** What any endpoint may answer. */
+/** Errors of any endpoint. */
 const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
-/** What follows from a key. */
+/** Errors of a key. */
 const KEYED = [
   "unauthenticated",
   "forbidden",
@@ -14,7 +14,7 @@ const KEYED = [
   "bad_gateway",
 ] as const satisfies readonly ProblemCode[];
 const OPTIONALLY_KEYED = KEYED.filter((code) => code !== "forbidden");
-/** A session is looked up in the database. */
+/** Errors of a session lookup in the database. */
 const SESSION = [
   "bad_gateway",
   "unavailable",
@@ -30,10 +30,10 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
   open: [],
 };
 
-/** A status with the codes that it comes with. */
+/** A status with its codes. */
 export type ProblemGroup = { readonly status: number; readonly codes: readonly ProblemCode[] };
 
-/** All refusals of an endpoint, by status. */
+/** All errors of an endpoint, by status. */
 export function listRefusals(route: DescribedRoute, operation: Operation): ProblemGroup[] {
   const codes = new Set<ProblemCode>([
     ...ALWAYS,
@@ -46,14 +46,14 @@ export function listRefusals(route: DescribedRoute, operation: Operation): Probl
     .toSorted((a, b) => a.status - b.status);
 }
 
-/** Endpoints for browser apps tell the code and nothing else, and one code for all faults of the service. */
+/** Endpoints for browser apps return only a code, and one code for all failures of the service. */
 type Form = "full" | "short";
 
 export function formOf({ group }: Operation): Form {
   return group === "identity" ? "short" : "full";
 }
 
-/** Where a refusal stands: the same one is written once. */
+/** The component of an error: identical errors share one. */
 export function toRefusalName({ status, codes }: ProblemGroup, form: Form): string {
   return form === "short"
     ? `${status}-identity-${codes.join("-")}`

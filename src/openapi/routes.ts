@@ -1,6 +1,6 @@
 /**
- * `GET /v1/openapi.json`: the description of the API; with a key, of exactly the tables that its app has declared. Made once
- * for the tables as they are, and answered from memory.
+ * `GET /v1/openapi.json`: the description of the API; with a key, of exactly the tables that its app declares. Built once
+ * per state of the tables, and served from memory.
  *
  * @module
  */
@@ -30,12 +30,12 @@ import type { DescribedRoute } from "./described_route.ts";
 import { makeDocument } from "./document.ts";
 import { OPENAPI_PATH } from "./pure.ts";
 
-/** How much memory documents may take. */
+/** Max memory of documents. */
 const CACHE_BYTES = 33_554_432;
 
 export type OpenapiDeps = { db: Database; catalog: Catalog; documents: Documents };
 
-/** The routes that are described, and what was made of them lately. */
+/** The described routes, and recent documents. */
 export type Documents = {
   readonly routes: readonly DescribedRoute[];
   readonly previews: readonly Preview[];
@@ -103,7 +103,7 @@ async function answerDocument(
 }
 
 /**
- * The database believes keys, not processes: what an app declares is told to a proven key only. The same statement says
+ * The database trusts keys, not processes: only a proven key gets an app's declarations. The same statement checks
  * whether the catalog is current: another process may have just pushed.
  */
 export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Promise<void> {
@@ -126,7 +126,7 @@ export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principa
 type AppTables = { appId: string | undefined };
 
 /**
- * The document, packed: small enough to be kept however many tables it describes, because making it holds up all other callers.
+ * The compressed document: small enough to cache for any number of tables, because building it blocks all other callers.
  *
  * @throws {Problem} response_too_large — the app declares more than one document can describe
  */
@@ -150,12 +150,12 @@ function findPacked(
   return made;
 }
 
-/** How the tables of an app may be declared, as JSON: their description is a few times as long. */
+/** The tables' declarations as JSON, with a limit: their description is several times as long. */
 const MAX_DECLARED_CHARS = 2_097_152;
 const TOO_LARGE =
   "This app has too many tables for one description: request it without a key for tables in general";
 
-/** The document in the form that was asked for. */
+/** The document in the requested encoding. */
 async function unpack(
   { documents: { cache } }: OpenapiDeps,
   packed: TaggedBody,
@@ -176,7 +176,7 @@ type Look = { number: number; chars: number };
 const looks = new WeakMap<TableDefinition, Look>();
 let last = 0;
 
-/** A definition's own number, and its length: what an app is served is another object once it has changed. */
+/** A cached number and length per definition: a change of the served columns creates a new object. */
 function look(definition: TableDefinition): Look {
   const found = looks.get(definition);
   if (found !== undefined) return found;

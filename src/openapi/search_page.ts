@@ -1,4 +1,4 @@
-/** `/docs/search`: what the docs say about some words; the palette shows the same over any page of the docs. @module */
+/** `/docs/search`: search results in the docs. The palette shows the same results over any page of the docs. @module */
 import { readFileSync } from "node:fs";
 import { compressAnswer, type RequestContext, readParameters } from "../http/mod.ts";
 import { answerPage, type Html, html, renderMarkdown } from "../pages/mod.ts";
@@ -22,7 +22,7 @@ const MAX_HITS = 20;
 
 const indexes = new WeakMap<Documents, readonly DocsEntry[]>();
 
-/** For every visitor the same: without a key, and without the tables of any app. */
+/** The same for every visitor: without a key, and without the tables of any app. */
 export async function answerDocsSearch(
   { documents }: Pick<OpenapiDeps, "documents">,
   { query, request }: RequestContext,

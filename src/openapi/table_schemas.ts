@@ -1,4 +1,4 @@
-/** The schemas of one table, or of any table where none is named. Pure. @module */
+/** The schemas of one table, or of a generic table. Pure. @module */
 import { MAX_BATCH, MAX_ROWS, toDefaultSchema, toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
@@ -18,7 +18,7 @@ const APP_ID: JsonSchema = {
   description: "The id of the app that owns the row: always the key's app.",
 };
 
-/** Where one of a table's schemas stands. Table names have no hyphen: this is no one else's. */
+/** The component name of a table's schema. Table names contain no hyphen, so it is unique. */
 export function toSchemaName(table: string | undefined, shape: TableShape): string {
   return `${table ?? "any"}-${shape}`;
 }
@@ -27,7 +27,7 @@ export function toReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** All shapes of a table; of `undefined`, those that every table has in common. */
+/** All schemas of a table; for `undefined`, the schemas that all tables share. */
 export function toTableSchemas(
   table: TableDefinition | undefined,
   previews: readonly Preview[],
@@ -45,7 +45,7 @@ export function toTableSchemas(
       type: "object",
       properties: toProperties(columns, toInsertSchema),
       ...listRequired(columns.filter((column) => column.required && column.default === undefined)),
-      // Commands read and check files of rows by it: not every fact has a keyword of JSON Schema.
+      // Commands check files of rows by these schemas, including facts without a JSON Schema keyword.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
     [name("update")]: { type: "object", properties: toProperties(columns, toValueSchema) },
@@ -88,12 +88,12 @@ function toProperties(
   return Object.fromEntries(columns.map((column) => [column.name, toSchema(column)]));
 }
 
-/** An empty list of required properties is no JSON Schema of older drafts, which tools still check by. */
+/** Older drafts of JSON Schema, which tools still use, reject an empty `required` list. */
 function listRequired(columns: readonly NamedColumn[]): { required?: string[] } {
   return columns.length === 0 ? {} : { required: columns.map(({ name }) => name) };
 }
 
-/** A page of a query, whose rows have the columns that were selected. */
+/** A page of a query. Its rows have the selected columns. */
 function toFoundPage(columns: Schemas): JsonSchema {
   const page = toPage({ type: "object", properties: { id: ID, app_id: APP_ID, ...columns } });
   return {

@@ -1,6 +1,6 @@
 /**
- * Whether the functions of apps' tables are what this release generates. `rowhouse migrate` records the release in a table
- * that only an administrator writes, so a process knows whether a body that differs is from another release or planted.
+ * Checks that the functions of apps' tables are this release's output. `rowhouse migrate` records the release in a table
+ * that only an administrator writes, so a process can distinguish another release's body from a planted one.
  *
  * @module
  */
@@ -19,13 +19,13 @@ import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
 import { SITE_SQL } from "./site.ts";
 
-/** A set of columns with every kind: two releases that generate the same for it generate the same for every set. */
+/** A column set with every kind: two releases with the same output for it have the same output for every column set. */
 const SAMPLE: ColumnSet = {
   name: "sample",
   columns: KINDS.map((kind) => ({ name: kind, kind })),
 };
 
-/** What this release generates, by a digest: a release is as new as its functions. */
+/** A digest of this release's functions, which orders releases by their functions. */
 export const RELEASE = digestOf(
   [
     { isDistributed: false, previews: [] },
@@ -36,7 +36,7 @@ export const RELEASE = digestOf(
     .join("\n"),
 );
 
-/** Records the release whose functions the tables have; `null` while they are renewed. */
+/** Records the release of the tables' functions; `null` during a renewal. */
 export async function recordRelease(admin: Database, release: string | null): Promise<void> {
   const name = release === null ? "null" : quoteLiteral(release);
   await admin.message(
@@ -44,7 +44,7 @@ export async function recordRelease(admin: Database, release: string | null): Pr
   );
 }
 
-/** Compares all functions with what this release generates, unless it has seen this digest of them and found no fault. */
+/** Compares all functions with this release's output, unless this digest already passed. */
 export type CheckBodies = (digest: string) => Promise<readonly string[]>;
 
 type Found = FunctionSite & {
@@ -52,7 +52,7 @@ type Found = FunctionSite & {
   functions: { signature: string; digest: string }[];
 };
 
-/** Bodies are generated once for each set that exists: with many tables that is most of the work. */
+/** Generates bodies once per existing column set: with many tables this is most of the work. */
 export function makeCheckBodies(db: Database): CheckBodies {
   let checked: string | undefined;
   let generated = new Map<string, ReadonlyMap<string, string>>();
@@ -67,7 +67,7 @@ export function makeCheckBodies(db: Database): CheckBodies {
     );
     const wanted = new Map([...generated.values()].flatMap((digests) => [...digests]));
     const foreign = functions.filter(({ signature, digest }) => wanted.get(signature) !== digest);
-    // Of the state that was compared: another one may have come since the digest was taken.
+    // The digest of the compared state: another state may have come since.
     checked = foreign.length > 0 ? undefined : digestFunctions(functions);
     return foreign.map(
       ({ signature }) => `Function api.${signature} must have the body that this release generates`,
@@ -104,7 +104,7 @@ const StoredSet = v.strictObject({
 
 const declareNothing = () => ({});
 
-/** What a declaration of a column must have that no set has: here, what makes the rest valid. */
+/** The required fields of a column's declaration that column sets lack; their values make the rest valid. */
 const DETAILS: Readonly<Record<Kind, (table: string, value: unknown) => object>> = {
   string: declareNothing,
   number: declareNothing,
@@ -118,8 +118,8 @@ const DETAILS: Readonly<Record<Kind, (table: string, value: unknown) => object>>
 };
 
 /**
- * Returns the set if a push can have recorded it. The pushing login can store any other JSON, and bodies that are generated
- * from it would not be those of this release.
+ * Returns the column set if a push can have recorded it. The pushing login can store any other JSON, and bodies generated
+ * from that would not be this release's output.
  */
 function readColumnSet(stored: unknown): ColumnSet[] {
   const { success, output } = v.safeParse(StoredSet, stored);

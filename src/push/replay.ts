@@ -1,6 +1,6 @@
 /**
- * The project's migrations at a service that lacks them: each is planned from the definition in its text, as if it were
- * pushed, and is a transaction of its own. Also plans all of them, and what the project has no migration of yet.
+ * Applies the project's migrations at a service that lacks them. Each is planned from the definition in its text, as if it were
+ * pushed, in its own transaction. Also plans all of them, followed by changes without a migration.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import { takeTurn } from "./take_turn.ts";
 
 export type ReplayRequest = {
   app: { id: string; slug: string };
-  /** What the project declares now. */
+  /** The project's current definition. */
   definition: Definition;
   options: { journalBytes?: number; share?: readonly string[] | undefined };
 };
-/** What the plan says about one of the project's migrations. */
+/** The plan of one of the project's migrations. */
 export type PlannedMigration = PlanSummary & { migration: MigrationRecord };
 export type HistoryPlan = Omit<PushResult, "deferred"> & { replays: PlannedMigration[] };
 
 /**
- * Applies the project's next migration; nothing happens if it is applied already. One that changes nothing here is recorded
+ * Applies the project's next migration, unless it is already applied. A migration without changes here is recorded
  * too.
  *
  * @throws {Problem} as {@linkcode push}, naming the migration
@@ -47,9 +47,9 @@ export async function replay(
 }
 
 /**
- * What applying these migrations and then pushing the definition would do.
+ * The plan of these migrations, followed by a push of the definition.
  *
- * @throws {Problem} what would refuse one of them, naming it
+ * @throws {Problem} the error of the first failing migration, with its name
  */
 export async function planReplay(
   { admin }: Pick<PushDeps, "admin">,
@@ -91,7 +91,7 @@ function prepareNamed(
   }
 }
 
-/** Tables of other apps are judged by what the project declares now: what it declared before may never have fitted them. */
+/** The project's current definition decides the use of other apps' tables: its earlier definitions may never have fitted. */
 function toRequest({ change, ...migration }: CheckedMigration, now: Definition) {
   const definition = canonicalJson(migration.definition);
   const isFollowed = definition !== canonicalJson(now);
@@ -114,7 +114,7 @@ function toRecord({ seq, name, parent, checksum }: Migration): MigrationRecord {
   return { seq, name, parent, checksum };
 }
 
-/** Says which migration was refused, unless the message does so already. */
+/** Adds the migration's name to the error, unless the message has it. */
 function nameMigration(error: unknown, migration: CheckedMigration): unknown {
   const name = showMigration(migration);
   if (!(error instanceof Problem) || error.code === "push_busy" || error.message.includes(name))

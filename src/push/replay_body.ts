@@ -1,4 +1,4 @@
-/** The bodies of requests with the project's migrations, to apply, plan or join them, checked completely: hostile, as that of a push is. @module */
+/** Reads the bodies of requests that apply, plan or join the project's migrations, checked completely as hostile input. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
@@ -19,7 +19,7 @@ const KEYS = ["migrations", "definition", "dryRun", "share"];
 export type ReplayBody = {
   definition: Definition;
   migrations: CheckedMigration[];
-  /** The one that is to be applied; absent from a dry run. */
+  /** The migration to apply; absent from a dry run. */
   next?: CheckedMigration;
   share: readonly string[] | undefined;
 };
@@ -27,7 +27,7 @@ export type ReplayBody = {
 /**
  * A body `{ migrations, definition, dryRun }`.
  *
- * @throws {Problem} invalid_schema — all faults at once
+ * @throws {Problem} invalid_schema — with all errors
  */
 export async function readReplayBody(
   body: Readonly<Record<string, unknown>>,
@@ -66,7 +66,7 @@ export type JoinBody = {
 /**
  * A body `{ migrations, definition, declared, dryRun, share }`.
  *
- * @throws {Problem} invalid_schema — everything that is wrong with it
+ * @throws {Problem} invalid_schema — with all errors
  */
 export async function readJoinBody(
   body: Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ function describeTexts(max: number): Detail {
   return { path: "/migrations", message: `Cannot read the migrations: must be a list of ${count}` };
 }
 
-/** Each is as large as a push may be: other requests have their turn in between. */
+/** Each migration can be as large as a push: other requests run in between. */
 async function readMigrations(texts: readonly string[], appId: string) {
   const read: ReturnType<typeof readMigration>[] = [];
   for (const text of texts) {

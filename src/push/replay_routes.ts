@@ -44,8 +44,8 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
 ];
 
 /**
- * Applies one migration; a dry run plans all, and what follows them. Counted before it is read, because that alone may take
- * long.
+ * Applies one migration. A dry run plans all migrations, and the changes after them. Counted before it is read, because
+ * reading can take long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
@@ -58,7 +58,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
   });
 }
 
-/** Counted before it is read, too: all the migrations that the service lacks are in it. */
+/** Counted before it is read too: the body contains all missing migrations. */
 async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   checkJsonBody(context.request);

@@ -1,4 +1,4 @@
-/** A migration that the project has already, applied at a service that lacks it. Pure. @module */
+/** An existing project migration, applied at a service that lacks it. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
@@ -8,21 +8,21 @@ import type { AppliedMigration } from "./state.ts";
 
 export type ReplayedMigration = Omit<MigrationParts, "change"> & {
   text: string;
-  /** Whether a later definition of the project says how tables of other apps are used. */
+  /** Whether a later definition of the project determines the use of other apps' tables. */
   isFollowed: boolean;
 };
 
-/** A migration file whose definition was checked. */
+/** A migration file with a checked definition. */
 export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
   definition: Definition;
   change?: Change;
 };
 
 /**
- * Whether the service has applied it; if not, it is the next one.
+ * Whether the service has already applied it; otherwise it must be the next migration.
  *
- * @throws {Problem} diverged_history — another one has its number, or one before it is lacking; edited_migration — its text
- * does not have its checksum after the last one that was applied
+ * @throws {Problem} diverged_history — another migration has its number, or an earlier one is missing; edited_migration — the text
+ * does not match its checksum after the last applied migration
  */
 export function isApplied(
   replayed: ReplayedMigration,

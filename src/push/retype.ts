@@ -1,6 +1,6 @@
 /**
- * Retyping a column: a copy of it is added and filled, so that the push has only to swap the two. Each message is short and
- * leaves a state that the same request continues from, also after a crash. Until the swap, requests use the column as it was.
+ * Retypes a column: adds and fills a copy of it, so that the push only has to swap the two. Each message is short and
+ * leaves a state from which the same request continues, also after a crash. Until the swap, requests use the old column.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
 } from "./retype_messages.ts";
 import type { TableState } from "./state.ts";
 
-/** How long one request copies rows, so that a gateway waits for it; the command repeats a request that was not done. */
+/** Max time that one request copies rows, so that gateways do not time out. The command repeats unfinished requests. */
 const COPYING_MS = 15_000;
 const MAX_TRIES = 5;
 const TRY_AGAIN_MS = 150;
@@ -29,9 +29,9 @@ const TRY_AGAIN_MS = 150;
 type Retype = { table: TableState; change: Change; swap: Swap };
 
 /**
- * Fills the copy of a column, and adds it before if it is not there.
+ * Fills the copy of a column, after adding it if necessary.
  *
- * @throws {Problem} incompatible_schema — a value does not convert: the copy is dropped again; push_busy — there are more
+ * @throws {Problem} incompatible_schema — a value does not convert, and the copy is dropped; push_busy — there are more
  * rows than one request copies
  */
 export async function copyColumn(admin: Database, { table, change, swap }: Retype): Promise<void> {
@@ -74,14 +74,14 @@ async function runCounting(
   return { rows: Number(row?.rows ?? 0), failed: Number(row?.failed ?? 0) };
 }
 
-/** A message that locks the table for a moment. @throws {Problem} push_busy */
+/** Runs a message that locks the table briefly. @throws {Problem} push_busy */
 async function runLocked(admin: Database, text: string): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS });
       return;
     } catch (error) {
-      // Another request has begun the same.
+      // Another request has started the same retype.
       if (error instanceof ViolationError) throw busy();
       if (readMessageResult(error) !== "locked") throw busy();
     }

@@ -1,7 +1,7 @@
 /**
- * The SQL of a retype: a copy of the column is added, filled in batches, compared once with the column, and takes its place.
- * All of it runs as the owner of the tables with the app as the tenant, so that only the app's rows are read. The rows of
- * other apps have the copy's default. Pure.
+ * The SQL of a retype: adds a copy of the column, fills it in batches, compares it once with the column, and swaps the two.
+ * All statements run as the owner of the tables with the app as the tenant, so they read only the app's rows. Other
+ * apps' rows have the copy's default. Pure.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { sqlDefault } from "./types.ts";
 
 export type Swap = Extract<Step, { kind: "swap_column" }>;
 
-/** Rows of a batch: far less than a statement may take. */
+/** Rows per batch, far below the statement timeout. */
 const BATCH_ROWS = 2000;
 
 /** Settings of statements that read or write the rows of the app. */
@@ -29,7 +29,7 @@ export function renderTenant(appId: string): string[] {
   ];
 }
 
-/** Adds the copy of a column; `lock` is the first statement, which makes sure that nothing has changed. */
+/** Adds the copy of a column; `lock`, the first statement, verifies that the state is unchanged. */
 export function renderBegin(
   { appId, table, column }: Swap,
   { change, lock }: { change: Change; lock: string },
@@ -47,7 +47,7 @@ export function renderBegin(
   ].join(";\n");
 }
 
-/** Takes the copy back. */
+/** Drops the copy. */
 export function renderCancel(appId: string, table: string, lock: string): string {
   return [
     lock,
@@ -59,7 +59,7 @@ export function renderCancel(appId: string, table: string, lock: string): string
   ].join(";\n");
 }
 
-/** Converts the next rows in the order of their ids: whether there was one, and how many do not convert. */
+/** Converts the next rows in the order of their ids. Returns whether there were any, and how many do not convert. */
 export function renderBatch({ appId, table, before, column }: Swap): string {
   const { check, value } = convert({ table, before, column }, '"$t"');
   const name = `data.${quoteName(table)}`;
@@ -83,7 +83,7 @@ select (select pg_catalog.count(*) from batch)::pg_catalog.text as rows, pg_cata
   ].join(";\n");
 }
 
-/** Notes the transactions that may change rows from now on. */
+/** Records the horizon of transactions that can change rows from now on. */
 export function renderHorizon(table: string): string {
   return [
     ...MESSAGE_SETTINGS,
@@ -91,7 +91,7 @@ export function renderHorizon(table: string): string {
   ].join(";\n");
 }
 
-/** Converts what was written since it was copied; how many rows do not convert. */
+/** Converts rows written since they were copied. Returns how many do not convert. */
 export function renderSettle(swap: Swap): string {
   const { appId, table, before, column } = swap;
   const { check, value } = convert({ table, before, column }, '"$t"');
@@ -106,7 +106,7 @@ select pg_catalog.count(*)::pg_catalog.text as failed from data.${quoteName(tabl
   ].join(";\n");
 }
 
-/** How many rows of the app there are, and how many do not convert. */
+/** The number of the app's rows, and of those that do not convert. */
 export function renderCount({ appId, table, before, column }: Swap): string {
   const { check } = convert({ table, before, column }, '"$t"');
   return [
@@ -117,7 +117,7 @@ export function renderCount({ appId, table, before, column }: Swap): string {
 }
 
 /**
- * The copy takes the column's place, while the table is locked. Rows that were written since the last comparison are found by
+ * Swaps the copy and the column under the table's lock. Finds rows written since the last comparison by
  * their transaction, without reading their values.
  */
 export function renderSwap({ appId, table, before, column }: Swap): string[] {
@@ -162,7 +162,7 @@ function renderLock(table: string): string {
   return `do $rowhouse$ begin perform rowhouse.lock_tables(array[${quoteLiteral(table)}], '{}', ${LOCK_BUDGET_MS}); end $rowhouse$`;
 }
 
-/** The default of the copy, whose type may have another name than the column's. */
+/** The default of the copy. The name of its type can differ from the column's. */
 function copyDefault(table: string, column: NamedColumn): string {
   const text = sqlDefault({ name: table }, column);
   if (column.kind !== "enum") return text;

@@ -1,5 +1,5 @@
 /**
- * The routes of push: `POST /v1/data/schema` pushes, `GET` shows what is recorded, and below it the SQL of one migration.
+ * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path below it the SQL of one migration.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { readMigrationJson, readStatusJson } from "./status.ts";
 import { takeTurn } from "./take_turn.ts";
 
 export type PushRouteDeps = {
-  /** A pool of the login that pushes. */
+  /** A pool with the pushing login. */
   admin: Database;
   catalog: { refresh: () => Promise<void> };
   log: Log;
@@ -66,7 +66,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   },
 ];
 
-/** Answers when the push is committed; deferred steps continue in this process. */
+/** Responds when the push is committed. Deferred steps continue in this process. */
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   checkJsonBody(context.request);
@@ -82,7 +82,7 @@ export async function answerPush(
   { catalog, log }: PushRouteDeps,
   { deferred: _, ...result }: PushResult,
 ): Promise<Response> {
-  // The push is committed: if this look-up fails, the next one will find it, and the answer is still true.
+  // The push is committed: if this refresh fails, the next one follows, and the response is still correct.
   if (result.status === "applied")
     await catalog.refresh().catch(noteFault(log, "the check of a pushed table"));
   return answerJson(result);

@@ -1,4 +1,4 @@
-/** Where a database's functions run and with which previews, as `rowhouse migrate` recorded it. @module */
+/** The site and previews of a database's functions, as recorded by `rowhouse migrate`. @module */
 import type { FunctionSite } from "../catalog/mod.ts";
 import { type Database, IS_DISTRIBUTED_SQL, PREVIEWS_SQL, readRows } from "../db/mod.ts";
 

@@ -1,4 +1,4 @@
-/** What PostgreSQL has in `data` and `api`, as facts: one statement over its catalogs, without any app's rows. @module */
+/** The contents of PostgreSQL's `data` and `api` as facts: one statement over its catalogs, without any app's rows. @module */
 import { type Database, readSqlState } from "../db/mod.ts";
 import { isDroppedValue } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
@@ -8,9 +8,9 @@ import type { Facts } from "./facts.ts";
 import { LOCK_BUDGET_MS } from "./message_settings.ts";
 
 /**
- * The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if someone added something.
+ * The facts in PostgreSQL's catalogs: the same paths as `toFacts`, and more if someone added an object.
  *
- * @throws {Problem} push_busy — a table is locked: PostgreSQL prints expressions only through their table
+ * @throws {Problem} push_busy — a table is locked: PostgreSQL needs the table's lock to print expressions
  */
 export async function readSnapshot(admin: Database): Promise<Facts> {
   const [row] = await admin
@@ -23,7 +23,7 @@ ${FACTS_QUERY}`)
   return readFacts(row?.facts ?? "[]");
 }
 
-/** The facts in what the query has found. */
+/** The facts in the query's result. */
 export function readFacts(found: string): Facts {
   const facts = JSON.parse(found) as [string, string][];
   return new Map(
@@ -33,7 +33,7 @@ export function readFacts(found: string): Facts {
   );
 }
 
-/** Values that PostgreSQL prints in its own way, converted to the way of definitions. */
+/** Converts values from PostgreSQL's notation to that of definitions. */
 function readValue(path: string, value: string): string {
   if (path.endsWith(" / default")) return readDefaultText(value);
   return path.startsWith("type ") && value.startsWith("[")
@@ -41,24 +41,24 @@ function readValue(path: string, value: string): string {
     : value;
 }
 
-/** The copy of a column that is being retyped, and its type. */
+/** The copy of a column in a retype, and its type. */
 const OF_COPY = /^(?:table \S+ \/ column|type) \$to(?:__| |$)/;
 
-/** The labels of an enum that are values. */
+/** The labels of an enum except dropped values. */
 export function withoutDropped(labels: readonly string[]): string[] {
   return labels.filter((label) => !isDroppedValue(label));
 }
 
 const LOCK_TIMEOUT = "55P03";
 
-/** How expressions are printed depends on settings: with these, each is always printed the same way. */
+/** Settings affect how expressions are printed: with these, the output is always the same. */
 export const FACTS_SETTINGS = `set local lock_timeout = '${LOCK_BUDGET_MS}ms';
 set local search_path = pg_catalog;
 set local timezone = 'UTC';
 set local datestyle = 'ISO';
 set local intervalstyle = 'postgres';`;
 
-/** A query of one text, which is the same as long as the facts are. */
+/** A query of one text, which changes only with the facts. */
 export const FACTS_QUERY = `with tables as (
   select oid, relname, 'table ' || relname as path, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_class where relnamespace = 'data'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')

@@ -1,4 +1,4 @@
-/** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
+/** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
@@ -6,10 +6,10 @@ import type { Change } from "./change.ts";
 import { findLargeTables } from "./large_shards.ts";
 import { type RecordedMigration, toProjectHistory } from "./project_history.ts";
 
-/** `definition`: everything that the app declares or has declared. */
+/** `definition`: all current and former declarations of the app. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
 
-/** A set of columns that an app is served, or was; `unusedS`: for how many seconds it has not been. */
+/** A column set that an app uses or used; `unusedS`: seconds since its last use. */
 export type RecordedSet = { appId: string; hash: string; unusedS: number | null };
 
 /** A recorded table with every app's declaration of it. */
@@ -18,13 +18,13 @@ export type TableState = {
   ownerAppId: string;
   ownerSlug: string;
   definition: RecordedDefinition;
-  /** The highest version recorded for it: a plan is applied only if this is still true. */
+  /** Its highest recorded version: a plan is applied only if this is still current. */
   stamp: number;
-  /** Whether a build on it would take noticeably long. */
+  /** Whether a build on the table would be slow. */
   isLarge: boolean;
-  /** How many references there are to it from tables of other apps than its owner: of this app, and of all. */
+  /** References to the table from other apps than its owner: from this app, and from all. */
   references: { own: number; foreign: number };
-  /** A retype of one of its columns that is under way. */
+  /** An unfinished retype of one of its columns. */
   retype: Change | null;
   uses: RecordedUse[];
   sets: RecordedSet[];
@@ -36,11 +36,11 @@ export type PushState = FunctionSite & {
   tables: TableState[];
   /** The app's migrations in order, by the project's numbers. */
   migrations: AppliedMigration[];
-  /** The last migration as the service recorded it. */
+  /** The last migration as recorded by the service. */
   head: { seq: number; checksum: string } | undefined;
-  /** The size of their texts and SQL together in bytes. */
+  /** The bytes of their texts and SQL together. */
   journalBytes: number;
-  /** Whether any app's push left unfinished steps. */
+  /** Whether there are unfinished deferred steps of any app. */
   hasDeferredSteps: boolean;
 };
 
@@ -48,12 +48,12 @@ type ReadState = Omit<PushState, "migrations" | "head"> & {
   migrations: Omit<RecordedMigration, "parent">[];
 };
 
-/** From this many pages on a build is deferred: 32 MB, which take about a second. */
+/** Tables with at least this many pages defer builds: 32 MB, about one second. */
 export const LARGE_TABLE_PAGES = 4096;
-/** Assumed rows per page of a table that was never analysed: few, so that in doubt it counts as large. */
+/** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
 const ROWS_A_PAGE = 8;
 
-/** The state that concerns an app that declares `names`: those tables, and all that it has registered. */
+/** The state for an app that declares `names`: those tables, and all that it has registered. */
 export async function readState(
   admin: Database,
   appId: string,

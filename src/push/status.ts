@@ -1,4 +1,4 @@
-/** What is recorded about one app: its tables, migrations and deferred steps; and for operators, who else uses the tables. @module */
+/** The record of one app: its tables, migrations and deferred steps; for operators, also the other users of the tables. @module */
 import { call, type Database } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration, MigrationText } from "./migration_text.ts";
@@ -8,23 +8,23 @@ export type Status = {
   app: string;
   /** `owned`: whether this app's pushes define the table. */
   tables: { name: string; owned: boolean }[];
-  /** In the order of this service, without their texts and SQL, which are read one by one. */
+  /** In the order of this service, without texts and SQL, which are read one by one. */
   migrations: RecordedMigration[];
   deferredSteps: DeferredStep[];
 };
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Whose record is read: an app's, for an operator or for a proven key that can read its schema. */
+/** The app whose record is read, for an operator or for a proven key that can read its schema. */
 export type Reader = { appId: string; proof?: Uint8Array };
 
-/** One row with the app as `app`, whatever is recorded. Fails if the key is not proven, before it reveals anything. */
+/** Selects one row with the app as `app`. Fails before it reveals anything if the key is not proven. */
 function readerSql({ proof }: Reader, place: `$${number}`): string {
   const app = proof === undefined ? "$1::uuid" : `rowhouse.check_schema_key($1, ${place})`;
   return `(select ${app} as app) as reader`;
 }
 
-/** The status of an app as JSON, or `undefined` if there is no such app. */
+/** The status of an app as JSON, or `undefined` if the app does not exist. */
 export async function readStatusJson(admin: Database, reader: Reader): Promise<Bytes | undefined> {
   const { appId, proof } = reader;
   const status = await admin.bytes(
@@ -50,10 +50,10 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
   return parse<Status>(await readStatusJson(admin, { appId }));
 }
 
-/** A migration as it is recorded; `joins`: the migrations of the project that it joins. */
+/** A recorded migration; `joins`: the project's migrations that it joins. */
 export type StoredMigration = Migration & { joins: MigrationText[] | null };
 
-/** One migration of an app with its text and SQL, as JSON, or `undefined` if there is none with that number. */
+/** One migration of an app with its text and SQL, as JSON, or `undefined` if the number does not exist. */
 export async function readMigrationJson(
   admin: Database,
   reader: Reader,
@@ -82,10 +82,10 @@ function parse<Value>(json: Bytes | undefined): Value | undefined {
   return json === undefined ? undefined : (JSON.parse(new TextDecoder().decode(json)) as Value);
 }
 
-/** The apps that use a table, by slug: its owner, and all others that have pushed it. */
+/** The apps that use a table, by slug: its owner, and all other apps that pushed it. */
 export type TableApps = { table: string; owner: string; users: string[] };
 
-/** Who owns and who uses the tables of an app. For operators only: an app never learns about another one. */
+/** The owners and users of an app's tables. For operators only: an app never learns about other apps. */
 export async function readTableApps(admin: Database, appId: string): Promise<TableApps[]> {
   return await call(admin, "list_table_apps", { app: appId });
 }

@@ -1,4 +1,4 @@
-/** The steps that a push can take, and the plan that lists them. @module */
+/** The steps of a push, and the plan that lists them. @module */
 import type { Constraint, RecordedDefinition } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Conflict } from "./compare.ts";
@@ -24,21 +24,21 @@ export type Step =
       kind: "add_reference";
       table: TableDefinition;
       column: NamedColumn;
-      /** `no`: the table is new and has no rows. `later`: a step of its own, after the push. */
+      /** `no`: the table is new and empty. `later`: a separate step after the push. */
       validate: "no" | "now" | "later";
     }
   | { kind: "defer_reference"; table: string; reference: Constraint }
-  /** Of the set of columns that an app is served. */
+  /** For a column set that an app uses. */
   | { kind: "create_functions"; table: TableDefinition }
   | {
       kind: "drop_functions";
       table: string;
-      /** The sets whose functions are dropped. */
+      /** The column sets whose functions are dropped. */
       hashes: readonly string[];
-      /** The sets that apps no longer use, which are forgotten too. */
+      /** The column sets that apps no longer use, whose records are removed too. */
       gone: readonly { appId: string; hash: string }[];
     }
-  /** A table or a column of it under another name, with everything that is named after it. */
+  /** Renames a table or a column, with all names derived from it. */
   | {
       kind: "rename";
       table: RecordedDefinition;
@@ -47,15 +47,15 @@ export type Step =
     }
   | { kind: "drop_column"; table: string; column: NamedColumn }
   | { kind: "drop_table"; table: RecordedDefinition }
-  /** The label stays in PostgreSQL's type, under a name that no value can have. */
+  /** The label remains in PostgreSQL's type, under a name that no value can have. */
   | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
-  /** A copy of the column with another type takes its place. */
+  /** Replaces the column by a copy with another type. */
   | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
   | { kind: "record_table"; table: RecordedDefinition }
-  /** Everything that the app declares or has declared of the table; `shares`: another app owns it, and this is the first time. */
+  /** All current and former declarations of the app for the table; `shares`: it starts to use another app's table. */
   | { kind: "register"; table: TableDefinition; shares?: true }
-  /** Forgets what the record still has of the table as it was before an explicit change. */
+  /** Removes the records of the table from before an explicit change. */
   | { kind: "record_change"; table: string };
 
-/** What a push would do, why it cannot, and what a person should know about it. */
+/** The plan of a push, its conflicts, and notices for people. */
 export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };

@@ -1,12 +1,12 @@
 /**
- * The order in which steps run. What touches only tables that the push itself creates comes first, before existing tables
- * are locked: other apps use these, and wait only for what changes them. Pure.
+ * The execution order of steps. Steps on tables that the push itself creates come first, before existing tables
+ * are locked: other apps use these, and should wait only for changes to them. Pure.
  *
  * @module
  */
 import type { Step } from "./step.ts";
 
-/** References come after everything that they refer to: tables of one push may refer to each other. */
+/** References come after their targets: tables of one push can reference each other. */
 const ORDER: readonly Step["kind"][] = [
   "rename",
   "drop_column",
@@ -30,14 +30,14 @@ const ORDER: readonly Step["kind"][] = [
   "record_change",
 ];
 
-/** The steps as they run. */
+/** The steps in execution order. */
 export function orderSteps(steps: readonly Step[]): Step[] {
   const ordered = ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
   const { early, late } = splitSteps(ordered);
   return [...early, ...late];
 }
 
-/** Steps that need no lock on an existing table, and the others, each in their order. */
+/** Splits steps into those that need no lock on an existing table, and the others. */
 export function splitSteps(steps: readonly Step[]): { early: Step[]; late: Step[] } {
   const created = findCreated(steps);
   const isEarly = (step: Step) => isOnCreated(step, created);

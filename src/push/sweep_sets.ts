@@ -1,4 +1,4 @@
-/** Drops the functions of sets of columns that no app has been served for an hour; part of `rowhouse migrate`. @module */
+/** Drops the functions of column sets that no app has used for an hour; part of `rowhouse migrate`. @module */
 import { call, type Database, quoteLiteral } from "../db/mod.ts";
 import { toBlock } from "./distributed.ts";
 import { renderDropFunctions } from "./functions.ts";
@@ -10,7 +10,7 @@ import type { RecordedSet } from "./state.ts";
 
 type Table = { name: string; stamp: number; sets: RecordedSet[]; isDistributed: boolean };
 
-/** Drops what it can; a table that is being pushed right now is left to that push, or to the next sweep. */
+/** Skips tables with a running push: that push or the next sweep drops their functions. */
 export async function sweepSets(admin: Database): Promise<void> {
   const tables = (await call(admin, "find_unused_sets", { kept_s: KEPT_S })) as Table[];
   for (const { name, stamp, sets, isDistributed } of tables) {

@@ -1,6 +1,6 @@
 /**
- * Where one table differs from what pushes recorded of it, for a page that must not wait for its lock: all but what only
- * PostgreSQL's printed expressions tell, such as defaults and the rows of an index. Pure.
+ * The differences of one table from its record, for a page that must not wait for the table's lock: excludes parts that
+ * need PostgreSQL's printed expressions, such as defaults and the rows of an index. Pure.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import { withoutDropped } from "./snapshot.ts";
 
 const TOLD = / \/ (?:owner|row security|type|required)$/;
 const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
-/** Of these only the name and the state are compared. */
+/** Compares only the name and the state of these. */
 const PART = / \/ (?:constraint|index|policy) \S+$/;
 
-/** Every difference but those of builds that are still to come. */
+/** Every difference except pending builds. */
 export function findTableDifferences({
   name,
   definition,

@@ -1,7 +1,7 @@
-/** The order in which tables can be distributed: each after those that it refers to. Pure. @module */
+/** The order for distributing tables: each after its reference targets. Pure. @module */
 import type { Reference } from "../db/mod.ts";
 
-/** All tables, parents first; and the references that close a circle, without which there would be no such order. */
+/** All tables, parents first, and the references that close a cycle, which have no such order. */
 export function orderTables(
   names: readonly string[],
   references: readonly Reference[],
@@ -21,7 +21,7 @@ export function orderTables(
   return { tables, circular };
 }
 
-/** A table of a circle, by following references from a table: one that is met twice. */
+/** A table of a cycle: the first table met twice while following references. */
 function findInCircle(start: string, waitsFor: (name: string) => Reference[]): string {
   const met = new Set<string>();
   let name = start;

@@ -1,17 +1,17 @@
 /**
- * The work of pushes that takes a process long, up to tenths of a second a piece: only one piece of it at a time, with a
- * pause before each, however many requests ask for it. Whoever reads and writes rows is answered in between, and apps have
- * their turns in rotation: one that pushes much waits behind itself. @module
+ * Schedules the CPU-heavy work of pushes, up to hundreds of milliseconds per piece: one piece at a time, with a
+ * pause before each. Requests for rows run in between. Apps take turns in rotation, so that an app with many pushes
+ * waits only behind itself. @module
  */
 
-/** Long enough for other requests to go to the database and back. */
+/** Long enough for other requests to reach the database and return. */
 const PAUSE_MS = 5;
 
-/** Who waits, by app; the next app in turn comes first. As the thread is that all the work is done by. */
+/** Waiting work by app, the next app in turn first. Per process, because all work shares its thread. */
 const waiting = new Map<string, (() => void)[]>();
 let isServing = false;
 
-/** Resolves when it is the app's turn, which ends at the caller's next `await`. */
+/** Resolves at the app's turn, which ends at the caller's next `await`. */
 export function takeTurn(appId: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const own = waiting.get(appId);

@@ -31,7 +31,7 @@ export function sqlDefault(
   column: Pick<NamedColumn, "name" | "kind" | "default">,
 ): string {
   if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
-  // Canonical, so that a default gives the same text before and after it was recorded as jsonb.
+  // Canonical, so that a default has the same text before and after it is recorded as jsonb.
   const text =
     column.kind === "json" || typeof column.default !== "string"
       ? canonicalJson(column.default)

@@ -1,4 +1,4 @@
-/** The bodies of the functions that write. @see function_terms.ts for the parts of the body @module */
+/** The bodies of write functions. @see function_terms.ts for their parts @module */
 import {
   type ColumnSet,
   type FunctionSite,
@@ -48,7 +48,7 @@ ${returnText(id, bytes)}
 end`;
 }
 
-/** Records a row that was written. */
+/** Records a written row. */
 function noteRow(
   table: ColumnSet,
   site: FunctionSite,
@@ -59,7 +59,7 @@ function noteRow(
 
 type Claim = { app: string; claim: string; answer: string; short: string };
 
-/** With an idempotency key, nothing is written before the key is claimed; one that was used before is answered. */
+/** With an idempotency key, claims the key before writing. A used key replays its response. */
 function claimKey({ app, claim, answer, short }: Claim): string {
   return `  if ${claim} is not null then
     "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, ${short});
@@ -69,19 +69,19 @@ function claimKey({ app, claim, answer, short }: Claim): string {
   end if;`;
 }
 
-/** Records what a write was answered that has claimed its key. */
+/** Records the response of a write that claimed its key. */
 function answerKey({ app, claim }: { app: string; claim: string }): string {
   return `  if ${claim} is not null then
     perform rowhouse.answer_key(${app}, ${claim}, "$text");
   end if;`;
 }
 
-/** The text of a row with its id alone. */
+/** The text of a row with only its id. */
 function idText(id: string): string {
   return `pg_catalog.concat('{"id":"', ${id}, '"}')`;
 }
 
-/** The text of the row that is about to be inserted, as `returning` will give it: the one that is recorded with a key. */
+/** The text of the row before its insert, equal to the later `returning`: recorded with a key. */
 function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
   const own = table.columns.map((column, index) => {
     return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
@@ -91,8 +91,8 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
 }
 
 /**
- * All rows by one statement. If one breaks a rule, all are tried again one by one, because PostgreSQL does not say which row
- * it was: the number of the first one at fault is passed on as the error's hint. Should they all be good by then, they stay.
+ * Inserts all rows by one statement. If a row violates a rule, retries them one by one, because PostgreSQL does not report
+ * which row it was. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are stored.
  */
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   if (site.isDistributed) return createEachBody(table, site);
@@ -137,7 +137,7 @@ ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }
 
-/** The answer to a batch. */
+/** The response to a batch. */
 function rowsText(texts: string): string {
   return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
 }
@@ -155,8 +155,8 @@ function insertMany(table: ColumnSet): string {
 }
 
 /**
- * The same where tables are distributed: each row by a statement of its own, because Citus plans no insert of a query in a
- * statement with more. PostgreSQL's words name the constraint, and are passed on, because Citus passes on nothing else.
+ * The same for distributed tables: one statement per row, because Citus cannot plan an insert of a query in a
+ * larger statement. Passes on PostgreSQL's message, which names the constraint, because Citus passes on nothing else.
  */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
@@ -202,18 +202,18 @@ ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }
 
-/** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
+/** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
   const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
   return `(${match} is null or ${tagOf(text)} ${EQUALS} any (pg_catalog.string_to_array(${match}, ',')))`;
 }
 
-/** The tag of a row: as many hex digits of the hash of its text as the process takes. */
+/** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
 function tagOf(text: string): string {
   return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
 }
 
-/** What a write that found no row to write returns: nothing, unless there is a row, whose tag was not asked for. */
+/** The result of a write without a matching row: empty, or a marker if the row has another tag. */
 function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
   const { app, id, match } = placeholdersOf(endpoint);
   return `case when ${match} is not null and exists (
@@ -233,7 +233,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const rows = `data.${quoteName(table.name)} as "$t"`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   const rule = `where ${isRow(app, id)}${condition}`;
-  // Nothing to write leaves the row as it is, and all that follows from its state.
+  // An empty update does not change the row, nor anything derived from its state.
   const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
   const write = `if "$body" ${EQUALS} '{}' then
     ${read}
@@ -279,12 +279,12 @@ ${noteDelete(table, site)}    return '';
 end`;
 }
 
-/** Records a row that was deleted, and each table of which rows were deleted with it: by references, and theirs. */
+/** Records a deleted row, and each table with rows deleted by cascading references. */
 function noteDelete(table: ColumnSet, site: FunctionSite): string {
   const { app, id } = placeholdersOf("delete");
   const name = quoteLiteral(table.name);
   const source = quoteLiteral(`data.${quoteName(table.name)}`);
-  // By what depends on the table: constraints have no index by the table that they refer to.
+  // Searches pg_depend: constraints have no index by the referenced table.
   const referring = (oid: string) => `select "$k"."conrelid"
         from pg_catalog.pg_depend as "$d"
         join pg_catalog.pg_constraint as "$k" on "$k"."oid" ${EQUALS} "$d"."objid"
@@ -306,8 +306,8 @@ function noteDelete(table: ColumnSet, site: FunctionSite): string {
 }
 
 /**
- * Refuses a write of a row whose tag was not asked for, in a statement of its own: Citus computes none in the one that
- * writes. The row is locked, so that it stays what it is until it is written.
+ * Rejects a write of a row without a requested tag, in a separate statement: Citus cannot compute tags in the statement that
+ * writes. Locks the row, so that it does not change before the write.
  */
 function refuseUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
   const { app, id, match } = placeholdersOf(endpoint);

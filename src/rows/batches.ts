@@ -1,20 +1,20 @@
-/** Rows in batches that one request can carry. Pure. @module */
+/** Splits rows into batches of one request each. Pure. @module */
 import { utf8Length } from "../std/utf8_length.ts";
 import type { FileRow, LineFault } from "./source.ts";
 
-/** The body of a request, and the line of each row. */
+/** The body of a request, and the line number of each row. */
 export type Batch = { readonly body: string; readonly lines: readonly number[] };
 
 export type BatchLimits = { readonly rows: number; readonly bytes: number };
 
 export type Batcher = {
-  /** The batches that are full with this row, and whether the row is too large for any. */
+  /** The batches that this row completes, and whether the row is too large for any batch. */
   readonly add: (row: FileRow) => { readonly full: readonly Batch[]; readonly fault?: LineFault };
-  /** The rest. */
+  /** The remaining rows. */
   readonly end: () => readonly Batch[];
 };
 
-/** Splits by rows and by bytes, as `sizeOf` counts those of a text; the same rows make the same batches. */
+/** Splits by rows and by bytes, as counted by `sizeOf`. The same rows always give the same batches. */
 export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
   let [texts, lines, bytes]: [string[], number[], number] = [[], [], 0];
   const separator = sizeOf(",");

@@ -1,13 +1,13 @@
-/** Rows of a file that cannot be stored together, because values are the same that must be unique. Pure. @module */
+/** Finds rows of a file with duplicate values in unique columns. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { decimalParts } from "../std/decimal_parts.ts";
 import type { FileRow, LineFault } from "./source.ts";
 
-/** How much of a file is remembered, in characters: what comes after is compared with it, and by the database. */
+/** Max remembered characters of a file. Later rows are compared with these, and by the database. */
 const MAX_REMEMBERED_CHARS = 16_777_216;
 
-/** Returns what is wrong with each row in turn: nothing, unless an earlier row has the same values. */
+/** Returns the error of each row in turn, if an earlier row has the same values. */
 export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineFault[] {
   const sets = listUniques(table).map((columns) => ({ columns, lines: new Map<string, number>() }));
   let remembered = 0;
@@ -31,7 +31,7 @@ function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   ];
 }
 
-/** Nothing equals null; a value that is left out is made by the service. */
+/** Nulls are distinct, and the service generates omitted values. */
 function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): string | undefined {
   const keys: string[] = [];
   for (const { name, kind } of columns) {

@@ -1,25 +1,25 @@
-/** Which column each name of a file is for. Pure. @module */
+/** Maps names of a file to columns. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { findNearest } from "../std/find_nearest.ts";
 import { foldText } from "../std/fold_text.ts";
 import { quote } from "../std/quote.ts";
 
-/** The column of a name; `undefined` if the name is left out, a fault if it is for no column. */
+/** The column of a name; `undefined` if the name is omitted, an error if it has no column. */
 export type Target = { readonly column: NamedColumn | undefined } | { readonly fault: string };
 export type Mapping = { readonly targetOf: (name: string) => Target };
 
 export type MappingOptions = {
-  /** Names of the file and their columns, where they differ. */
+  /** Names of the file and their columns, if they differ. */
   readonly map?: ReadonlyMap<string, string>;
-  /** Names of the file that are left out. */
+  /** Omitted names of the file. */
   readonly skip?: readonly string[];
 };
 
-/** The service makes these. */
+/** Columns that the service generates. */
 const OWN_NAMES: readonly string[] = ["id", "app_id"];
 
 /**
- * A mapping by name: a name of the file is that of its column, or differs from it in capitals, spaces and signs alone.
+ * Maps a name of the file to the column with the same name, ignoring capitals, spaces and signs.
  *
  * @throws {RangeError} the options name a column that the table does not have
  */
@@ -53,7 +53,7 @@ export function makeMapping(
   };
 }
 
-/** Each row of NDJSON may have other names. */
+/** Each row of NDJSON can have other names. */
 const MAX_REMEMBERED = 1000;
 
 function explainUnknown(table: string, name: string, names: readonly string[]): string {
@@ -62,7 +62,7 @@ function explainUnknown(table: string, name: string, names: readonly string[]): 
   return `${quote(name)} is not a column of ${table}: ${expected}`;
 }
 
-/** What is wrong with the names of a file's first line, all together. */
+/** The errors of the names in a file's first line. */
 export function findHeaderFaults(
   table: TableDefinition,
   names: readonly string[],
@@ -90,7 +90,7 @@ export function findHeaderFaults(
   return [...repeated, ...new Set(unknown), ...shared, ...missing, ...none];
 }
 
-/** Whether a new row must have a value in a column. */
+/** Whether a new row requires a value in a column. */
 export function isNeeded(column: NamedColumn): boolean {
   return column.required && column.default === undefined;
 }

@@ -1,11 +1,11 @@
-/** All rows of a table that others write to, a page at a time. @module */
+/** Reads all rows of a table page by page, during writes by others. @module */
 
 export type ListedPage<Row> = { readonly rows: readonly Row[]; readonly hasMore: boolean };
 export type PagePlace = { readonly limit: number; readonly offset: number };
 
 /**
- * The pages of a table, each row once. A page begins with the last row of the page before, so that rows which are deleted
- * since then make no other row be left out.
+ * The pages of a table, each row once. A page begins with the last row of the previous page, so that deletes
+ * in between do not skip rows.
  */
 export async function* readPages<Row>(
   list: (place: PagePlace) => Promise<ListedPage<Row>>,
@@ -16,7 +16,7 @@ export async function* readPages<Row>(
   for (let offset = 0; ; ) {
     const page = await list({ limit, offset });
     const [first] = page.rows;
-    // Rows in front of it were deleted: the row that was read last is further up now.
+    // Earlier rows were deleted, so the last read row has moved up.
     if (overlaps && offset > 0 && (first === undefined || idOf(first) > last)) {
       offset = Math.max(offset - limit, 0);
       continue;
@@ -26,7 +26,7 @@ export async function* readPages<Row>(
     const end = rows.at(-1);
     last = end === undefined ? last : idOf(end);
     if (!page.hasMore) return;
-    // A page of large rows may have but one.
+    // A page of large rows can have only one row.
     overlaps = page.rows.length > 1;
     offset += overlaps ? page.rows.length - 1 : 1;
   }

@@ -1,4 +1,4 @@
-/** A file that arrives in pieces of bytes, wherever it is: on a disk, or chosen in a browser. @module */
+/** Reads a file in chunks of bytes, from a disk or a browser. @module */
 import type { RowsRead, RowsReader } from "./read_rows.ts";
 
 const NOT_UTF8 = "Is not UTF-8 from here on: save the file as UTF-8";

@@ -1,4 +1,4 @@
-/** Rows of a file as rows of a table: every value read by the rules of its column, everything that is wrong by line. Pure. @module */
+/** Converts rows of a file to rows of a table: reads each value by the rules of its column, and reports errors by line. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { makeDuplicateFinder } from "./duplicates.ts";
@@ -9,7 +9,7 @@ import { type Read, readValue } from "./values.ts";
 
 export type RowsRead = { readonly rows: FileRow[]; readonly faults: LineFault[] };
 
-/** A reference whose file has values of another column: the column, and the id of the row with a value. */
+/** A reference whose values in the file are from another column: the column, and the id of the row for each value. */
 export type Match = {
   readonly column: NamedColumn;
   readonly find: (key: string) => string | undefined;
@@ -23,11 +23,11 @@ export type RowsReader = {
 type ReaderOptions = {
   readonly table: TableDefinition;
   readonly mapping: Mapping;
-  /** By the name of the reference. */
+  /** Keyed by the name of the reference. */
   readonly matches?: ReadonlyMap<string, Match>;
 };
 
-/** Reads the rows of a source. After a first line that does not fit, no row is read: each would repeat the same. */
+/** Reads the rows of a source. If the first line is invalid, reads no rows: each would repeat the errors. */
 export function makeRowsReader(source: Source, options: ReaderOptions): RowsReader {
   let isHeaderChecked = false;
   let isHeaderWrong = false;
@@ -61,7 +61,7 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   return { push: (text) => readAll(source.push(text)), end: () => readAll(source.end()) };
 }
 
-/** A name that many rows have is reported once. */
+/** Reports a name of many rows once. */
 const MAX_UNKNOWN = 1000;
 
 type SourceRowRead = {
@@ -130,7 +130,7 @@ function findMatch(value: unknown, { column, find }: Match): Read {
     : { value: id };
 }
 
-/** A value as the key by which the row with it is found. */
+/** A value as a key for finding its row. */
 export function toMatchKey(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

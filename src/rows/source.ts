@@ -1,4 +1,4 @@
-/** A file as rows: CSV, NDJSON or a JSON array becomes cells by name. Reads what arrives, and keeps no row. @module */
+/** Reads a file as rows: converts CSV, NDJSON or a JSON array to cells by name, as a stream. @module */
 import type { Json } from "../dsl/mod.ts";
 import { makeCsvReader } from "../std/csv_reader.ts";
 import { findReviver } from "../std/exact_json.ts";
@@ -6,21 +6,21 @@ import { isObject } from "../std/is_object.ts";
 import { jsonDepth } from "../std/json_depth.ts";
 import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
 
-/** A value of a file: text that its column gives a meaning to, or JSON. `undefined` text is an empty field. */
+/** A value of a file: text, which its column interprets, or JSON. `undefined` text is an empty field. */
 export type Cell =
   | { readonly text: string | undefined; readonly isQuoted: boolean }
   | { readonly json: unknown };
 
-/** A row of a file, by the names that the file uses; with faults the cells mean nothing. */
+/** A row of a file, by the file's names. With errors, its cells are invalid. */
 export type SourceRow = {
   readonly line: number;
   readonly cells: readonly (readonly [name: string, cell: Cell])[];
   readonly faults: readonly string[];
 };
 
-/** A row that can be sent. */
+/** A valid row. */
 export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
-/** Something wrong, and where. */
+/** An error and its position. */
 export type LineFault = {
   readonly line: number;
   readonly column?: string;
@@ -28,25 +28,25 @@ export type LineFault = {
 };
 
 export const FILE_FORMATS = ["csv", "ndjson"] as const;
-/** `ndjson` is a JSON array as well: the first character decides. */
+/** `ndjson` includes JSON arrays: the first character decides. */
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 export type Source = {
   readonly push: (text: string) => SourceRow[];
   readonly end: () => SourceRow[];
-  /** The names in the first line of a CSV, once it has arrived. */
+  /** The names in the first line of a CSV, once read. */
   readonly header: () => SourceHeader | undefined;
 };
 export type SourceHeader = { readonly line: number; readonly names: readonly string[] };
 
-/** Of a batch, which is a list of rows; the endpoint allows 64 levels. */
+/** The depth in a batch, which is a list of rows. The endpoint allows 64 levels. */
 const MAX_ROW_DEPTH = 63;
 
 export function makeSource(format: FileFormat): Source {
   return format === "csv" ? makeCsvSource() : makeJsonSource();
 }
 
-/** The format of a file by its name. */
+/** The format of a file, from its name. */
 export function findFormat(name: string): FileFormat | undefined {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
   if (["csv", "tsv", "txt"].includes(ending)) return "csv";

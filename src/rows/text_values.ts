@@ -1,4 +1,4 @@
-/** What text means in a column of each kind, for files in which everything is text. The column's rules check the result. @module */
+/** Converts text to values of each column kind, for text-only files. The column's rules check the result. @module */
 import type { Kind } from "../dsl/mod.ts";
 import { findReviver } from "../std/exact_json.ts";
 import { jsonDepth } from "../std/json_depth.ts";
@@ -7,7 +7,7 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MOMENT =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
 
-/** As databases and spreadsheets write them. */
+/** Notations of databases and spreadsheets. */
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,
   t: true,
@@ -22,7 +22,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 const MAX_JSON_DEPTH = 62;
 export const NOT_JSON = Symbol("text that is not JSON");
 
-/** The value of a text; the text itself if it is not a value of the kind, so that the column rejects it. */
+/** The value of a text; the text itself if it is invalid, so that the column rejects it. */
 export const TO_VALUE: Readonly<Record<Kind, (text: string) => unknown>> = {
   string: (text) => text,
   number: (text) => (NUMBER.test(text.trim()) ? parse(text.trim()) : text),
@@ -44,7 +44,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** People and databases write a moment with a space and without seconds; never without its offset. */
+/** Accepts times with a space and without seconds, but never without an offset. */
 export function toMoment(text: string): string {
   const [, day, minute, second = ":00", zone = ""] = MOMENT.exec(text) ?? [];
   if (day === undefined) return text;

@@ -1,5 +1,5 @@
 /**
- * Reads values that were sent: one reader per column kind. All faults are found here, because PostgreSQL would only name the
+ * Reads sent values: one reader per column kind. Finds all errors, because PostgreSQL would report only the
  * first.
  *
  * @module
@@ -11,13 +11,13 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 
-/** The fault of null in a required column, whether found here or by the database. */
+/** The error for null in a required column, found here or by the database. */
 export const REQUIRED = "Must not be null: the column is required";
 
-/** A value as it goes to the database, or what is wrong with it. */
+/** A value for the database, or an error. */
 export type Read = { value: Json } | { fault: string };
 
-/** How small and how large a number inside JSON may be: jsonb stores `1e131071` in a few bytes but prints all its digits. */
+/** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
 export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
 const INEXACT_FAULT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const INEXACT_JSON_FAULT =
@@ -80,7 +80,7 @@ function readTime(value: unknown): Read {
 
 function readJson(value: unknown): Read {
   const fault = findJsonFault(value);
-  // What was parsed from JSON and contains no mark is JSON.
+  // Parsed JSON without marks is valid JSON.
   return fault === undefined ? { value: value as Json } : { fault };
 }
 

@@ -1,4 +1,4 @@
-/** Rows of a table as text of a file, from which an import makes the same values. Pure. @module */
+/** Writes rows of a table as text of a file, which imports to the same values. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import type { FileFormat } from "./source.ts";
@@ -6,12 +6,12 @@ import type { FileFormat } from "./source.ts";
 type Row = Readonly<Record<string, unknown>>;
 
 export type RowsWriter = {
-  /** What comes before the first row. */
+  /** The text before the first row. */
   readonly start: string;
   readonly toText: (row: Row) => string;
 };
 
-/** Writes rows as the endpoints answer them. With `isInert` a spreadsheet calculates nothing in a CSV. */
+/** Writes rows in the endpoints' format. With `isInert`, spreadsheets evaluate nothing in a CSV. */
 export function makeRowsWriter(
   table: TableDefinition,
   format: FileFormat,
@@ -32,7 +32,7 @@ export function toCsvNames({ columns }: TableDefinition): string[] {
   return ["id", ...columns.map(({ name }) => name)];
 }
 
-/** A row as the fields of a CSV: null is none, and JSON is JSON. */
+/** A row as the fields of a CSV: null is an empty field, and JSON is JSON. */
 export function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
   return [String(row["id"]), ...columns.map((column) => toField(column, row[column.name]))];
 }

@@ -1,4 +1,4 @@
-/** What stands on the pages of the reference: the start page, and one for each table of an app. @module */
+/** The contents of the reference: the start page, and one page per table of an app. @module */
 import { OPERATION_GROUPS } from "../../http/mod.ts";
 import { type Html, html, renderCopyButton } from "../../pages/mod.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../../problem.ts";
@@ -62,7 +62,7 @@ function renderTables(tables: readonly string[]): Html {
 <ul class="table-list">${tables.map((name) => html`<li><a href="${toTablePath(name)}"><bdi>${name}</bdi></a></li>`)}</ul>`;
 }
 
-/** Every code: the Console's pages link to those of any request. */
+/** Every code, because the Console's pages link to the codes of any request. */
 export function renderCodes(): Html {
   return html`<h2 id="errors"><a class="anchor" href="#errors">Errors</a></h2>
 <p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are at fault. Identity endpoints answer the code alone.</p>
@@ -85,7 +85,7 @@ ${endpoints.map((endpoint) =>
 )}`;
 }
 
-/** What stands where a table's page was asked for without a key. */
+/** The content of a table's page without a key. */
 export function renderKeyless(): Html {
   return html`<h1>A table of your app</h1>
 <p class="lead">Enter an API key above: its app's tables are shown to nobody else.</p>`;

@@ -1,4 +1,4 @@
-/** One endpoint on a page: what it takes and answers, an example, and a form that tries it where scripts run. @module */
+/** One endpoint on a page: its request and response, an example, and a form that sends a request if scripts run. @module */
 import { type Html, highlight, html, renderCopyButton } from "../../pages/mod.ts";
 import type { Body, Endpoint, Parameter } from "./endpoints.ts";
 import type { Field } from "./fields.ts";
@@ -33,7 +33,7 @@ ${renderAnswer(endpoint)}</div>
 </section>`;
 }
 
-/** A long path may break after each of its segments. */
+/** Allows line breaks after each segment of a long path. */
 function renderPath(path: string): Html {
   return html`${path
     .split("/")
@@ -54,7 +54,7 @@ ${maxItems !== undefined && html`<p class="quiet">One object, or a list of 1 to 
 ${fields.length === 0 && html`<p class="quiet">The columns of the table.</p>`}`;
 }
 
-/** More values than these are one click away. */
+/** Above this number, the values are collapsed. */
 const SHOWN_VALUES = 8;
 
 function renderField(field: Field, where?: string): Html {
@@ -89,7 +89,7 @@ const LANGUAGES = [
   { value: "python", name: "Python", language: "python", print: printPython },
 ] as const;
 
-/** One language is shown at a time; the choice needs no script. */
+/** Shows one language at a time. The choice needs no script. */
 function renderRequest(endpoint: Endpoint): Html {
   const { id, method, access, body, summary } = endpoint;
   const request = {
@@ -126,7 +126,7 @@ function toSamplePath({ path, parameters }: Endpoint): string {
   });
 }
 
-/** What has no default is asked for. */
+/** A parameter without a default is required. */
 function toSampleQuery({ parameters }: Endpoint): string {
   const asked = parameters.filter(
     (parameter) => parameter.in === "query" && parameter.default === undefined,

@@ -1,4 +1,4 @@
-/** The endpoints of a description, as a page shows them: what a reader asks of each, with references followed. Pure. @module */
+/** The endpoints of a description as a page shows them, with references followed. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
 import type { DescribedRoute } from "../described_route.ts";
 import type { Document } from "../document.ts";
@@ -26,13 +26,13 @@ export type Endpoint = {
 export type Body = {
   readonly fields: readonly Field[];
   readonly sample: unknown;
-  /** Whether a list of these is taken as well. */
+  /** Whether a list of these is accepted too. */
   readonly maxItems: number | undefined;
 };
 export type Answer = {
   readonly status: string;
   readonly when: string;
-  /** What the body has, with what is inside of it. */
+  /** The fields of the body, including nested fields. */
   readonly fields: readonly Field[];
   readonly sample: unknown;
 };
@@ -74,7 +74,7 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
   };
 }
 
-/** What its `security` says: alternatives, each of a way to prove who asks with its scopes. */
+/** The access rule in `security`: alternatives of credentials with their scopes. */
 function readAccess(security: readonly unknown[]): Pick<Endpoint, "access" | "scope"> {
   const ways = security.flatMap((requirement) => Object.entries(Object(requirement)));
   const [[way, scopes] = ["", []]] = ways;
@@ -96,7 +96,7 @@ function toParameter(document: Document, parameter: JsonSchema): Parameter {
   };
 }
 
-/** Fields of the first shape that is taken; of rows the others are lists of it. */
+/** The fields of the first accepted shape; for rows, the other shapes are lists of it. */
 function readBody(document: Document, schemas: readonly JsonSchema[]): Body | undefined {
   const [first, ...others] = schemas.map((schema) => followReference(document, schema));
   if (first === undefined) return undefined;
@@ -126,7 +126,7 @@ function codesOf(response: JsonSchema): string[] {
   return list(Object(Object(schema?.["properties"])["error"])["enum"]).map(text);
 }
 
-/** The schemas of a body's content: of `oneOf` each. */
+/** The schemas of a body's content, one per alternative of `oneOf`. */
 function schemasOf(content: unknown): JsonSchema[] {
   const json = Object(Object(Object(content)["content"])["application/json"]);
   const schema: unknown = json["schema"];

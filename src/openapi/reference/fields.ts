@@ -13,7 +13,7 @@ export type Field = {
   readonly isRequired: boolean;
   readonly isDeprecated: boolean;
   readonly about: string;
-  /** What it is one of. */
+  /** The allowed values. */
   readonly values: readonly unknown[];
   readonly default: unknown;
 };
@@ -31,13 +31,13 @@ export function toField(document: Document, name: string, schema: JsonSchema): F
 }
 
 type ListOptions = {
-  /** Whether it is for a request: then some fields are required. */
+  /** Whether it belongs to a request, in which fields can be required. */
   isSent?: boolean;
-  /** What stands before each name. */
+  /** The prefix of each name. */
   prefix?: string;
 };
 
-/** The fields of an object, each followed by those inside of it as `outer.inner`, or `outer[].inner` in a list. */
+/** The fields of an object, each followed by its nested fields as `outer.inner`, or `outer[].inner` in a list. */
 export function listFields(
   document: Document,
   given: JsonSchema,
@@ -55,7 +55,7 @@ export function listFields(
   });
 }
 
-/** What has a name of its own, such as a row, is shown where it is answered alone. */
+/** A named schema, such as a row, is shown only at its own response. */
 function listInner(document: Document, schema: JsonSchema, options: ListOptions): Field[] {
   const items: JsonSchema = Object(schema["items"]);
   if (items["properties"] !== undefined)
@@ -65,7 +65,7 @@ function listInner(document: Document, schema: JsonSchema, options: ListOptions)
   return listFields(document, object, { ...options, prefix: `${options.prefix}.` });
 }
 
-/** The type in the words of the docs. */
+/** The type in the terms of the docs. */
 function toTypeWords(document: Document, given: JsonSchema): string {
   const schema = followReference(document, given);
   if (schema["const"] !== undefined) return `always ${printJson(schema["const"])}`;
@@ -90,7 +90,7 @@ function toPlural(words: string): string {
   return /^(string|object|integer|number|boolean)$/.test(words) ? `${words}s` : words;
 }
 
-/** What a value of each kind is called; `undefined` where the schema has no format, but a JSON type. */
+/** The name of each kind's values; `undefined` if the schema has a JSON type without a format. */
 const KIND_NAMES: Readonly<Record<Kind, string | undefined>> = {
   string: undefined,
   number: "number",

@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
 
-/** What a reference stands for; anything else as it is. */
+/** The target of a reference; other values unchanged. */
 export function followReference({ components }: Document, schema: JsonSchema): JsonSchema {
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;

@@ -1,11 +1,11 @@
-/** The frame of the reference and of the guides: navigation beside what is read. @module */
+/** The frame of the reference and of the guides: navigation next to the content. @module */
 import { type Html, html, ICON, type Part } from "../../pages/mod.ts";
 
 export const REFERENCE_PATH = "/docs";
 export const SEARCH_PATH = `${REFERENCE_PATH}/search`;
 
 type Frame = {
-  /** What the navigation is of. */
+  /** The section of the navigation. */
   name: string;
   menu: Part;
   content: Part;
@@ -29,7 +29,7 @@ export type Entry = {
   path: string;
   isCurrent?: boolean;
   method?: string;
-  /** What is on its page. */
+  /** The entries of its page. */
   parts?: readonly Entry[];
 };
 

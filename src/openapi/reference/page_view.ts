@@ -1,4 +1,4 @@
-/** A page of the reference: its navigation, the field for a key, and what is read. @module */
+/** A page of the reference: its navigation, the field for a key, and the content. @module */
 import { type Html, html, type Page, type Part } from "../../pages/mod.ts";
 import { GUIDES, LLMS_PATH, toGuidePath } from "../guides.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -10,7 +10,7 @@ export function toTablePath(table: string): string {
   return TABLE_PATH.replace(":table", table);
 }
 
-/** Groups of endpoints that are the same for every app, by their headings. */
+/** Groups of endpoints that are the same for every app, by heading. */
 export const GROUP_NAMES: Readonly<Record<string, string>> = {
   rows: "Rows",
   schema: "Schema",
@@ -22,9 +22,9 @@ export type ReferencePage = {
   title: string;
   /** The names of the app's tables; `undefined` without a key. */
   tables: readonly string[] | undefined;
-  /** The table that the page is about. */
+  /** The table of the page. */
   table?: { name: string; endpoints: readonly Endpoint[] };
-  /** Of the start page, by group. */
+  /** The endpoints of the start page, by group. */
   groups: ReadonlyMap<string, readonly Endpoint[]>;
   content: Part;
 };
@@ -77,7 +77,7 @@ function toEndpointEntry(page: string, { id, group, method, summary }: Endpoint)
   return { name: MENU_NAMES[known] ?? summary, path: `${page}#${id}`, method };
 }
 
-/** Shorter words than the summary, where there is little room. */
+/** Labels shorter than the summary, for the narrow navigation. */
 const MENU_NAMES: Readonly<Record<string, string>> = {
   list: "List rows",
   get: "Get a row",
@@ -95,7 +95,7 @@ const MENU_NAMES: Readonly<Record<string, string>> = {
   get_ready: "Readiness",
 };
 
-/** Without a name, so that no form can send what is typed here; the script keeps it, and hands it to this service alone. */
+/** Without a name, so that no form submits the key. The script stores it, and sends it only to this service. */
 function renderKeyField(): Html {
   return html`<section class="key" aria-label="Your key" data-key hidden>
 <form method="post" data-key-form>

@@ -1,6 +1,6 @@
 /**
- * The reference for people, `GET /docs`: the description of the API as pages; with a key, of exactly the tables that its app has
- * declared, each on a page of its own. Nothing is sent to anyone else, and nothing runs but this service's own script.
+ * The reference for people, `GET /docs`: the description of the API as pages; with a key, of exactly its app's
+ * tables, each on its own page. The page sends nothing to third parties, and runs only this service's script.
  *
  * @module
  */
@@ -61,7 +61,7 @@ type Shared = { readonly groups: Groups; readonly endpoints: Html };
 
 const made = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
 
-/** What is the same for everyone, and made once: with a key, each table has its endpoints on a page of its own. */
+/** The shared page, built once. With a key, each table has its endpoints on its own page. */
 function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
   const found = made.get(documents) ?? makeShared(documents);
   made.set(documents, found);
@@ -89,7 +89,7 @@ async function listTables(deps: OpenapiDeps, { principal }: OptionalKeyContext) 
   return deps.catalog.tablesOf(principal.appId);
 }
 
-/** Nothing on the page is secret beside what a stranger chooses: it may be compressed. */
+/** The page contains no secret next to input that a stranger controls, so it can be compressed. */
 async function answer({ request }: OptionalKeyContext, page: ReferencePage): Promise<Response> {
   return await compressAnswer(answerPage(toReferencePage(page)), request);
 }

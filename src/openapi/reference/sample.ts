@@ -1,4 +1,4 @@
-/** Examples made of schemas: a value that fits, and the request that sends it. Pure. @module */
+/** Examples generated from schemas: a valid value, and the request that sends it. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
 import { followReference } from "./follow.ts";
@@ -13,11 +13,11 @@ const BY_FORMAT: Readonly<Record<string, unknown>> = {
 const BY_TYPE: Readonly<Record<string, unknown>> = { boolean: true, number: 1.5, null: null };
 
 type SampleOptions = {
-  /** Whether it is for a request: then an object has what it must have, and no more than that needs. */
+  /** Whether it belongs to a request: objects then have only required fields. */
   isSent?: boolean;
 };
 
-/** A value that fits a schema. */
+/** A valid value for a schema. */
 export function makeSample(
   document: Document,
   given: JsonSchema,
@@ -49,7 +49,7 @@ function sampleObject(
   );
   const required = list(schema["required"]);
   const needed = all.filter(([name]) => required.includes(name));
-  // A body without any field would show nothing; what refers to another row needs one.
+  // A body without fields would be a useless example, and a reference needs an existing row.
   const some = all.filter(([, one]) => one["format"] !== "uuid").slice(0, 1);
   const shown = isSent ? (needed.length > 0 ? needed : some) : all;
   return Object.fromEntries(
@@ -67,14 +67,14 @@ function sampleArray(
   return isTold || items["type"] !== "object" ? [makeSample(document, items, options)] : [];
 }
 
-/** Few texts have a pattern of their own. */
+/** Values for the few patterns of texts. */
 function sampleText({ pattern }: JsonSchema): string {
   const texts = ["Example", "example", `sha256:${"0".repeat(64)}`];
   return texts.find((text) => new RegExp(String(pattern ?? "")).test(text)) ?? "";
 }
 
 /**
- * A value as JSON that shows what it is: what would turn the direction of the line is escaped.
+ * A value as readable JSON, with escapes for characters that change the text direction.
  *
  * @see https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
  */
@@ -89,12 +89,12 @@ export type SampleRequest = {
   method: string;
   path: string;
   isKeyed: boolean;
-  /** With its first question mark. */
+  /** Includes the first question mark. */
   query: string;
   body: unknown;
 };
 
-/** A request as a line of shell, with what is secret in the environment. */
+/** A request as a shell command, with secrets in the environment. */
 export function printCurl({ method, path, query, isKeyed, body }: SampleRequest): string {
   const lines = [
     `curl${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL${path}${query}"`,
@@ -109,7 +109,7 @@ export function printCurl({ method, path, query, isKeyed, body }: SampleRequest)
   return lines.join(" \\\n  ");
 }
 
-/** The same with `fetch`. */
+/** The request with `fetch`. */
 export function printTypeScript(request: SampleRequest): string {
   const { method, path, query, isKeyed, body } = request;
   const headers = [
@@ -127,7 +127,7 @@ export function printTypeScript(request: SampleRequest): string {
   return `import { env } from "node:process";\n\nconst response = await ${call};\nconst { status } = response;\nconst text = await response.text();`;
 }
 
-/** The same with what Python brings. */
+/** The request with Python's standard library. */
 export function printPython({ method, path, query, isKeyed, body }: SampleRequest): string {
   const headers = [
     isKeyed && '        "Authorization": "Bearer " + os.environ["ROWHOUSE_API_KEY"],',
@@ -154,7 +154,7 @@ function indent(text: string, by = 2): string {
   return text.replaceAll("\n", `\n${" ".repeat(by)}`);
 }
 
-/** JSON but for three words, which are found outside of texts. */
+/** JSON with Python's names for three literals, replaced only outside strings. */
 function printPythonValue(value: unknown): string {
   const words: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
   return printJson(value, 4).replace(

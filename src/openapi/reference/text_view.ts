@@ -1,14 +1,14 @@
-/** Sentences of a description on a page. @module */
+/** The text of a description on a page. @module */
 import { type Html, html, splitJson } from "../../pages/mod.ts";
 import { printJson } from "./sample.ts";
 
-/** Text whose words between backticks are code; it cannot turn the direction of what is around it. */
+/** Text with code between backticks. It cannot change the direction of the surrounding text. */
 export function renderProse(text: string): Html {
   const parts = text.split("`");
   return html`<bdi>${parts.map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}</bdi>`;
 }
 
-/** A value as JSON over several lines, its parts coloured. */
+/** A value as JSON over several lines, with colored parts. */
 export function renderJson(value: unknown): Html {
   const tokens = splitJson(printJson(value, 2));
   return html`${tokens.map(({ kind, text }) => (kind === undefined || kind === "name" ? text : html`<span class="json-${kind}">${text}</span>`))}`;

@@ -1,4 +1,4 @@
-/** The form that sends a request; it is there where a script can make it work. @module */
+/** The form that sends a request. Shown only if a script can run it. @module */
 import { type Html, html } from "../../pages/mod.ts";
 import type { Body, Endpoint, Parameter } from "./endpoints.ts";
 import { printJson } from "./sample.ts";
@@ -14,7 +14,7 @@ ${body !== undefined && renderBody(id, printJson(toTried(body), 2))}
 <div class="try-answer" data-answer></div></details>`;
 }
 
-/** A push that is tried changes nothing until its author says so. */
+/** A tried push is a dry run unless the user changes it. */
 function toTried({ sample, fields }: Body): unknown {
   const hasDryRun = fields.some(({ name }) => name === "dryRun");
   return hasDryRun ? { ...Object(sample), dryRun: true } : sample;
