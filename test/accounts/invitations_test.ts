@@ -163,7 +163,7 @@ test("withdrawn, the link ends and the person goes with the roles; the audit log
     ),
   );
   expect(withdrawn?.text).toBe(unknown?.text ?? "");
-  expect(withdrawn?.text).toContain("was withdrawn");
+  expect(withdrawn?.text).toContain("withdrawn, or has expired");
 });
 
 describe("nothing is done to", () => {

@@ -85,7 +85,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await page.fill("#label", name);
   await press(page, "Add a passkey");
   await page.getByRole("link", { name: "I have saved them" }).click();
-  await page.getByText("The passkey is added").waitFor();
+  await page.getByText("Passkey added").waitFor();
 }
 
 test("a passkey is added, signs in alone, and is removed", async () => {

@@ -92,7 +92,7 @@ test.each([true, false])(
     expect(await page.locator("h1").textContent()).toBe("Confirm that it is you");
     await page.fill("#code", "000000");
     await page.getByRole("button", { name: "Continue", exact: true }).click();
-    expect(await page.locator("#code-fault").textContent()).toContain("not right");
+    expect(await page.locator("#code-fault").textContent()).toContain("is incorrect");
     await page.fill("#code", app.code());
     await page.getByRole("button", { name: "Continue", exact: true }).click();
     await page.waitForURL(`${wiki.url}/`);
