@@ -1,4 +1,4 @@
-/** `rowhouse doctor`: what is fine, what is not, and what to do about it. @module */
+/** `rowhouse doctor`: checks an installation and prints a remedy for each error. @module */
 import { type Environment, readConfig } from "../config/mod.ts";
 import { type Database, isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
@@ -29,11 +29,11 @@ const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
 export const doctorCommand: Command = {
   name: "doctor",
   example: "rowhouse doctor\nrowhouse doctor --json",
-  about: `Changes nothing. Exits with 1 if something fails; warnings do not count. Settings with faults are
-listed, and everything else is checked with those that have none. Each provider (OIDC_<NAME>_ISSUER) is asked for its
-configuration, and the server of MAIL_URL whether it lets us in; no mail is sent, and one that does not answer is a warning.
-With CONSOLE_DATABASE_URL the Console's login is checked, too. Without DATABASE_URL and ADMIN_DATABASE_URL the database
-of a running rowhouse dev in this folder is checked (${DEV_FILE}), as its administrator.
+  about: `Changes nothing. Exits with 1 if a check fails; warnings do not count. Lists invalid settings, and uses the
+valid ones for all other checks. Reads the configuration of each provider (OIDC_<NAME>_ISSUER) and signs in to the server of
+MAIL_URL, without sending mail; an unavailable mail server is a warning. With CONSOLE_DATABASE_URL it also checks the login
+of the Console. Without DATABASE_URL and ADMIN_DATABASE_URL it checks the database of a running rowhouse dev in this folder
+(${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
   flags: { json: JSON_FLAG },
@@ -56,7 +56,7 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
   return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
 }
 
-/** Only for a gateway, which shares secrets with two services. */
+/** Checks only a gateway, which shares secrets with two services. */
 function examineSecrets(env: Environment): Finding[] {
   const read = readConfig(env);
   if ("faults" in read || read.config.ROLE !== "gateway") return [];
@@ -65,13 +65,13 @@ function examineSecrets(env: Environment): Finding[] {
 
 type Sound = {
   faults: string[];
-  /** Those without a fault of their own. */
+  /** The valid settings. */
   settings: SoundSettings;
   /** Whether a process with these settings pushes. */
   pushes: boolean;
 };
 
-/** All faults of the settings, and the settings that have none of their own. */
+/** All errors of the settings, and the valid settings. */
 async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
   const read = readConfig(env);
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
@@ -96,7 +96,7 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
   };
 }
 
-/** What can be found out with the connection strings that are set. */
+/** Checks the databases of the connection strings that are set. */
 async function examineOver(config: SoundSettings, pushes: boolean): Promise<Finding[]> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
   if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
@@ -132,7 +132,7 @@ function open(
   return openDatabase({ url, connections, prepare, name: "rowhouse doctor" });
 }
 
-/** The settings that a database is compared with. */
+/** The settings to compare with the database. */
 function toAsked(config: SoundSettings) {
   const adminVariable: "DATABASE_URL" | "ADMIN_DATABASE_URL" =
     config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
@@ -146,7 +146,7 @@ function toAsked(config: SoundSettings) {
   };
 }
 
-/** The Console's login, where there is one, beside the one that serves. */
+/** Checks the Console's login, if it is set. */
 async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
   const { CONSOLE_DATABASE_URL: consoleUrl } = config;
   const url = config.DATABASE_URL ?? config.ADMIN_DATABASE_URL;
@@ -159,7 +159,7 @@ async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
   }
 }
 
-/** The servers of others on which signing in depends. */
+/** Checks the external servers that sign-in depends on. */
 async function examineOthers({ providers = [], MAIL_URL }: SoundSettings): Promise<Finding[]> {
   const mailServer = MAIL_URL === undefined ? [] : [await examineMailServer(MAIL_URL)];
   return [...(await examineProviders(providers)), ...mailServer];

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the package's command starts: under Bun the command itself, under Node the Bun of this machine, or one line that
- * says how to get one. Plain JavaScript, because Node runs no TypeScript from node_modules.
+ * The package's executable. Under Bun it runs the command; under Node it starts the command with the installed Bun, or prints
+ * how to install Bun. Plain JavaScript, because Node does not run TypeScript from node_modules.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MISSING =
-  "Rowhouse runs on Bun, which is not on this machine: npm install --save-dev bun, or see https://bun.com/docs/installation";
+  "Rowhouse requires Bun, which is not installed: run npm install --save-dev bun, or see https://bun.com/docs/installation";
 
 if (process.versions.bun === undefined) startUnderBun(findBun());
 else await import("./rowhouse.ts");
 
-/** On the PATH, as the npm package `bun`, or where Bun's own installer puts it. */
+/** Searches the PATH, the npm package `bun`, and the folder of Bun's own installer. */
 function findBun() {
   const name = process.platform === "win32" ? "bun.exe" : "bun";
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
@@ -31,7 +31,7 @@ function findBun() {
 function findPackage() {
   try {
     const manifest = createRequire(import.meta.url).resolve("bun/package.json");
-    return join(dirname(manifest), "bin", "bun.exe"); // of that name on every platform
+    return join(dirname(manifest), "bin", "bun.exe"); // the same name on every platform
   } catch {
     return undefined;
   }
@@ -44,14 +44,14 @@ function startUnderBun(bun) {
     return;
   }
   const script = fileURLToPath(new URL("./rowhouse.ts", import.meta.url));
-  // The preload of a project's bunfig.toml would run in the command, with its settings.
+  // Otherwise the preload of the project's bunfig.toml would run in this process.
   const child = spawn(bun, [`--config=${devNull}`, script, ...process.argv.slice(2)], {
     stdio: "inherit",
   });
-  // A terminal sends Ctrl-C to both: the command ends in order, and this process after it.
+  // A terminal sends Ctrl-C to both processes: wait until the command has ended.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  // Where there is no /proc, dev does not see that its package runner was killed.
+  // Without /proc, dev cannot detect that its package runner was killed.
   const launcher = process.ppid;
   if (process.env.npm_lifecycle_event !== undefined && process.argv[2] === "dev")
     setInterval(() => process.ppid === launcher || child.kill("SIGTERM"), 500).unref();

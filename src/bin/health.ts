@@ -1,4 +1,4 @@
-/** `rowhouse health`: whether the service on this machine is alive; a container's health check runs it. @module */
+/** `rowhouse health`: checks whether the service on this machine is alive. Containers use it as health check. @module */
 import { type Command, EXIT, RefusedError } from "./cli/command.ts";
 import { readSettings } from "./cli/settings.ts";
 import { readDevFile } from "./dev/file.ts";
@@ -9,8 +9,8 @@ const PATIENCE_MS = 3000;
 export const healthCommand: Command = {
   name: "health",
   example: "rowhouse health",
-  about: `Asks GET /live, which does not depend on the database. Exits with 69 if there is no answer within 3 s.
-If neither HOST nor PORT is set, asks a running rowhouse dev in this folder (.rowhouse/dev.json).`,
+  about: `Requests GET /live, which does not depend on the database. Exits with 69 if there is no response within 3 s.
+If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.rowhouse/dev.json).`,
   positionals: [],
   flags: {},
   run: async ({ env, folder, terminal }) => {
@@ -18,9 +18,9 @@ If neither HOST nor PORT is set, asks a running rowhouse dev in this folder (.ro
     const dev = env["HOST"] || env["PORT"] ? undefined : readDevFile(folder);
     const url = `${dev?.baseUrl ?? toLocalUrl(HOST, PORT)}/live`;
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
-      throw new RefusedError(`No answer from ${url}`, EXIT.unreachable);
+      throw new RefusedError(`No response from ${url}`, EXIT.unreachable);
     });
-    if (!response.ok) throw new RefusedError(`${url} answered ${response.status}`);
+    if (!response.ok) throw new RefusedError(`${url} returned ${response.status}`);
     terminal.say(`${url} is alive`);
     return EXIT.done;
   },

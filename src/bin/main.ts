@@ -16,13 +16,13 @@ import { COMMANDS, EXAMPLES } from "./commands.ts";
 
 type Place = Omit<Setting, "args">;
 
-/** Runs the command that the words name. */
+/** Runs the command that the arguments name. */
 export async function main(argv: readonly string[], place: Place): Promise<ExitCode> {
   const { env, terminal } = place;
   try {
     return await runCommand(argv, place);
   } catch (error) {
-    // Checked before the arguments are parsed: an unknown one is a failure too.
+    // Read from argv, because parsing the arguments can be what failed.
     if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
     const paint = makePaint(env, process.stderr.isTTY === true);
     const name = findCommand(argv)?.name ?? (findGroup(argv[0]).length > 0 ? argv[0] : undefined);
@@ -53,12 +53,12 @@ async function runCommand(argv: readonly string[], place: Place): Promise<ExitCo
   return await command.run({ args, ...place });
 }
 
-/** Whether nothing was typed, or only the first word of commands that have two. */
+/** Whether the arguments are empty, or only the first word of a two-word command. */
 function isBare(argv: readonly string[]): boolean {
   return argv.length === 0 || (argv.length === 1 && findGroup(argv[0]).length > 0);
 }
 
-/** The commands that begin with a word; all of them if none does. */
+/** The overview of the commands that begin with a word, or of all commands if no name begins with it. */
 function describeGroup(word = ""): string {
   const group = findGroup(word);
   const name = group.length === 0 ? "" : word;
@@ -73,7 +73,7 @@ function findCommand(argv: readonly string[]): CommandRow | undefined {
   return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
 }
 
-/** Names the nearest command; if none is near, those that begin with the first word, or all. */
+/** Suggests the nearest command; otherwise lists the commands of the group, or all first words. */
 function unknownCommand(argv: readonly string[]): UsageError {
   const [first = ""] = argv;
   const group = findGroup(first);

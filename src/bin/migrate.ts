@@ -1,4 +1,4 @@
-/** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
+/** `rowhouse migrate`: applies the service's own migrations, renews apps' functions, and grants the serving login. @module */
 import type { Config } from "../config/mod.ts";
 import {
   admitNodes,
@@ -41,29 +41,28 @@ export const migrateCommand: Command = {
   name: "migrate",
   example: `ADMIN_DATABASE_URL=postgres://admin:…@db.example.org/rowhouse \\
 DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migrate`,
-  about: `Safe to run at every start and on several machines at once: what has been applied is left alone. Run it at each
-deploy, before the processes of the new release start: it also renews the functions of apps' tables where this
-release generates them differently, one table at a time and without touching a row. Processes of the previous
-release keep working.
+  about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
+deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
+generates differently, table by table and without changing rows. Processes of the previous release keep working.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
   create database rowhouse owner rowhouse_admin;
-and then as rowhouse_admin, so that it may grant rights to the login:
+and then as rowhouse_admin, so that it can grant rights to the login:
   create role rowhouse_login login password '…';
 rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role in ADMIN_DATABASE_URL,
 rowhouse_login the one in DATABASE_URL.
 
-ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through a pooler.
-If gateway, data and identity are separate processes, each has a login of its own: run it once for each, with its
-DATABASE_URL and ROLE, and the login gets the rights of that role only.
-If neither is set, uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).
+ADMIN_DATABASE_URL must connect directly to PostgreSQL; only DATABASE_URL may go through a pooler.
+If gateway, data and identity are separate processes, each has its own login. Run migrate once for each, with its
+DATABASE_URL and ROLE: the login gets only the rights of that role.
+If neither URL is set, migrate uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).
 Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 for any other failure.`,
   positionals: [],
   flags: {
     citus: {
       about:
-        "distribute the database over the nodes of its Citus cluster; again after each node that is added",
+        "distribute the database over the nodes of its Citus cluster; repeat after adding a node",
     },
     shards: {
       value: "number",
@@ -89,12 +88,12 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
   if (isJson) terminal.say(toDocument({ applied, refreshed, login: login ?? null }));
   else {
     if (applied.length + refreshed.length === 0) terminal.say("Nothing to apply");
-    if (login !== undefined) terminal.say(`The role "${login}" may serve`);
+    if (login !== undefined) terminal.say(`The role "${login}" can serve`);
   }
   return EXIT.done;
 }
 
-/** The database of a `dev` that is running in this folder. */
+/** The database of a running `dev` in this folder. */
 function findDevAddress(folder: string, terminal: Terminal): Address | undefined {
   const dev = readDevFile(folder);
   if (dev === undefined) return undefined;
@@ -104,18 +103,18 @@ function findDevAddress(folder: string, terminal: Terminal): Address | undefined
 
 type Citus = { shards: number | undefined };
 
-/** @throws {UsageError} a number of shards that is none, or that nothing asks for */
+/** @throws {UsageError} --shards is not a number, or used without --citus */
 function readCitus(args: Arguments): Citus | undefined {
   const text = args.text("shards");
   if (!args.has("citus")) {
     if (text === undefined) return undefined;
-    throw new UsageError("--shards is for --citus");
+    throw new UsageError("Flag --shards requires --citus");
   }
   if (text === undefined) return { shards: undefined };
   return { shards: readShards(text) };
 }
 
-/** Applies what is missing, grants the serving login its rights if it is another one, and renews functions; says what it did. */
+/** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
@@ -129,11 +128,12 @@ export async function setUpDatabase(
   for (const name of applied) say(`Applied ${name}`);
   if (restored) {
     await undoDistribution(admin);
-    say("The database, restored from a distributed one, is that of one PostgreSQL now");
+    say("The database was restored from a distributed one and is now a plain PostgreSQL database");
   }
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
-  if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
+  if (await grantConsoleLogin(admin, config))
+    say("The login of CONSOLE_DATABASE_URL can serve the Console");
   if (config.IDENTITY_DATABASE_URL !== undefined) {
     checkOwn("IDENTITY_DATABASE_URL", config);
     await grantIdentity(admin, config.IDENTITY_DATABASE_URL);
@@ -151,11 +151,11 @@ export async function setUpDatabase(
   if (spreads) {
     await checkLoginsLetIn(admin);
     await admitNodes(admin);
-    if (citus !== undefined) say("Every node of the Citus cluster is set up");
+    if (citus !== undefined) say("All nodes of the Citus cluster are set up");
   }
-  // What changes now is of no release: processes compare no bodies until all functions are renewed.
+  // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
-  // The processes of other roles do not know which previews are on.
+  // Processes of other roles do not have the setting PREVIEW.
   if (servesRows(config.ROLE ?? "all")) await recordPreviews(admin, config.PREVIEW ?? []);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
@@ -172,7 +172,7 @@ type Say = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
 
-/** The login that may now serve, if it is not the administrator's own. */
+/** The login that can now serve; `undefined` if it is the administrator. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
   const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
   if (serving === undefined || administering === undefined) return undefined;
@@ -184,7 +184,7 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   return login;
 }
 
-/** Whether there is one. */
+/** Whether a Console login is set. */
 async function grantConsoleLogin(admin: Database, config: Addresses): Promise<boolean> {
   const { CONSOLE_DATABASE_URL: url } = config;
   if (url === undefined) return false;
@@ -193,7 +193,7 @@ async function grantConsoleLogin(admin: Database, config: Addresses): Promise<bo
   return true;
 }
 
-/** Each names a login that has no other job. */
+/** Each must name a separate login. */
 const OWN_VARIABLES = [
   "CONSOLE_DATABASE_URL",
   "IDENTITY_DATABASE_URL",
@@ -201,7 +201,7 @@ const OWN_VARIABLES = [
 ] as const;
 type OwnVariable = (typeof OWN_VARIABLES)[number];
 
-/** @throws {GrantLoginError} the login has another job already: a thief could do both */
+/** @throws {GrantLoginError} two settings share a login, so that a stolen login could do both jobs */
 function checkOwn(variable: OwnVariable, config: Addresses): void {
   const others = (["DATABASE_URL", "ADMIN_DATABASE_URL", ...OWN_VARIABLES] as const).filter(
     (name) => name !== variable && config[name] !== undefined,
@@ -212,6 +212,6 @@ function checkOwn(variable: OwnVariable, config: Addresses): void {
   };
   if (others.some((name) => toName(name) === toName(variable)))
     throw new GrantLoginError(
-      `${variable} must name a login of its own: not that of ${others.join(" or ")}`,
+      `${variable} must name its own login, not the login of ${others.join(" or ")}`,
     );
 }

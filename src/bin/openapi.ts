@@ -1,4 +1,4 @@
-/** `rowhouse openapi`: the description of the API that this folder's schema would have, without a service. @module */
+/** `rowhouse openapi`: describes the API of this folder's schema, without a service. @module */
 import { resolve } from "node:path";
 import { findBreaks, makeDocument } from "../openapi/mod.ts";
 import { routes } from "../service/mod.ts";
@@ -11,14 +11,14 @@ export const openapiCommand: Command = {
   name: "openapi",
   example: `rowhouse openapi > openapi.json
 rowhouse openapi --against openapi.json`,
-  about: `Needs no service, so that it runs in CI. A service serves the same of what was pushed at GET /v1/openapi.json.
-With --against it prints what clients of that document would lose, in place of the document, and exits with 1 if there
-is such a thing: endpoints and columns that are gone, values that are no longer taken, columns that are required now.`,
+  about: `Runs without a service, for example in CI. A service serves the document of its pushed schema at GET /v1/openapi.json.
+With --against it prints the changes that break clients of that document, instead of the document, and exits with 1 if
+there are any: removed endpoints and columns, values that are no longer accepted, and newly required columns.`,
   positionals: [],
   flags: {
-    schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+    schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
     url: { value: "url", about: "the service's address, for the document; default /" },
-    against: { value: "file", about: "a published document, which must not break" },
+    against: { value: "file", about: "a published document whose clients must keep working" },
   },
   run: runOpenapi,
 };
@@ -36,16 +36,16 @@ async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> 
   const breaks = findBreaks(await readDocument(resolve(folder, against)), document);
   if (breaks.length > 0)
     throw new RefusedError(
-      `Clients of ${against} would lose this:\n${breaks.map((line) => `  ${line}`).join("\n")}`,
+      `These changes break clients of ${against}:\n${breaks.map((line) => `  ${line}`).join("\n")}`,
     );
-  terminal.say(`Nothing of ${against} is lost`);
+  terminal.say(`No changes break clients of ${against}`);
   return EXIT.done;
 }
 
 async function readDocument(path: string): Promise<Readonly<Record<string, unknown>>> {
   const file = Bun.file(path);
-  if (!(await file.exists())) throw new RefusedError(`There is no file ${path}`);
+  if (!(await file.exists())) throw new RefusedError(`File not found: ${path}`);
   const document = tryParseJson(await file.text());
   if (isObject(document) && isObject(document["paths"])) return document;
-  throw new RefusedError(`${path} is no OpenAPI document as JSON`);
+  throw new RefusedError(`Cannot read ${path}: must be an OpenAPI document in JSON`);
 }

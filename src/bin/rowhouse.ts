@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command `rowhouse` as a process: its words, environment, folder and terminal, and its exit code. @module */
+/** The process of the command `rowhouse`: passes arguments, environment, folder and terminal to `main()`. @module */
 import { openTerminal } from "./cli/terminal.ts";
 import { main } from "./main.ts";
 

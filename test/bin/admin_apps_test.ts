@@ -302,6 +302,6 @@ test("a key is rolled over and listed; an app's limit is set", async () => {
   expect(set).toEqual({ app: "rolling", perMinute: 60, perMinuteOfKey: 30 });
   const reset = await admin.run("set-limit", "rolling");
   expect(reset.out).toBe(
-    "App rolling may send 600000 requests per minute, each of its keys 600000\n",
+    "App rolling can send 600000 requests per minute, each of its keys 600000\n",
   );
 });

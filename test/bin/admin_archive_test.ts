@@ -222,7 +222,7 @@ test("rows that all need each other first are rejected before anything is writte
   await here.run("export-app", app.slug, file);
   const { code, err } = await there.run("import-app", file);
   expect(code).toBe(1);
-  expect(err).toContain(`Cannot import tables whose rows need rows of each other first, by `);
+  expect(err).toContain(`Cannot import tables that require each other's rows through `);
   expect((await there.run("list-apps")).out).not.toContain(app.slug);
 });
 
@@ -310,7 +310,7 @@ test("an import that fails leaves the app disabled, and says how to go on", asyn
     alter function rowhouse.restore_rows_kept(text, text[], text[], uuid, text) rename to restore_rows;
     select 1`);
   expect(failed.code).toBe(1);
-  expect(failed.err).toContain("are not those of the archive");
+  expect(failed.err).toContain("differ from the archive");
   expect(failed.err).toContain(`rowhouse admin delete-app ${app.slug}`);
   expect((await there.run("list-apps")).out).toMatch(new RegExp(`${app.slug} .*disabled`));
   expect((await there.run("delete-app", app.slug, "--yes")).code).toBe(0);
@@ -339,17 +339,17 @@ test.each([
     name: "a reference to no row",
     change: (line: string) =>
       line.replace(/"project": "[^"]*/, '"project": "0190163d-8694-739b-aea5-966c26f8ad91'),
-    err: "breaks a rule",
+    err: "violates a constraint",
   },
   {
     name: "a required value that is null",
     change: (line: string) => line.replace('"title": "Dig"', '"title": null'),
-    err: "breaks a rule",
+    err: "violates a constraint",
   },
   {
     name: "a column that the table lacks",
     change: (line: string) => line.replace('"title": "Dig"', '"titel": "Dig", "title": "Dig"'),
-    err: "are not those of the archive",
+    err: "differ from the archive",
   },
   {
     name: "the id of another app",
@@ -358,7 +358,7 @@ test.each([
         '"title": "Dig"',
         '"title": "Dig", "app_id": "0190163d-8694-739b-aea5-966c26f8ad91"',
       ),
-    err: "are not those of the archive",
+    err: "differ from the archive",
   },
 ])("a forged archive with $name leaves the app disabled", async ({ change, err }) => {
   const names = makeNames();
@@ -398,6 +398,8 @@ test("an archive is never written over another file, and an unknown app has none
   expect((await here.run("export-app", "no-such-app", file)).err).toContain("No app has the slug");
   writeFileSync(file, "mine");
   const app = await here.service.makeApp();
-  expect((await here.run("export-app", app.slug, file)).err).toContain("exists: name another one");
+  expect((await here.run("export-app", app.slug, file)).err).toContain(
+    "already exists: choose another name",
+  );
   expect(readFileSync(file, "utf8")).toBe("mine");
 });

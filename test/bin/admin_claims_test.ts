@@ -37,7 +37,7 @@ test("a role by a claim is marked, and so is that its provider is not set up", a
   await claim(person, byGone, "gone");
   const gone = { app: byGone.slug, provider: "gone", isProviderSetUp: false };
   const note =
-    "No provider gone is set up here. Unless the service has one, the roles that its claims gave do not count\n";
+    "Provider gone is not set up here. Unless the service has it, roles from its claims do not count\n";
 
   const { grants } = await admin.json("show-user", person.email);
   expect(grants).toHaveLength(3);
@@ -84,7 +84,7 @@ test("revoke --provider takes every role by its claims, after a question, and no
   const unasked = await admin.run("revoke", "--provider", "left");
   expect([unasked.code, unasked.out]).toEqual([1, ""]);
   expect(unasked.err).toContain("3 roles");
-  expect(unasked.err).toContain("no terminal to ask on: add --yes");
+  expect(unasked.err).toContain("without a terminal: add --yes");
   for (const { email, app } of taken) expect(unasked.err).toContain(`${email} as editor on ${app}`);
   const asked = admin.start("revoke", "--provider", "corp");
   await asked.until(/comes back at the next sign-in\. Continue\? \[y\/N\] $/);
@@ -107,6 +107,6 @@ test("revoke --provider takes every role by its claims, after a question, and no
       }),
     );
   expect((await admin.run("revoke", "--provider", "left", "--yes")).err).toContain(
-    'nobody has a role by claims of "left"',
+    'no one has a role from claims of "left"',
   );
 });

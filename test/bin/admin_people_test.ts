@@ -98,7 +98,7 @@ test("end-sessions ends the sessions of the people with a role on an app, and of
   expect((await json("sessions", member.email))["sessions"]).toEqual([]);
   expect((await json("sessions", other.email))["sessions"]).toHaveLength(1);
   expect((await run("end-sessions", "--app", app.slug)).out).toBe(
-    `Sessions of people of ${app.slug}: 0 ended\n`,
+    `Ended 0 sessions of people with a role on ${app.slug}\n`,
   );
   const { entries } = await json("audit", "--limit", "2");
   expect(entries).toMatchObject([

@@ -79,7 +79,10 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["set-live", "wiki", "on"], says: "Live updates are not enabled" },
   { words: ["enable-app", "wiki"], says: "App wiki is not disabled" },
   { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
-  { words: ["delete-app", "wiki"], says: "There is no terminal to ask on: add --yes" },
+  {
+    words: ["delete-app", "wiki"],
+    says: "Cannot ask for confirmation without a terminal: add --yes",
+  },
   { words: ["rename-app", "wiki", "Wiki"], says: 'Cannot name an app "Wiki"' },
   { words: ["rename-app", "no-such-app", "other"], says: 'No app has the slug "no-such-app"' },
   { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },
@@ -89,7 +92,7 @@ const IMPOSSIBLE: readonly Case[] = [
     says: 'No app has the slug "no-such-app"',
   },
   { words: ["roll-key", UNKNOWN_KEY], says: "no active key has this id" },
-  { words: ["revoke-key", UNKNOWN_KEY], says: "is unknown, or already revoked" },
+  { words: ["revoke-key", UNKNOWN_KEY], says: "does not exist or is already revoked" },
   { words: ["create-user", "bo@example.org"], says: "the address is already in use" },
   { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
   { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
@@ -135,7 +138,7 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["sessions", "nobody@example.org"], says: "No user has the address" },
   {
     words: ["revoke", "--provider", "gone", "--yes"],
-    says: 'Nothing to revoke: nobody has a role by claims of "gone"',
+    says: 'Nothing to revoke: no one has a role from claims of "gone"',
   },
 ];
 
@@ -184,10 +187,10 @@ const MISUSED: readonly Case[] = [
   },
   { words: ["audit", "--limit", "0"], says: "whole number" },
   { words: ["list-users", "--limit", "0"], says: "whole number" },
-  { words: ["set-origins", "wiki"], says: "There is nothing to change" },
+  { words: ["set-origins", "wiki"], says: "Nothing to change" },
   {
     words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--add-origin", "x"],
-    says: "it replaces all that there are",
+    says: "it replaces the whole list",
   },
 ];
 

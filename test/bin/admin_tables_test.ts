@@ -72,7 +72,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   const kept = await service.call(owner, path);
 
   expect((await run("transfer-table", name, owner.slug)).out).toBe(
-    `${name} belongs to ${owner.slug} already\n`,
+    `${owner.slug} already owns ${name}\n`,
   );
   expect(await run("drop-table", name, "--yes")).toMatchObject({
     code: 1,
@@ -186,7 +186,7 @@ test("tables that refer to each other in a circle are given back together, and t
   );
   await json("end-registration", squatter.slug, outside, "--yes");
   expect((await run("end-registration", squatter.slug, b)).err).toContain(
-    `404 for ${names.join(", ")}`,
+    `404 responses for ${names.join(", ")}`,
   );
   expect(await json("end-registration", squatter.slug, b, "--yes")).toEqual({
     app: squatter.slug,

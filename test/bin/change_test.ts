@@ -68,7 +68,7 @@ test("a rename names the line to edit, shows its rows, writes a migration, and i
   expect(plan).toMatchObject({ code: 0, err: "" });
   expect(plan.out).toBe(`Would apply 0002_rename_column_${name}_titel_to_ti
   + rename column ${name}.titel to title
-Note: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep it
+Notice: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep it
 `);
   const done = await db(...rename, "--yes");
   expect(done).toMatchObject({ code: 0, err: "" });

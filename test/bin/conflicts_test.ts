@@ -24,20 +24,20 @@ const GATEWAY = {
 
 const OUTSIDE = {
   IDENTITY_URL:
-    "IDENTITY_URL must be COOKIE_DOMAIN or a host under it: browsers refuse the cookie of a session from any other host; correct whichever of the two is wrong",
+    "IDENTITY_URL must be COOKIE_DOMAIN or a host under it: browsers reject the session cookie from any other host; correct the wrong setting",
   PUBLIC_URL:
-    "PUBLIC_URL must be COOKIE_DOMAIN or a host under it: browsers send the cookie of a session to no other host; correct whichever of the two is wrong",
+    "PUBLIC_URL must be COOKIE_DOMAIN or a host under it: browsers send the session cookie to no other host; correct the wrong setting",
 };
 const INSECURE = {
   IDENTITY_URL:
-    "IDENTITY_URL must begin with https://: over http browsers keep its cookies only for hosts under localhost; put TLS in front and set the https origin",
+    "IDENTITY_URL must begin with https://: over http browsers accept its cookies only for hosts under localhost; add TLS and set the https origin",
   PUBLIC_URL:
-    "PUBLIC_URL must begin with https:// where COOKIE_DOMAIN is set: over http browsers send the cookie of a session only to hosts under localhost; put TLS in front and set the https origin",
+    "PUBLIC_URL must begin with https:// if COOKIE_DOMAIN is set: over http browsers send the session cookie only to hosts under localhost; add TLS and set the https origin",
 };
 const SUFFIX =
-  "COOKIE_DOMAIN must not be a public suffix, under which anybody may have a host: browsers refuse cookies for it; set your own domain under it";
+  "COOKIE_DOMAIN must not be a public suffix, under which anyone can register a host: browsers reject cookies for it; set your own domain under it";
 const ITSELF = (name: string) =>
-  `${name} must not be the gateway's own address, to which it would forward for ever: set the origin of the service, with a PORT of its own`;
+  `${name} must not be the gateway's own address, because the gateway would forward to itself: set the origin of the service, on another PORT`;
 
 type Case = { name: string; env: Record<string, string>; faults: string[] };
 
@@ -58,7 +58,7 @@ describe("settings", () => {
       env: { MAIL_URL: "smtp://mail.example.org:587" },
       faults: [
         "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
-        "IDENTITY_URL must be set where mails are sent, whose links lead there: set the origin of the pages",
+        "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
       ],
     },
     {
@@ -123,14 +123,14 @@ describe("settings", () => {
       name: "of an address as the cookies' domain",
       env: { COOKIE_DOMAIN: "192.0.2.7" },
       faults: [
-        "COOKIE_DOMAIN must be a domain, not an address: browsers share no cookie between the hosts of an address; give the apps host names under one domain, such as example.org",
+        "COOKIE_DOMAIN must be a domain, not an IP address: browsers do not share cookies between hosts of an IP address; use host names under one domain, such as example.org",
       ],
     },
     {
       name: "of pages on a host of their own without a cookies' domain",
       env: { IDENTITY_URL: HOSTS.IDENTITY_URL },
       faults: [
-        "COOKIE_DOMAIN must be set where IDENTITY_URL is not PUBLIC_URL: without it whoever signs in there is signed in nowhere else; set the parent domain of both and of all apps, such as example.org",
+        "COOKIE_DOMAIN must be set if IDENTITY_URL differs from PUBLIC_URL: without it a sign-in is valid only on that host; set the parent domain of both and of all apps, such as example.org",
       ],
     },
     {
@@ -141,21 +141,21 @@ describe("settings", () => {
         PUBLIC_URL: "http://rowhouse.localhost",
       },
       faults: [
-        "IDENTITY_URL must be PUBLIC_URL itself or have another host: requests for the pages and for the API are told apart by host alone; write both with the same scheme, or give the pages a host of their own, such as https://id.example.org",
+        "IDENTITY_URL must equal PUBLIC_URL or have another host: requests for the pages and the API are distinguished only by host; use the same scheme for both, or a separate host for the pages, such as https://id.example.org",
       ],
     },
     {
       name: "of one port for callers and operators",
       env: { ADMIN_PORT: "8787" },
       faults: [
-        "ADMIN_PORT must not take PORT, which is for callers: both are 8787; leave PORT as it is and set another ADMIN_PORT, such as 9090",
+        "ADMIN_PORT must not include PORT, which is for clients: both are 8787; set another ADMIN_PORT, such as 9090",
       ],
     },
     {
       name: "of operators' ports that reach the callers'",
       env: { ADMIN_PORT: "9088", PORT: "9090", WORKERS: "4" },
       faults: [
-        "ADMIN_PORT must not take PORT, which is for callers: the 4 WORKERS would take 9088 to 9091; leave PORT as it is and set another ADMIN_PORT, such as 9190",
+        "ADMIN_PORT must not include PORT, which is for clients: the 4 WORKERS would use 9088 to 9091; set another ADMIN_PORT, such as 9190",
       ],
     },
     {
@@ -167,21 +167,21 @@ describe("settings", () => {
       name: "of operators' ports beyond the last",
       env: { ADMIN_PORT: "65535", WORKERS: "4" },
       faults: [
-        "ADMIN_PORT must be at most 65532 where WORKERS is 4, because each has its own, counting up: set a lower one",
+        "ADMIN_PORT must be at most 65532 if WORKERS is 4, because each worker uses the next port: set a lower port",
       ],
     },
     {
       name: "of any free port for several processes",
       env: { PORT: "0", WORKERS: "2" },
       faults: [
-        "PORT must be above 0 where WORKERS is above 1, because the processes share it: set PORT to the one that callers connect to",
+        "PORT must be above 0 if WORKERS is above 1, because the processes share it: set PORT to the port that clients connect to",
       ],
     },
     {
       name: "of a login for acts that also serves",
       env: { CONSOLE_DATABASE_URL: ALL.DATABASE_URL },
       faults: [
-        "CONSOLE_DATABASE_URL must name a login of its own, not that of DATABASE_URL or ADMIN_DATABASE_URL: create a role with LOGIN and nothing else",
+        "CONSOLE_DATABASE_URL must name its own login, not the login of DATABASE_URL or ADMIN_DATABASE_URL: create a role with only the attribute LOGIN",
       ],
     },
     {
@@ -191,7 +191,7 @@ describe("settings", () => {
         INTERNAL_HMAC_SECRET: `${"s".repeat(32)},${TEST_IDENTITY_SECRET}`,
       },
       faults: [
-        "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway knows too: make one with openssl rand -hex 32",
+        "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway also has: create another secret with openssl rand -hex 32",
       ],
     },
   ])("$name", async ({ env, faults }) => {
@@ -204,7 +204,7 @@ describe("settings", () => {
       name: "with one address for both services",
       env: { UPSTREAM_IDENTITY_URL: GATEWAY.UPSTREAM_DATA_URL },
       faults: [
-        "UPSTREAM_IDENTITY_URL must not be UPSTREAM_DATA_URL: a service refuses what is signed for the other; give each a PORT or a host of its own, and correct whichever of the two is wrong",
+        "UPSTREAM_IDENTITY_URL must differ from UPSTREAM_DATA_URL: each service rejects requests signed for the other; use different ports or hosts, and correct the wrong setting",
       ],
     },
     {
@@ -240,14 +240,14 @@ describe("told all at once, beside faults of one setting", () => {
     SUFFIX,
     INSECURE.IDENTITY_URL,
     OUTSIDE.IDENTITY_URL,
-    "ADMIN_PORT must not take PORT, which is for callers: both are 8787; leave PORT as it is and set another ADMIN_PORT, such as 9090",
+    "ADMIN_PORT must not include PORT, which is for clients: both are 8787; set another ADMIN_PORT, such as 9090",
   ];
 
   test.each(["serve", "migrate"])("by rowhouse %s", async (command) => {
     const { code, out, err } = await runHere([command], { ...project, env });
     const lines = FAULTS.map((fault) => `  ${fault}\n`).join("");
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toBe(`Cannot start: the configuration has faults\n${lines}`);
+    expect(err).toBe(`Cannot start: invalid configuration\n${lines}`);
   });
 
   test("by rowhouse doctor, which goes on", async () => {

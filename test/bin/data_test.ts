@@ -221,7 +221,7 @@ test.each([
   {
     name: "a file that does not exist",
     words: ["import", "TABLE", "no.csv"],
-    err: "There is no file no.csv",
+    err: "File not found: no.csv",
   },
   {
     name: "a format that the name does not show",

@@ -269,7 +269,7 @@ describe("a refused push says why", () => {
     });
     expect([code, err]).toEqual([
       69,
-      expect.stringContaining("No answer from http://127.0.0.1:1: "),
+      expect.stringContaining("No response from http://127.0.0.1:1: "),
     ]);
   });
   test("a server that is not Rowhouse is detected", async () => {

@@ -117,7 +117,7 @@ test.each([
     const before = await readWhole(service.adminUrl);
     const project = makeProject({ ...TODOS, ".env": dotenv() });
     await runDev(project, { env: env() }, async (dev) => {
-      const notes = dev.output().match(/^Note: rowhouse dev ignores .*$/gm) ?? [];
+      const notes = dev.output().match(/^Notice: rowhouse dev ignores .*$/gm) ?? [];
       expect(notes).toHaveLength(1);
       for (const name of Object.keys(production())) expect(notes[0]).toContain(name);
       expect(dev.output()).not.toContain("provider-secret");
@@ -206,7 +206,7 @@ test.each([
   const project = makeProject(TODOS);
   const refused = await runCommand(["dev", "--port", "0", "--database", found.url], project);
   expect([refused.code, refused.out]).toEqual([1, ""]);
-  expect(refused.err).toContain("it is not empty, and rowhouse dev did not create what is in it");
+  expect(refused.err).toContain("it is not empty, and rowhouse dev did not set it up");
   expect(refused.err).not.toContain(new URL(found.url).password);
   expect(await readWhole(found.url)).toEqual(before);
   project.remove();

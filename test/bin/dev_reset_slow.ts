@@ -62,7 +62,7 @@ async function expectKept(): Promise<void> {
 
 describe("changes nothing", () => {
   const NO_TERMINAL =
-    "Deleting the database in .rowhouse/postgres has to be confirmed, and there is no terminal to ask on: add --yes\n";
+    "Cannot delete the database in .rowhouse/postgres without confirmation: add --yes\n";
   test(
     "where it cannot ask, and where the folder holds something else",
     async () => {

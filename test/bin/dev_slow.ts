@@ -117,7 +117,9 @@ test(
       ["db", "status", "--app", app],
     ];
     for (const { err } of await Promise.all(takers.map((words) => runCommand(words, project))))
-      expect(err).toMatch(/^Note: .* the database of rowhouse dev \(\.rowhouse\/dev\.json\)\n$/);
+      expect(err).toMatch(
+        /^Notice: using the database of rowhouse dev \(\.rowhouse\/dev\.json\), because .*\n$/,
+      );
 
     expect(await dev.kill("SIGINT")).toBe(0);
     expect(existsSync(devFile())).toBe(false);
@@ -186,8 +188,8 @@ test(
   async () => {
     const other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
     const dev = await startDev(other.folder);
-    expect(dev.output()).toContain("The push failed, as said above: correct ./schema/mod.ts");
-    expect(dev.output()).not.toContain("There is no table yet");
+    expect(dev.output()).toContain("The push failed: correct ./schema/mod.ts");
+    expect(dev.output()).not.toContain("No tables yet");
     other.write("schema/mod.ts", schemaText(TODOS));
     await dev.until(/List the rows/);
     expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });

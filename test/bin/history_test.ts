@@ -72,7 +72,7 @@ test("a service that has none gets all of them in order; a plan shows it first, 
     err: "",
     out: `Would apply 0001_step_1
   + create table ${name}
-Note: NEW: you become the owner of ${name}
+Notice: NEW: you become the owner of ${name}
 Would apply 0002_step_2
   + add column ${name}.note
 Would apply 0003_step_3
@@ -128,7 +128,7 @@ test("a service that has the first two gets the rest, and what no migration says
   expect(straight.code).toBe(0);
   expect(straight.out).toContain("Applied 0001_step_1");
   expect(straight.out).toContain(
-    `Applied 0005_add_column_${name}_last\n  + register ${name}\nNote: SHARED`,
+    `Applied 0005_add_column_${name}_last\n  + register ${name}\nNotice: SHARED`,
   );
   expect(await countApplied()).toBe(5);
 });

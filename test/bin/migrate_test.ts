@@ -128,7 +128,10 @@ test("a restored dump of a distributed database becomes one of a single PostgreS
 
     const { code, out } = await migrate(env);
 
-    expect([code, out]).toEqual([0, expect.stringContaining("is that of one PostgreSQL now\n")]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining("is now a plain PostgreSQL database\n"),
+    ]);
     expect(await readFunctions()).toEqual(before);
     expect(await isDistributed(admin)).toBe(false);
   });
@@ -157,7 +160,7 @@ describe("trouble with the database is reported in one message that says what to
         url.password = "hunter2";
       }),
       code: 1,
-      says: "refuses the password of the role",
+      says: "rejects the password of the role",
     },
     {
       name: "no such database",
@@ -165,7 +168,7 @@ describe("trouble with the database is reported in one message that says what to
         url.pathname = "/not_there";
       }),
       code: 1,
-      says: 'There is no database "not_there": create it, or correct ADMIN_DATABASE_URL',
+      says: 'Database "not_there" does not exist: create it, or correct ADMIN_DATABASE_URL',
     },
   ])("$name", async ({ url, code, says }) => {
     const outcome = await migrate({ ADMIN_DATABASE_URL: url() });
@@ -210,7 +213,7 @@ describe("without a superuser", () => {
     const env = { ADMIN_DATABASE_URL: admin, DATABASE_URL: asRole("managed_login", "managed") };
     const first = await migrate(env);
     expect(first).toMatchObject({ code: 0, err: "" });
-    expect(first.out).toContain('The role "managed_login" may serve\n');
+    expect(first.out).toContain('The role "managed_login" can serve\n');
     expect((await migrate(env)).code).toBe(0);
     await withDatabase(env.DATABASE_URL, async (login) => {
       const rows = await login.query("select name from rowhouse.versions", [], {
@@ -258,7 +261,7 @@ describe("without a superuser", () => {
       const env = { ADMIN_DATABASE_URL: admin, DATABASE_URL: asRole(login, "managed"), ROLE };
       const { code, out, err } = await migrate(env);
       expect([code, err]).toEqual([0, ""]);
-      expect(out).toContain(`The role "${login}" may serve\n`);
+      expect(out).toContain(`The role "${login}" can serve\n`);
       const served = await runHere(["serve"], { ...project, env });
       expect(served.code).toBe(1);
       expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);

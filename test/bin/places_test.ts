@@ -185,7 +185,7 @@ describe("db status --to all", () => {
       ROWHOUSE_API_KEY_ODD: "rh_x.hunter2",
     });
     expect(told.code).toBe(2);
-    expect(told.out).toMatch(/^away +- +- +unreachable: No answer from /m);
+    expect(told.out).toMatch(/^away +- +- +unreachable: No response from /m);
     expect(told.out).toMatch(/^keyless +- +- +ROWHOUSE_API_KEY_KEYLESS is not set/m);
     expect(told.out).toMatch(/^odd +- +- .*check ROWHOUSE_API_KEY_ODD/m);
 

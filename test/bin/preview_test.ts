@@ -60,7 +60,7 @@ testOne("migrate turns it on and off, and serve starts with the recorded value o
 
   expect((await run("migrate", "filters", "--json")).code).toBe(0);
   expect(await listQueries()).toEqual(["notes"]);
-  expect((await run("serve", "")).err).toContain("PREVIEW is empty, but filters when");
+  expect((await run("serve", "")).err).toContain("PREVIEW is empty, but was filters when");
   const { out } = await run("doctor", "filters");
   expect(out).toContain("ok   previews: on: filters\n");
   expect((await run("doctor", "")).out).toContain("FAIL previews: ");

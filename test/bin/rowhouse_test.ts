@@ -49,14 +49,14 @@ test("a command's help says what it asks of others, what is repeated, and only i
   );
   expect(doctor).toContain("MAIL_URL");
   expect(doctor).toContain("OIDC_<NAME>_ISSUER");
-  expect(doctor).toContain("With --json a failure");
+  expect(doctor).toContain("With --json an error");
   expect(openapi).not.toContain("--json");
   expect(origins).toContain("replaces all origins");
 });
 
-test("rowhouse admin set-limit --help says that a limit holds for all processes", async () => {
+test("rowhouse admin set-limit --help explains that limits apply to all processes together", async () => {
   const { out } = await runHere(["admin", "set-limit", "--help"], project);
-  expect(out).toContain("All serving processes count together.");
+  expect(out).toContain("Limits apply to all serving processes together.");
 });
 
 test("rowhouse db --help lists the commands of that group, and no others", async () => {
@@ -124,9 +124,9 @@ describe("usage errors exit with 2 and say what is expected", () => {
     { words: ["admin", "creat-app"], says: "did you mean rowhouse admin create-app?" },
     { words: ["dp", "push"], says: 'Unknown command "dp": did you mean rowhouse db push?' },
     { words: ["db", "x"], says: 'Unknown command "db x": expected one of db push, db plan' },
-    { words: ["db", "x"], says: "\nrowhouse db --help says more\n" },
+    { words: ["db", "x"], says: "\nsee rowhouse db --help\n" },
     { words: ["serve", "--rloe", "1"], says: '"--rloe" for rowhouse serve: did you mean --role?' },
-    { words: ["serve", "--prot", "1"], says: "\nrowhouse serve --help says more\n" },
+    { words: ["serve", "--prot", "1"], says: "\nsee rowhouse serve --help\n" },
     { words: ["migrte"], says: "\nsee rowhouse --help\n" },
     { words: ["completion", "tcsh"], says: 'Unknown shell "tcsh": expected bash, zsh, fish' },
     {
@@ -135,8 +135,8 @@ describe("usage errors exit with 2 and say what is expected", () => {
     },
     { words: ["dev", "--port"], says: "Flag --port needs a value: --port <port>" },
     { words: ["dev", "--port", "x"], says: "Cannot read --port: must be a whole number from 0" },
-    { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev goes with --reset" },
-    { words: ["migrate", "--json=1"], says: "Flag --json takes no value" },
+    { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev requires --reset" },
+    { words: ["migrate", "--json=1"], says: "Flag --json does not accept a value" },
     { words: ["migrate", "now"], says: 'Unexpected argument "now" after rowhouse migrate' },
     { words: ["admin", "create-app"], says: "Missing <slug>" },
     { words: ["dev", "--port", "1", "--port", "2"], says: "--port is given 2 times" },
@@ -184,5 +184,5 @@ test("serve rejects the login that reaches the rows of every app, which doctor a
 
 test("health without a service exits with 69", async () => {
   const { code, err } = await runCommand(["health"], { ...project, env: { PORT: "1" } });
-  expect([code, err]).toEqual([69, "No answer from http://127.0.0.1:1/live\n"]);
+  expect([code, err]).toEqual([69, "No response from http://127.0.0.1:1/live\n"]);
 });

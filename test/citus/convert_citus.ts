@@ -119,7 +119,7 @@ test("every fault of the nodes and of the tables is told at once, and nothing is
 test("without --yes it says what would happen, and changes nothing", async () => {
   const { code, err } = await convert();
   expect(code).toBe(1);
-  expect(err).toMatch(/1 process served a moment ago.* 3 tables, in 4 shards.*add --yes\n$/s);
+  expect(err).toMatch(/1 process used a moment ago.* 3 tables, in 4 shards.*add --yes\n$/s);
   expect(await isDistributed()).toBe(false);
 });
 

@@ -696,7 +696,10 @@ describe("rowhouse doctor", () => {
     });
     there.remove();
     const { findings } = JSON.parse(bare.out) as { findings: Told[] };
-    expect([bare.code, bare.err]).toEqual([0, expect.stringMatching(/^Note: neither .*\n$/)]);
+    expect([bare.code, bare.err]).toEqual([
+      0,
+      expect.stringMatching(/^Notice: using .* because neither .*\n$/),
+    ]);
     expect(findings.map(({ about, level }) => `${level} ${about}`)).toEqual([
       "ok settings",
       "ok driver",

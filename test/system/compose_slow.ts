@@ -111,7 +111,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
         const ran = await runCommand(["migrate"], { ...project, env: placed(name) });
         const login = new URL(placed(name)["DATABASE_URL"] ?? "").username;
         expect(ran).toMatchObject({ code: 0, err: "" });
-        expect(ran.out).toContain(`The role "${login}" may serve\n`);
+        expect(ran.out).toContain(`The role "${login}" can serve\n`);
       }
   });
 

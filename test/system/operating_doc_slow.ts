@@ -101,7 +101,7 @@ test("its logins of several processes get the rights of their roles", async () =
       );
       const { code, out, err } = await runCommand(["migrate"], { ...project, env });
       expect([code, err]).toEqual([0, ""]);
-      expect(out).toContain(`The role "${logins[at]}" may serve`);
+      expect(out).toContain(`The role "${logins[at]}" can serve`);
     }
   } finally {
     const drops = logins.map((login) => `drop owned by ${login}; drop role ${login}`);

@@ -295,7 +295,7 @@ export const { title }: { title: string } = await ${line};
       Bun.spawnSync([command, "--version"], { cwd: project, env: { HOME: folder, ...env } });
     const without = start({ PATH: path });
     expect([without.exitCode, without.stdout.toString()]).toEqual([1, ""]);
-    expect(without.stderr.toString()).toMatch(/^Rowhouse runs on Bun, .*npm install.* bun,.*\n$/);
+    expect(without.stderr.toString()).toMatch(/^Rowhouse requires Bun, .*npm install.* bun,.*\n$/);
 
     await mkdir(join(project, "node_modules/bun/bin"), { recursive: true });
     await Bun.write(join(project, "node_modules/bun/package.json"), '{ "name": "bun" }');

@@ -168,7 +168,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   });
 
   test.each([
-    { name: "a wrong password", part: { password: "wrong" }, says: "refuses the password of" },
+    { name: "a wrong password", part: { password: "wrong" }, says: "rejects the password of" },
     { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
     { name: "no such database", part: { pathname: "/none" }, says: 'no database "none"' },
   ])("$name is reported as by PostgreSQL itself, not as an outage", async ({ part, says }) => {

@@ -50,7 +50,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
       if (shape.lacks.includes("bun")) {
         await run(START_WITHOUT_BUN, { isOnline: true });
         expect(await run("npx rowhouse --version", { exits: 1 })).toMatch(
-          /^Rowhouse runs on Bun, which is not on this machine: npm install --save-dev bun, .*\n$/,
+          /^Rowhouse requires Bun, which is not installed: run npm install --save-dev bun, .*\n$/,
         );
       }
       await run(shape.start, { isOnline: true });

@@ -1,4 +1,4 @@
-/** `rowhouse admin confirm-addresses`: to which addresses links may be mailed. @module */
+/** `rowhouse admin confirm-addresses`: confirms the addresses that links can be mailed to. @module */
 import {
   type AddressState,
   confirmAddresses,
@@ -9,7 +9,7 @@ import { quote } from "../../std/quote.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
-/** How many addresses are named where there are more. */
+/** Max addresses in the message. */
 const MAX_NAMED = 20;
 
 const confirmTask: AdminTask = async ({ admin, config }, args) => {
@@ -21,7 +21,9 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
   const renewed = await confirmAddresses(deps, found.outdated, { isRenewal: true });
   const chosen = found.unconfirmed.filter((user) => email === undefined || user.email === email);
   if (email !== undefined && chosen.length === 0)
-    throw new RefusedError(`Nothing to confirm: ${email} is confirmed, or nobody has this address`);
+    throw new RefusedError(
+      `Nothing to confirm: ${email} is already confirmed, or no account has this address`,
+    );
   if (chosen.length > 0 && email === undefined && !args.has("yes"))
     throw new RefusedError(describeUnconfirmed(found));
   const confirmed = await confirmAddresses(deps, chosen, { isRenewal: false });
@@ -32,11 +34,9 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
       ...(confirmed === 0
         ? []
         : [
-            "No one can sign in to these accounts now: make each person a link with rowhouse admin password-link",
+            "No one can sign in to these accounts now: create a link for each person with rowhouse admin password-link",
           ]),
-      ...(renewed === 0
-        ? []
-        : [`Renewed ${renewed}, which an older IDENTITY_SECRET had confirmed`]),
+      ...(renewed === 0 ? [] : [`Renewed ${renewed} confirmed with an older IDENTITY_SECRET`]),
     ],
   };
 };
@@ -44,7 +44,7 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
 function describeUnconfirmed({ unconfirmed }: AddressState): string {
   const named = unconfirmed.slice(0, MAX_NAMED).map(({ email }) => quote(email));
   const more = unconfirmed.length - named.length;
-  return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Make sure that they are right, then confirm one with --only, or all with --yes: that ends every session, password, second factor and link to a provider of these accounts`;
+  return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Check that they are correct, then confirm one with --only, or all with --yes. This removes every session, password, second factor and provider link of these accounts`;
 }
 
 export const adminAddressCommands = [
@@ -53,16 +53,16 @@ export const adminAddressCommands = [
       name: "admin confirm-addresses",
       example:
         "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
-      about: `Links are mailed, and people linked to an account at a provider, only by an address that the service has set itself: what else
-wrote it into the database could let somebody in as another person. Confirm only what you know to be right, and delete an
-account that you do not know. Confirming ends every session, password, second factor and link to a provider of the account,
-because they can be another person's: make the person a new link with rowhouse admin password-link.
-What an older secret in IDENTITY_SECRET has confirmed is renewed without being asked.
+      about: `The service mails links, and links accounts at a provider, only for addresses that it has set itself: an address written
+directly into the database could let an attacker sign in as another person. Confirm only addresses that you know to be
+correct, and delete accounts that you do not know. Confirming removes every session, password, second factor and provider
+link of the account, because they can belong to an attacker: create a new link with rowhouse admin password-link.
+Addresses confirmed with an older secret in IDENTITY_SECRET are renewed automatically.
 Prints { renewed, confirmed: [email] } with --json.`,
       positionals: [],
       flags: {
-        only: { value: "email", about: "confirms this one" },
-        yes: { about: "confirms all of them" },
+        only: { value: "email", about: "confirms only this address" },
+        yes: { about: "confirms all addresses" },
       },
     },
     confirmTask,

@@ -1,4 +1,4 @@
-/** `rowhouse admin` on what becomes of an app: renaming, disabling and enabling it. @module */
+/** `rowhouse admin` commands that rename, disable and enable an app. @module */
 import { renameApp, setAppDisabled, setAppLive, setPeopleList } from "../../accounts/apps/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
@@ -10,8 +10,8 @@ const renameAppTask: AdminTask = async (deps, args) => {
   return {
     document: { app: newSlug, from: slug },
     lines: [
-      `App ${slug} is now called ${newSlug}; its rows, keys and grants stay`,
-      `Sign-in knows it as ${newSlug} only: change app: "${slug}" in its pages`,
+      `Renamed app ${slug} to ${newSlug}; its rows, keys and grants stay`,
+      `Sign-in accepts only ${newSlug}: change app: "${slug}" in its pages`,
     ],
   };
 };
@@ -21,9 +21,9 @@ function makeDisableAppTask(disabled: boolean): AdminTask {
   return async (deps, args) => {
     const [slug = ""] = args.positionals;
     if (!(await setAppDisabled(deps, slug, disabled)))
-      throw new RefusedError(`App ${slug} is ${disabled ? "disabled already" : "not disabled"}`);
+      throw new RefusedError(`App ${slug} is ${disabled ? "already disabled" : "not disabled"}`);
     const state = disabled
-      ? "is disabled: its keys are refused, and nobody can sign in to it; its rows stay"
+      ? "is disabled: its keys are rejected, and no one can sign in to it; its rows stay"
       : "is enabled: its keys and its sign-in work again";
     return { document: { app: slug, disabled }, lines: [`App ${slug} ${state}`] };
   };
@@ -53,8 +53,8 @@ export const adminAppLifeCommands = [
     {
       name: "admin rename-app",
       example: "rowhouse admin rename-app wiki handbook",
-      about: `The id stays, and with it rows, keys, grants, origins and migrations. Pages that sign people in name the app by its
-slug, and must be changed. Prints { app, from } with --json.`,
+      about: `The app keeps its id, rows, keys, grants, origins and migrations. Pages that sign people in name the app by its slug:
+change the slug there too. Prints { app, from } with --json.`,
       positionals: ["slug", "new_slug"],
     },
     renameAppTask,
@@ -63,8 +63,8 @@ slug, and must be changed. Prints { app, from } with --json.`,
     {
       name: "admin disable-app",
       example: "rowhouse admin disable-app wiki",
-      about: `Its keys are answered 401, and its sign-in as that of an unknown app. Rows, keys, grants and tables stay, and other
-apps keep using tables that it owns. Prints { app, disabled } with --json.`,
+      about: `Its keys get a 401 response, and its sign-in behaves like that of an unknown app. Rows, keys, grants and tables stay,
+and other apps can still use the tables that it owns. Prints { app, disabled } with --json.`,
       positionals: ["slug"],
     },
     makeDisableAppTask(true),
@@ -74,7 +74,7 @@ apps keep using tables that it owns. Prints { app, disabled } with --json.`,
       name: "admin enable-app",
       example: "rowhouse admin enable-app wiki",
       about:
-        "Keys that were revoked or have expired meanwhile stay so. Prints { app, disabled } with --json.",
+        "Revoked and expired keys stay revoked and expired. Prints { app, disabled } with --json.",
       positionals: ["slug"],
     },
     makeDisableAppTask(false),
@@ -83,8 +83,8 @@ apps keep using tables that it owns. Prints { app, disabled } with --json.`,
     {
       name: "admin set-live",
       example: "rowhouse admin set-live wiki on",
-      about: `Needs PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Running streams
-end when live updates do. Prints { app, live } with --json.`,
+      about: `Requires PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Turning live
+updates off ends open streams. Prints { app, live } with --json.`,
       positionals: ["slug", "state"],
     },
     makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),

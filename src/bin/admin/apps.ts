@@ -1,4 +1,4 @@
-/** `rowhouse admin` for apps: creating and listing them, and their limits. @module */
+/** `rowhouse admin` commands that create and list apps and set their limits. @module */
 import {
   createApp,
   DEFAULT_PER_MINUTE,
@@ -29,7 +29,7 @@ const listAppsTask: AdminTask = async (deps) => {
   const lines = apps.map(({ id, slug, createdAt, disabledAt, targets }) =>
     [slug, id, createdAt, ...(disabledAt === null ? [] : ["disabled"]), ...targets].join("  "),
   );
-  return { document: { apps }, lines: lines.length === 0 ? ["There are no apps yet"] : lines };
+  return { document: { apps }, lines: lines.length === 0 ? ["No apps yet"] : lines };
 };
 
 const setLimitTask: AdminTask = async (deps, args) => {
@@ -41,7 +41,7 @@ const setLimitTask: AdminTask = async (deps, args) => {
   const key = perMinuteOfKey ?? app;
   return {
     document: { app: slug, perMinute: app, perMinuteOfKey: key },
-    lines: [`App ${slug} may send ${app} requests per minute, each of its keys ${key}`],
+    lines: [`App ${slug} can send ${app} requests per minute, each of its keys ${key}`],
   };
 };
 
@@ -51,19 +51,19 @@ export const adminAppCommands = [
       name: "admin create-app",
       example: `rowhouse admin create-app wiki --origin https://wiki.example.org
 rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
-      about: `A slug is 2 to 40 of a-z, 0-9 and -, beginning with a letter. Origins and redirects need COOKIE_DOMAIN.
+      about: `A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter. Origins and redirects require COOKIE_DOMAIN.
 Prints { id, slug } with --json.`,
       positionals: ["slug"],
       flags: {
         origin: {
           value: "url",
           many: true,
-          about: "an origin: people may be sent back to any path of it",
+          about: "an origin: sign-in can redirect to any path of it",
         },
         redirect: {
           value: "url",
           many: true,
-          about: "a URL: people may be sent back to exactly this one",
+          about: "a URL: sign-in can redirect to exactly this URL",
         },
       },
     },
@@ -83,7 +83,7 @@ Prints { id, slug } with --json.`,
       name: "admin set-limit",
       example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
-      about: `All serving processes count together. A limit that is left out returns to the default: ${DEFAULT_PER_MINUTE} for the app,
+      about: `Limits apply to all serving processes together. An omitted limit is reset to its default: ${DEFAULT_PER_MINUTE} for the app,
 and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
       positionals: ["slug"],
       flags: {

@@ -1,7 +1,7 @@
 /**
- * The file of an app's archive: a line that describes the app, the rows of each table in blocks, each a line with their number and
- * the rows as lines of JSON, and a last line with the digests of the tables and of all before it. Written completely or not at
- * all, readable by its owner only, and read in pieces.
+ * The file of an app's archive. Its first line describes the app. Blocks of rows follow: a line with the table and the row count,
+ * then one JSON line per row. The last lines have the digests of the tables and of everything before. The file is written
+ * completely or not at all, only its owner can read it, and it is read in chunks.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export type ArchiveHeader = {
   tables: TableDefinition[];
   migrations: string[];
 };
-/** Of a table: how many rows, and the SHA-256 of their lines. */
+/** The row count of a table, and the SHA-256 of its lines. */
 export type TableDigest = { rows: number; sha256: string };
 export type TableDigests = Readonly<Record<string, TableDigest>>;
 export type Archive = { header: ArchiveHeader; tables: TableDigests };
@@ -38,7 +38,7 @@ export async function writeArchive(
   header: ArchiveHeader,
   writeRows: (writer: ArchiveWriter) => Promise<TableDigests>,
 ): Promise<void> {
-  if (existsSync(path)) throw new RefusedError(`The file ${path} exists: name another one`);
+  if (existsSync(path)) throw new RefusedError(`File ${path} already exists: choose another name`);
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   const file = await open(beside, "wx", 0o600);
   try {
@@ -103,7 +103,7 @@ const Digests = v.object({
 const End = v.object({ sha256: v.string() });
 
 /**
- * Reads an archive and checks it completely: its form, and every digest.
+ * Reads an archive and checks its format and every digest.
  *
  * @throws {RefusedError} the file is not a complete and unchanged archive
  */
@@ -124,7 +124,7 @@ export async function checkArchive(path: string): Promise<Archive> {
   return { header: archive.result, tables: archive.tables };
 }
 
-/** The blocks of an archive that was checked. */
+/** Reads the blocks of a checked archive. */
 export async function readBlocks(
   path: string,
   read: (block: Block) => Promise<void>,
@@ -196,12 +196,14 @@ function readHeader(path: string, line: string): ArchiveHeader {
   const value = tryParseJson(line);
   const header = v.safeParse(Header, value);
   if (!header.success)
-    throw new RefusedError(`${path} is not an archive of an app that this release can read`);
+    throw new RefusedError(
+      `Cannot read ${path}: must be an app archive that this release supports`,
+    );
   const { format: _, version: __, ...rest } = header.output;
   const read = readDefinition({ version: 1, tables: rest.tables });
   if ("faults" in read) throw broken(path);
   const tables = new Map(read.definition.tables.map((table) => [table.name, table]));
-  // In the order of the file, in which the rows can be stored.
+  // In the order of the file: rows can be stored in this order.
   const names = rest.tables.map((table) => Object(table).name);
   return { ...rest, tables: names.flatMap((name) => tables.get(name) ?? []) };
 }
@@ -218,11 +220,11 @@ function parse<Schema extends v.GenericSchema>(
 
 function broken(path: string): RefusedError {
   return new RefusedError(
-    `${path} is not a complete archive, or it was changed: its digest does not match. Nothing was written`,
+    `${path} is incomplete or was changed: its digest does not match. Nothing was written`,
   );
 }
 
-/** The lines of a file with their ends, as they are in it. */
+/** The lines of a file, including their line ends. */
 async function* readLines(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let rest = "";

@@ -1,4 +1,4 @@
-/** `rowhouse admin audit`: what was done to whom, newest first. @module */
+/** `rowhouse admin audit`: shows the audit log, newest first. @module */
 import { listAudit } from "../../accounts/actions/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
@@ -16,7 +16,7 @@ const auditTask: AdminTask = async (deps, args) => {
   );
   return {
     document: { entries },
-    lines: lines.length === 0 ? ["Nothing has been done yet"] : lines,
+    lines: lines.length === 0 ? ["The audit log is empty"] : lines,
   };
 };
 
@@ -25,8 +25,8 @@ export const adminAuditCommands = [
     {
       name: "admin audit",
       example: "rowhouse admin audit --limit 200 --json",
-      about: `No command and no login can change an entry; AUDIT_RETENTION says when the oldest are deleted. An actor is a user's id, operator
-(this command line), sign-in (by a provider) or browser (one that showed several live sessions). Prints
+      about: `No command and no login can change an entry. AUDIT_RETENTION sets when old entries are deleted. The actor is a user id,
+operator (this command line), sign-in (by a provider) or browser (a browser with several live sessions). Prints
 { entries: [{ id, at, actor, action, userId, email, app, client, details }] } with --json; client is an address.`,
       positionals: [],
       flags: { limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` } },

@@ -1,4 +1,4 @@
-/** `rowhouse admin revoke --provider`: takes the roles that a provider's claims gave, of everyone and on every app. @module */
+/** `rowhouse admin revoke --provider`: revokes all roles that a provider's claims granted, on every app. @module */
 import {
   type ClaimedGrant,
   listClaimedGrants,
@@ -9,10 +9,10 @@ import { type Arguments, RefusedError } from "../cli/command.ts";
 import { confirm } from "./confirm.ts";
 import type { AdminDeps, AdminResult } from "./task.ts";
 
-/** How many roles are named where there are more. */
+/** Max roles in the message. */
 const MAX_NAMED = 20;
 
-/** @throws {RefusedError} there is none, or it is not agreed to */
+/** @throws {RefusedError} no such roles, or the operator does not confirm */
 export async function revokeByProvider(
   deps: AdminDeps,
   args: Arguments,
@@ -20,17 +20,19 @@ export async function revokeByProvider(
 ): Promise<AdminResult> {
   const found = await listClaimedGrants(deps, provider);
   if (found.length === 0)
-    throw new RefusedError(`Nothing to revoke: nobody has a role by claims of ${quote(provider)}`);
+    throw new RefusedError(
+      `Nothing to revoke: no one has a role from claims of ${quote(provider)}`,
+    );
   const isSetUp = deps.config.providers.some(({ name }) => name === provider);
   await confirm(deps, args, {
-    says: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: what its rules give comes back at the next sign-in.` : ""}`,
+    says: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
     question: "Continue? [y/N]",
     isYes: (answer) => /^y(es)?$/i.test(answer),
   });
   const revoked = await revokeClaimedRoles(deps, provider);
   return {
     document: { provider, revoked },
-    lines: [`Took ${show(revoked)} that claims of ${provider} gave`],
+    lines: [`Revoked ${show(revoked)} from claims of ${provider}`],
   };
 }
 
@@ -39,7 +41,7 @@ function describe(found: readonly ClaimedGrant[], provider: string): string {
     .slice(0, MAX_NAMED)
     .map(({ email, app, role }) => `${email} as ${role} on ${app}`);
   const more = found.length - named.length;
-  return `${show(found)} that claims of ${provider} gave will be taken: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts stay, and so do roles that a person gave.`;
+  return `${show(found)} from claims of ${provider} will be revoked: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts and roles granted by a person stay.`;
 }
 
 function show(grants: readonly ClaimedGrant[]): string {

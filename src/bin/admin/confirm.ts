@@ -1,13 +1,13 @@
-/** What an operator is asked before something goes that no command brings back. @module */
+/** Asks the operator to confirm an action that no command can undo. @module */
 import { type Arguments, type Flags, RefusedError } from "../cli/command.ts";
 import type { AdminDeps } from "./task.ts";
 
-export const YES: Flags = { yes: { about: "do it without asking" } };
+export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 
-/** What will happen, how to agree to it, and whether an answer does. */
+/** What will happen, the question, and whether a reply confirms it. */
 export type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
 
-/** @throws {RefusedError} the answer is not the expected one, or no one can be asked */
+/** @throws {RefusedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: AdminDeps,
   args: Arguments,
@@ -16,6 +16,6 @@ export async function confirm(
   if (args.has("yes")) return;
   const answer = await ask(`${says} ${question}`);
   if (answer === undefined)
-    throw new RefusedError(`${says} There is no terminal to ask on: add --yes`);
+    throw new RefusedError(`${says} Cannot ask for confirmation without a terminal: add --yes`);
   if (!isYes(answer.trim())) throw new RefusedError("Nothing was changed");
 }

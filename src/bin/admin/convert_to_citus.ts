@@ -1,4 +1,4 @@
-/** `rowhouse admin convert-to-citus`: a database with rows, distributed over the nodes of a Citus cluster. @module */
+/** `rowhouse admin convert-to-citus`: distributes a database with its rows over the nodes of a Citus cluster. @module */
 import { SHARDS } from "../../db/mod.ts";
 import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
@@ -23,18 +23,18 @@ const convertTask: AdminTask = async (deps, args) => {
       ...tables.map(
         ({ name, rows, apps }) => `${name}: ${show(rows, "row")} of ${show(apps, "app")}`,
       ),
-      `The database ${plan.database} is distributed over ${show(plan.nodes.length, "node")}; restarting the processes that serve is not necessary`,
+      `The database ${plan.database} is distributed over ${show(plan.nodes.length, "node")}; serving processes need no restart`,
     ],
   };
 };
 
 function describe({ database, nodes, tables, processes }: ConversionPlan, shards: number): string {
   const serving =
-    processes === 0 ? "" : `, which ${show(processes, "process", "processes")} served a moment ago`;
+    processes === 0 ? "" : `, which ${show(processes, "process", "processes")} used a moment ago`;
   return [
-    `The database ${database}${serving}, will be distributed over ${nodes.join(", ")} with the rows of ${show(tables.length, "table")}, in ${show(shards, "shard")}, a number that cannot be changed.`,
-    "Until it is done, whoever reads or writes rows waits, and is answered 503 after 30 seconds; pushes wait, too.",
-    "It happens in one transaction: whole, or not at all. The way back is a dump (docs/scaling.md).",
+    `The database ${database}${serving}, will be distributed over ${nodes.join(", ")} with the rows of ${show(tables.length, "table")}, in ${show(shards, "shard")}. The number of shards cannot be changed.`,
+    "Until then, reads and writes of rows wait and get a 503 response after 30 seconds; pushes wait too.",
+    "It is one transaction: all or nothing. To undo it, restore a dump (docs/scaling.md).",
   ].join(" ");
 }
 
@@ -47,9 +47,9 @@ export const adminConvertCommands = [
     {
       name: "admin convert-to-citus",
       example: "rowhouse admin convert-to-citus --shards 32",
-      about: `Checks nodes and tables first and lists every fault; says what will happen, and asks for the database's name. One
-transaction: what fails leaves the database as it was. Each app's rows of each table are counted before and after.
-Needs a superuser. A database without apps' tables needs migrate --citus only.
+      about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
+It is one transaction: if it fails, the database is unchanged. It counts the rows of each app and table before and after.
+Requires a superuser. For a database without apps' tables, migrate --citus is enough.
 Prints { database, shards, nodes, tables: [{ name, rows, apps }] } with --json.`,
       positionals: [],
       flags: {

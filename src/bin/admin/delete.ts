@@ -1,4 +1,4 @@
-/** `rowhouse admin` for what no command brings back: deleting an app, or a person. @module */
+/** `rowhouse admin` commands that delete an app or a person permanently. @module */
 import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
 import { deleteUser, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
@@ -34,7 +34,7 @@ async function deleteAppOverRows(
   };
 }
 
-/** What goes and what stays. */
+/** What will be deleted and what stays. */
 function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const list = (isOwned: boolean) =>
@@ -47,19 +47,21 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
     ...(owned.length === 0
       ? []
       : [
-          `It owns ${owned.join(", ")}, which no other app uses: dropped, and their names are free.`,
+          `It owns ${owned.join(", ")}, which no other app uses: these tables will be dropped, and any app can then use their names.`,
         ]),
     ...(others.length === 0
       ? []
-      : [`Of ${others.join(", ")} its rows go; these tables and other apps' rows stay.`]),
-    `People's accounts and the audit log stay. To keep the app and refuse its keys instead: rowhouse admin disable-app ${slug}.`,
+      : [
+          `Its rows in ${others.join(", ")} will be deleted; these tables and other apps' rows stay.`,
+        ]),
+    `People's accounts and the audit log stay. To keep the app and reject its keys instead: rowhouse admin disable-app ${slug}.`,
   ].join(" ");
 }
 
 const deleteUserTask: AdminTask = async (deps, args) => {
   const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
   await confirm(deps, args, {
-    says: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. What apps have stored about this person stays theirs; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
+    says: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
     question: "Type the address to continue:",
     isYes: (answer) => answer.toLowerCase() === email,
   });
@@ -79,9 +81,9 @@ export const adminDeleteCommands = [
     {
       name: "admin delete-app",
       example: "rowhouse admin delete-app wiki",
-      about: `Says what goes and what stays, and asks for the app's name. Refused while another app uses a table that it owns: hand
-that over first, with admin transfer-table. It goes in steps: from the first on it is disabled, and if one fails, the
-same command goes on from there. Prints { app, id, rows, tables } with --json.`,
+      about: `Shows what will be deleted and what stays, and asks for the app's name. Fails while another app uses a table that this
+app owns: transfer the table first with admin transfer-table. Deletion has several steps, and the first one disables the
+app. If a step fails, repeat the command to continue. Prints { app, id, rows, tables } with --json.`,
       positionals: ["slug"],
       flags: YES,
     },
@@ -91,7 +93,7 @@ same command goes on from there. Prints { app, id, rows, tables } with --json.`,
     {
       name: "admin delete-user",
       example: "rowhouse admin delete-user ada@example.org",
-      about: `Says what goes and what stays, and asks for the address. The last super_admin cannot be removed.
+      about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.
 Prints { id, email, deleted } with --json.`,
       positionals: ["email"],
       flags: YES,

@@ -1,4 +1,4 @@
-/** `rowhouse admin export-app`: an app with its rows as one file. @module */
+/** `rowhouse admin export-app`: writes an app with its rows to one file. @module */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
@@ -18,7 +18,7 @@ import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 const exportAppTask: AdminTask = async (deps, args) => {
   const [slug = "", name = ""] = args.positionals;
   const path = resolve(deps.folder, name);
-  if (existsSync(path)) throw new RefusedError(`The file ${name} exists: name another one`);
+  if (existsSync(path)) throw new RefusedError(`File ${name} already exists: choose another name`);
   await checkIsolation(deps.admin);
   const app = await findArchive(deps, slug);
   const tables = await deps.withRows(
@@ -31,7 +31,7 @@ const exportAppTask: AdminTask = async (deps, args) => {
       `Wrote ${name}: ${app.tables.length} tables, ${count} rows, ${app.migrations.length} migrations`,
     ],
     notes: [
-      `Note: ${name} has all rows of ${slug}, and the addresses of people with a role; its keys are not in it`,
+      `Notice: ${name} has all rows of ${slug} and the addresses of people with a role, but no keys`,
     ],
   };
 };
@@ -65,7 +65,7 @@ async function exportRows(
   return written;
 }
 
-/** The digests of all tables; `onRows` receives the rows. */
+/** Returns the digests of all tables; `onRows` receives the rows. */
 export async function readTables(
   { rows, tell }: Pick<AdminDeps, "tell"> & { rows: Database },
   { id, tables }: Pick<ArchivedApp, "id" | "tables">,
@@ -86,12 +86,12 @@ export async function readTables(
   return Object.fromEntries(digests);
 }
 
-/** Smaller tables take no time. */
+/** Smaller tables are read too fast to report. */
 const REPORTED_ROWS = 100_000;
 
 /**
- * Each statement sees another moment. If every table is the same after all were read, there was a moment at which all of them were
- * as they are in the file.
+ * Each statement has its own snapshot. If every table is unchanged after all tables were read, the file is one consistent
+ * snapshot.
  */
 async function checkUnchanged(
   deps: AdminDeps & { rows: Database },
@@ -106,7 +106,7 @@ async function checkUnchanged(
   )
     return;
   throw new RefusedError(
-    `${app.slug} was changed while it was read, so that the archive would not be of one moment: run rowhouse admin disable-app ${app.slug} first, then export it again`,
+    `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin disable-app ${app.slug} first, then export it again`,
   );
 }
 
@@ -115,9 +115,9 @@ export const adminExportAppCommands = [
     {
       name: "admin export-app",
       example: "rowhouse admin export-app wiki wiki.archive",
-      about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects and roles, and no keys. Only its
-owner can read the file. An app that changes during the export is rejected: disable it first. Reads rows with the login
-of ROWS_DATABASE_URL, or a temporary one. Prints { app, file, rows, tables } with --json.`,
+      about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects and roles, but no keys. Only the
+owner of the file can read it. The export fails if the app changes meanwhile: disable the app first. Reads rows with the
+login of ROWS_DATABASE_URL, or with a temporary login. Prints { app, file, rows, tables } with --json.`,
       positionals: ["slug", "file"],
     },
     exportAppTask,

@@ -1,4 +1,4 @@
-/** `rowhouse admin import-app`: an app from its archive, with the same ids, into a service that may be another one. @module */
+/** `rowhouse admin import-app`: restores an app from its archive, with the same ids, on this or another service. @module */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
@@ -28,7 +28,7 @@ import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } fr
 const importAppTask: AdminTask = async (deps, args) => {
   const [name = ""] = args.positionals;
   const path = resolve(deps.folder, name);
-  if (!existsSync(path)) throw new RefusedError(`There is no file ${name}`);
+  if (!existsSync(path)) throw new RefusedError(`File not found: ${name}`);
   const archive = await checkArchive(path);
   const slug = args.text("as") ?? archive.header.slug;
   checkSlug(slug);
@@ -41,7 +41,7 @@ const importAppTask: AdminTask = async (deps, args) => {
 
 type Import = { path: string; archive: Archive; plan: ImportPlan };
 
-/** The app stays disabled unless all of it is there. */
+/** The app stays disabled until the import is complete. */
 async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Promise<void> {
   const { app } = plan;
   await makeApp(deps, plan);
@@ -95,7 +95,7 @@ async function replayAll(
   });
 }
 
-/** The app is served here what it was served where it comes from. */
+/** Checks that the app has the same tables here as on the service that exported it. */
 function checkTables({ tables }: ArchivedApp, { header }: Archive): void {
   const toColumns = (list: Archive["header"]["tables"]) =>
     Object.fromEntries(
@@ -107,7 +107,9 @@ function checkTables({ tables }: ArchivedApp, { header }: Archive): void {
       ]),
     );
   if (canonicalJson(toColumns(tables)) === canonicalJson(toColumns(header.tables))) return;
-  throw new RefusedError("The tables that the migrations make here are not those of the archive");
+  throw new RefusedError(
+    "The tables that the migrations create here differ from the tables of the archive",
+  );
 }
 
 async function storeRows(
@@ -135,7 +137,7 @@ async function storeRows(
 function explainViolation(error: unknown, table: string): unknown {
   if (!(error instanceof ViolationError)) return error;
   return new RefusedError(
-    `A row of ${table} breaks a rule of the table here (${error.violation.kind})`,
+    `A row of ${table} violates a constraint of the table here (${error.violation.kind})`,
   );
 }
 
@@ -144,12 +146,12 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
     (name) => canonicalJson(found[name]) !== canonicalJson(wanted[name]),
   );
   if (wrong.length === 0) return;
-  throw new RefusedError(`The rows of ${wrong.join(", ")} are not those of the archive`);
+  throw new RefusedError(`The stored rows of ${wrong.join(", ")} differ from the archive`);
 }
 
-/** What an import leaves behind that did not succeed. */
+/** Adds to the error how to remove the incomplete app. */
 function explainRest(error: unknown, slug: string): unknown {
-  const rest = `App ${slug} is incomplete and stays disabled: remove it with rowhouse admin delete-app ${slug}, and import again`;
+  const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${slug}, then import again`;
   if (error instanceof RefusedError)
     return new RefusedError(`${error.message}\n${rest}`, error.exitCode, error.told);
   if (!(error instanceof Problem)) return error;
@@ -178,11 +180,11 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       `${verb} app ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
     ],
     notes: [
-      ...plan.notes.map((note) => `Note: ${note}`),
+      ...plan.notes.map((note) => `Notice: ${note}`),
       ...skipped.map(({ url, reason }) => `Not imported: ${toPrintableLine(url)} (${reason})`),
       ...roles.map(
         ({ email, role }) =>
-          `Not imported: ${toPrintableLine(`${email} has the role ${role}`)}; rowhouse admin grant gives it`,
+          `Not imported: ${toPrintableLine(`${email} has the role ${role}`)}; use rowhouse admin grant`,
       ),
       ...(isDryRun ? [] : [`Next: rowhouse admin issue-key ${app.slug}`]),
     ],
@@ -195,14 +197,14 @@ export const adminImportAppCommands = [
       name: "admin import-app",
       example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
-      about: `First checks the whole archive by its digests and plans all migrations; conflicts with other apps' tables are listed before
-anything is written. Rows keep their ids. The app is disabled until all rows are there and their digests match. Origins
-outside COOKIE_DOMAIN and roles are listed, and not imported; keys have to be issued. An app of that name must have no
-tables. Prints { app, id, rows, tables, targets, skipped, roles, dryRun } with --json.`,
+      about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
+anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Origins
+outside COOKIE_DOMAIN and roles are listed, but not imported; issue new keys. If an app with that name exists, it must have
+no tables. Prints { app, id, rows, tables, targets, skipped, roles, dryRun } with --json.`,
       positionals: ["file"],
       flags: {
         as: { value: "slug", about: "another name for the app" },
-        "dry-run": { about: "check the archive and plan, and write nothing" },
+        "dry-run": { about: "check the archive and plan; write nothing" },
       },
     },
     importAppTask,

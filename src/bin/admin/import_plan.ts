@@ -1,4 +1,4 @@
-/** What an import of an archive will do, and everything that can prevent it, before anything is written. @module */
+/** Plans the import of an archive, and finds every blocker before anything is written. @module */
 import {
   describeArchive,
   planRestore,
@@ -14,23 +14,23 @@ import type { Archive } from "./archive_file.ts";
 import type { AdminDeps } from "./task.ts";
 
 type Migrations = Parameters<typeof planReplay>[1];
-/** What an import will do, once nothing can prevent it. */
+/** The plan of an import without blockers. */
 export type ImportPlan = {
   app: { id: string; slug: string };
-  /** Whether the app exists, without tables. */
+  /** Whether the app already exists, without tables. */
   isThere: boolean;
-  /** Whether the app that exists is disabled, and stays so. */
+  /** Whether the existing app is disabled. It stays disabled. */
   isDisabled: boolean;
   steps: RestoreStep[];
   migrations: Migrations;
   definition: Definition;
   targets: Target[];
   skipped: { url: string; reason: string }[];
-  /** Of the migrations, such as which table is shared with another app. */
+  /** Notices of the migrations, such as a table shared with another app. */
   notes: string[];
 };
 
-/** Everything that can prevent the import, before anything is written. */
+/** @throws {RefusedError} the import has a blocker; nothing was written */
 export async function planImport(
   deps: AdminDeps,
   { header, tables }: Archive,
@@ -39,13 +39,13 @@ export async function planImport(
   const found = await describeArchive(deps, slug);
   if (found !== undefined && found.tables.length + found.migrations.length > 0)
     throw new RefusedError(
-      `App ${slug} is not empty: import into an app without tables, or give it another name with --as`,
+      `App ${slug} has tables or migrations: import into an empty app, or choose another name with --as`,
     );
   const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
   const { steps, blockers } = planRestore(filled);
   if (blockers.length > 0)
     throw new RefusedError(
-      `Cannot import tables whose rows need rows of each other first, by ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
+      `Cannot import tables that require each other's rows through ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
     );
   const app = { id: found?.id ?? deps.makeId(), slug };
   const { migrations, definition } = await readMigrations(header.migrations, app.id);
@@ -88,7 +88,7 @@ async function readMigrations(
   return { migrations, definition };
 }
 
-/** Of another domain, an origin would never be served. */
+/** Skips origins outside the cookie domain: they would not work. */
 function sortTargets(
   { origins, redirects }: Archive["header"]["targets"],
   cookieDomain: string | undefined,

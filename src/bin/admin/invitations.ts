@@ -1,4 +1,4 @@
-/** `rowhouse admin` for invitations: made for an app, listed, sent again, withdrawn. @module */
+/** `rowhouse admin` commands that create, list, resend and withdraw invitations. @module */
 import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
   DISPLAY_NAME,
@@ -38,7 +38,7 @@ function describeOutcome(
   outcome: InvitationOutcome,
   { email, what }: { email: string; what: string },
 ): string {
-  if (outcome === "granted") return `${email} has an account already and is now ${what}`;
+  if (outcome === "granted") return `${email} already has an account and is now ${what}`;
   if (outcome === "added") return `Added to the open invitation of ${email}: ${what}`;
   return `Invited ${email} as ${what}`;
 }
@@ -60,20 +60,22 @@ const listTask: AdminTask = async (deps, args) => {
     document: { invitations, hasMore: found.hasMore },
     lines: [
       ...invitations.map(toLine),
-      ...(invitations.length === 0 ? ["No invitation is open"] : []),
-      ...(found.hasMore ? [`There are more: rowhouse admin list-invitations --after ${last}`] : []),
+      ...(invitations.length === 0 ? ["No open invitations"] : []),
+      ...(found.hasMore
+        ? [`More invitations follow: rowhouse admin list-invitations --after ${last}`]
+        : []),
     ],
   };
 };
 
-/** As every command prints times. */
+/** A time as all commands print it. */
 function toSecond(text: string): string;
 function toSecond(text: string | null): string | null;
 function toSecond(text: string | null): string | null {
   return text === null ? null : new Date(text).toISOString().replace(/\.\d{3}Z$/, "Z");
 }
 
-const MAIL_WORDS = { sent: "mailed", waiting: "mail waits", failed: "mail failed" } as const;
+const MAIL_WORDS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
 
 function toLine(invitation: ListedInvitation): string {
   const { email, displayName, state, disabledAt, consoleRole, mail, mailedAt } = invitation;
@@ -109,7 +111,9 @@ const withdrawTask: AdminTask = async (deps, args) => {
   const email = await withdrawInvitation(deps, args.positionals[0] ?? "");
   return {
     document: { email, withdrawn: true },
-    lines: [`Withdrew the invitation of ${email}: the link has ended, and the roles are gone`],
+    lines: [
+      `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
+    ],
   };
 };
 
@@ -118,8 +122,9 @@ export const adminInvitationCommands = [
     {
       name: "admin invite",
       example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
-      about: `Makes the account, gives the role, and prints the link that sets the password once, within ${toDurationText(LINK_LIFE_S)}; with
-MAIL_URL it is mailed, too. An invitation that is open gets the role besides; somebody who can sign in already gets the role alone.
+      about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
+With MAIL_URL the link is also mailed. If the person has an open invitation, the role is added to it. If the person can
+already sign in, only the role is granted.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
       positionals: ["email", "app", "role"],
       flags: { name: toFlag(DISPLAY_NAME) },
@@ -136,7 +141,7 @@ waiting, failed or null, and roles are the first five.`,
       positionals: [],
       flags: {
         limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
-        after: { value: "email", about: "those after this address" },
+        after: { value: "email", about: "starts after this address" },
       },
     },
     listTask,
@@ -145,7 +150,7 @@ waiting, failed or null, and roles are the first five.`,
     {
       name: "admin resend-invitation",
       example: "rowhouse admin resend-invitation ada@example.org",
-      about: `Of an expired invitation, too. Prints { email, passwordLink, isMailed } with --json.`,
+      about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
     },
     resendTask,
@@ -154,7 +159,7 @@ waiting, failed or null, and roles are the first five.`,
     {
       name: "admin withdraw-invitation",
       example: "rowhouse admin withdraw-invitation ada@example.org",
-      about: `Refused once it was accepted: see rowhouse admin disable and delete-user. Prints { email, withdrawn } with --json.`,
+      about: `Fails if the invitation was accepted: use rowhouse admin disable or delete-user. Prints { email, withdrawn } with --json.`,
       positionals: ["email"],
     },
     withdrawTask,

@@ -1,4 +1,4 @@
-/** `rowhouse admin` for API keys. A key is printed once and not stored. @module */
+/** `rowhouse admin` commands for API keys. A key is printed once and not stored. @module */
 import {
   GRACE,
   type Grace,
@@ -47,7 +47,7 @@ const revokeKeyTask: AdminTask = async (deps, args) => {
   const keyId = readKeyId(args.positionals[0] ?? "");
   if (!(await revokeKey(deps, keyId)))
     throw new RefusedError(
-      `No active key has the id ${quote(keyId)}: it is unknown, or already revoked`,
+      `No active key has the id ${quote(keyId)}: it does not exist or is already revoked`,
     );
   return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
 };
@@ -97,7 +97,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       positionals: ["slug"],
       flags: {
         name: toFlag(KEY_NAME),
-        scope: { value: "list", about: `of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
+        scope: { value: "list", about: `any of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
         expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
       },
     },
@@ -108,7 +108,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       name: "admin revoke-key",
       example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
       about:
-        "Takes the key's id: the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
+        "The key's id is the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
       positionals: ["key_id"],
     },
     revokeKeyTask,
@@ -118,8 +118,8 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       name: "admin roll-key",
       example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
-      about: `The copy has the old key's name and scopes, and the lifetime that the old one was given. The old key works
-until the grace period is over, ${DEFAULT_GRACE} by default, and never longer than it would have.
+      about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
+ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.
 Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
       positionals: ["key_id"],
       flags: {
@@ -148,7 +148,7 @@ function readScopes(text: string): Scope[] {
   throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(",")}`);
 }
 
-/** A future moment: a duration from now, a date (its start in UTC), or a time with an offset. */
+/** A future time, from a duration, a date (its start in UTC), or a time with an offset. */
 function readExpiry(text: string, now: Date): Date {
   const seconds = readDuration(text);
   const moment = readTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
@@ -158,13 +158,13 @@ function readExpiry(text: string, now: Date): Date {
       : new Date(now.getTime() + seconds * 1000);
   if (Number.isNaN(at.getTime()))
     throw new UsageError(
-      `Cannot read --expires ${quote(text)}: must look like 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
+      `Cannot read --expires ${quote(text)}: must be like 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
     );
   if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
   return at;
 }
 
-/** A whole key typed here by mistake is already in the shell's history: say so without repeating it. */
+/** The error does not repeat the text: it can be a whole key, typed by mistake. */
 function readKeyId(text: string): string {
   if (isIdText(text)) return text;
   throw new UsageError(

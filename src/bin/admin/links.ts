@@ -1,28 +1,30 @@
-/** Links that set a password, as commands print them: once, and stored nowhere. @module */
+/** Password links as commands print them: once, and not stored. @module */
 
 import type { LinkMail } from "../../accounts/mails/mod.ts";
 import { LINK_LIFE_S } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 
-/** A link to the pages; without a setting only its path is known. */
+/** A link to the pages; only its path if neither IDENTITY_URL nor PUBLIC_URL is set. */
 export function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
   return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
 }
 
-/** Lines for people: the link, and where else it goes. */
+/** Lines for people: the link, and whether it is mailed. */
 export function describeLink(link: string, mail: LinkMail): string[] {
   const remark = link.startsWith("/")
-    ? ["This path is on the identity pages' origin; set IDENTITY_URL to get the whole link"]
+    ? [
+        "This path belongs to the origin of the identity pages; set IDENTITY_URL to print the full link",
+      ]
     : [];
   const says = `This link sets the password once, within ${toDurationText(LINK_LIFE_S)}:`;
   return [says, link, ...MAIL_WORDS[mail], ...remark];
 }
 
 const MAIL_WORDS: Readonly<Record<LinkMail, readonly string[]>> = {
-  mailed: ["It is on its way by mail, too"],
+  mailed: ["It is also sent by mail"],
   unconfirmed: [
-    "No mail is sent: the address is not confirmed by IDENTITY_SECRET; see rowhouse admin confirm-addresses",
+    "Not mailed: the address is not confirmed with IDENTITY_SECRET; see rowhouse admin confirm-addresses",
   ],
   none: [],
 };

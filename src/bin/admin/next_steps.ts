@@ -1,9 +1,9 @@
-/** What to do after a command, until an app can be used: its origins, the first administrator, its first key. @module */
+/** The next steps until an app can be used: its origins, the first administrator, its first key. @module */
 import { readSetup } from "../../accounts/apps/mod.ts";
 import { APP_SCOPES } from "../../principal.ts";
 import type { AdminDeps } from "./task.ts";
 
-/** A line for each step that is left; none of it has to be done. Without an app, that of the newest one without a key. */
+/** A line for each remaining step, all optional. Defaults to the newest app without a key. */
 export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<string[]> {
   const { app, hasApps, hasAdministrator } = await readSetup(deps, slug);
   const domain = deps.config.COOKIE_DOMAIN ?? "example.org";
@@ -12,7 +12,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasTargets
       ? []
       : [
-          `Next, if people sign in to it, say where its pages live: rowhouse admin set-origins ${app.slug} --add-origin https://${app.slug}.${domain}`,
+          `Next, if people sign in to it, set the origin of its pages: rowhouse admin set-origins ${app.slug} --add-origin https://${app.slug}.${domain}`,
         ]),
     ...(hasAdministrator
       ? []
@@ -22,7 +22,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasKeys
       ? []
       : [
-          `Next, issue a key that may also push its schema: rowhouse admin issue-key ${app.slug} --scope ${APP_SCOPES.join(",")}`,
+          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${app.slug} --scope ${APP_SCOPES.join(",")}`,
         ]),
   ];
 }

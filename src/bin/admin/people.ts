@@ -1,4 +1,4 @@
-/** `rowhouse admin` for people: accounts, roles, sessions. A link to set a password is printed once and not stored. @module */
+/** `rowhouse admin` commands for accounts, roles and sessions. A password link is printed once and not stored. @module */
 
 import { refuseFor } from "../../accounts/actions/mod.ts";
 import { findLinkMail } from "../../accounts/mails/mod.ts";
@@ -88,7 +88,7 @@ const setRoleTask: AdminTask = async (deps, args) => {
 function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
   return readIdentitySecrets(
     config,
-    "Cannot check whose address this is: set IDENTITY_SECRET to that of the service that the person signs in to",
+    "Cannot verify the address: set IDENTITY_SECRET to the secret of the service that the person signs in to",
   );
 }
 
@@ -96,12 +96,12 @@ const changeEmailTask: AdminTask = async (deps, args) => {
   const [email = "", newEmail = ""] = args.positionals;
   const identitySecrets = readIdentitySecrets(
     deps.config,
-    "Cannot confirm the new address: set IDENTITY_SECRET to that of the service that mails links there",
+    "Cannot confirm the new address: set IDENTITY_SECRET to the secret of the service that mails links",
   );
   const changed = await changeEmail({ ...deps, identitySecrets }, { email, newEmail });
   return {
     document: changed,
-    lines: [`${changed.before} is now ${changed.email}; links that set the password have ended`],
+    lines: [`${changed.before} is now ${changed.email}; password links no longer work`],
   };
 };
 
@@ -140,7 +140,7 @@ const resetFactorTask: AdminTask = async (deps, args) => {
   await resetSecondFactor(deps, email);
   return {
     document: { email, secondFactor: null },
-    lines: [`${email} has no second factor any more, and is signed out everywhere`],
+    lines: [`Removed the second factor of ${email} and signed the person out everywhere`],
   };
 };
 
@@ -168,7 +168,10 @@ const endSessionsTask: AdminTask = async (deps, args) => {
   const app = args.text("app");
   if (app === undefined) throw new UsageError("Name the app: --app <slug>");
   const ended = await endSessionsOfApp(deps, app);
-  return { document: { app, ended }, lines: [`Sessions of people of ${app}: ${ended} ended`] };
+  return {
+    document: { app, ended },
+    lines: [`Ended ${ended} sessions of people with a role on ${app}`],
+  };
 };
 
 export const adminPeopleCommands = [
@@ -177,8 +180,8 @@ export const adminPeopleCommands = [
       name: "admin create-user",
       example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
-      about: `A person without a role can sign in but open no app: see rowhouse admin grant.
-The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is mailed, too.
+      about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
+The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed.
 Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
       flags: {
@@ -192,7 +195,7 @@ Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
     {
       name: "admin password-link",
       example: "rowhouse admin password-link ada@example.org",
-      about: `The link works once, for ${toDurationText(LINK_LIFE_S)}; with MAIL_URL it is mailed, too. Sessions last until it is used.
+      about: `The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed. Using it ends all sessions.
 Prints { email, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
     },
@@ -204,8 +207,8 @@ Prints { email, passwordLink, isMailed } with --json.`,
       example:
         "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
       about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed.
-A role is given only to an account whose address this service has set: delete any other account, and invite the person again.
-Whoever gets a role loses an unused password link, which was made for fewer rights: admin password-link prints another.
+A role requires an account whose address this service has set: delete any other account and invite the person again.
+Granting a role invalidates an unused password link of the account: create a new one with admin password-link.
 Prints { email, consoleRole } with --json.`,
       positionals: ["email", "role"],
     },
@@ -215,8 +218,8 @@ Prints { email, consoleRole } with --json.`,
     {
       name: "admin change-email",
       example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
-      about: `Password, roles and sessions stay; links that set the password end, and an invitation has to be sent again. With
-MAIL_URL the person is told at both addresses. Prints { email, before } with --json.`,
+      about: `Password, roles and sessions stay. Password links stop working; resend an open invitation. With MAIL_URL both addresses
+get a mail. Prints { email, before } with --json.`,
       positionals: ["email", "new-email"],
     },
     changeEmailTask,
@@ -225,7 +228,7 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
     {
       name: "admin grant",
       example: "rowhouse admin grant ada@example.org wiki editor",
-      about: `A person has one role per app: a new one replaces it at once. Prints { email, app, role } with --json.`,
+      about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
       positionals: ["email", "app", "role"],
     },
     grantTask,
@@ -234,14 +237,14 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
     {
       name: "admin revoke",
       example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
-      about: `It is in force at once. With --provider it says whose roles go, and asks: those of a provider that is not set up any
-more are taken by no sign-in. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
+      about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
+removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
       positionals: ["email", "app"],
       flags: {
         provider: {
           value: "name",
           isInPlace: true,
-          about: "every role that claims of this provider gave; in place of <email> <app>",
+          about: "revokes every role from claims of this provider; replaces <email> <app>",
         },
         ...YES,
       },
@@ -270,9 +273,9 @@ more are taken by no sign-in. Prints { email, app, role: null } or { provider, r
     {
       name: "admin reset-second-factor",
       example: "rowhouse admin reset-second-factor ada@example.org",
-      about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Be sure who asks:
-whoever knows the password gets in then without a second factor.
-Whoever must have a second factor has 7 days again to add one. Prints { email, secondFactor: null } with --json.`,
+      about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Verify the identity of the
+person first: anyone who knows the password can then sign in. A person who must have a second factor has 7 days to add one.
+Prints { email, secondFactor: null } with --json.`,
       positionals: ["email"],
     },
     resetFactorTask,
@@ -284,7 +287,7 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
         "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
       about: "Prints { email, sessions } or { email, ended } with --json.",
       positionals: ["email"],
-      flags: { end: { about: "ends all of them at once" } },
+      flags: { end: { about: "ends all sessions" } },
     },
     sessionsTask,
   ),
@@ -294,7 +297,7 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
       example: "rowhouse admin end-sessions --app wiki",
       about: "Signs these people out of all apps. Prints { app, ended } with --json.",
       positionals: [],
-      flags: { app: { value: "slug", about: "the app on which they have a role" } },
+      flags: { app: { value: "slug", about: "the app that the people have a role on" } },
     },
     endSessionsTask,
   ),
@@ -302,7 +305,7 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
 
 type Named = { email: string; displayName: string | undefined };
 
-/** @throws {UsageError} it is none @throws {Problem} invalid_request — it is none, and something else is wrong */
+/** @throws {UsageError} unknown role @throws {Problem} invalid_request — unknown role and other errors */
 async function readNewRole(deps: AdminDeps, text: string, named: Named): Promise<ConsoleRole> {
   try {
     return readConsoleRole(text);

@@ -1,4 +1,4 @@
-/** `rowhouse admin` to look people up: all of them, one of them, those of an app. @module */
+/** `rowhouse admin` commands that list people, show one person, and list the people of an app. @module */
 import {
   exportUser,
   type FailedSignIns,
@@ -13,8 +13,8 @@ import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
 const MOST = 10_000;
-const OF_CLAIMS = `A provider is named where its claims gave the role, which counts only while the service has that provider. Whether it is
-set up is read of OIDC_<NAME>_… here: give this command the settings of the service.`;
+const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
+isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;
 
 const listUsersTask: AdminTask = async (deps, args) => {
   const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
@@ -25,8 +25,8 @@ const listUsersTask: AdminTask = async (deps, args) => {
     document: found,
     lines: [
       ...found.users.map(toLine),
-      ...(found.users.length === 0 ? ["There is nobody"] : []),
-      ...(found.hasMore ? [`There are more: rowhouse admin list-users --after ${last}`] : []),
+      ...(found.users.length === 0 ? ["No users"] : []),
+      ...(found.hasMore ? [`More users follow: rowhouse admin list-users --after ${last}`] : []),
     ],
   };
 };
@@ -39,7 +39,7 @@ const showUserTask: AdminTask = async (deps, args) => {
     document: { ...user, grants },
     lines: [
       toLine(user),
-      ...(grants.length === 0 ? ["No role on any app of its own"] : []),
+      ...(grants.length === 0 ? ["No role on an app"] : []),
       ...grants.map(
         ({ app, role, grantedAt, ...giver }) =>
           `role  ${app}  ${role}  since ${grantedAt}${toGiver(giver)}`,
@@ -81,15 +81,15 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   ];
   return {
     document: { app: slug, grants, administrators },
-    lines: lines.length === 0 ? [`Nobody may open ${slug} yet`] : lines,
+    lines: lines.length === 0 ? [`No one can open ${slug} yet`] : lines,
     notes: listGone(grants),
   };
 };
 
 type Giver = {
-  /** Whose claim gave the role; null: a person did. */
+  /** The provider whose claim granted the role; null if a person did. */
   provider: string | null;
-  /** Whether there are settings of it here. */
+  /** Whether the provider is set up in this environment. */
   isProviderSetUp: boolean | null;
 };
 
@@ -107,7 +107,7 @@ function toGiver({ provider, isProviderSetUp }: Giver): string {
   return `  by claim of ${provider}${isProviderSetUp === true ? "" : ", which is not set up here"}`;
 }
 
-/** What the settings here tell of each provider that they lack: those of the service may be others. */
+/** A notice for each provider that is not set up here: the service can have other settings. */
 function listGone(givers: readonly Giver[]): string[] {
   const gone = givers.flatMap(({ provider, isProviderSetUp }) =>
     provider !== null && isProviderSetUp === false ? [provider] : [],
@@ -116,7 +116,7 @@ function listGone(givers: readonly Giver[]): string[] {
     .sort()
     .map(
       (provider) =>
-        `No provider ${provider} is set up here. Unless the service has one, the roles that its claims gave do not count`,
+        `Provider ${provider} is not set up here. Unless the service has it, roles from its claims do not count`,
     );
 }
 
@@ -151,7 +151,7 @@ disabledAt }], hasMore } with --json.`,
       positionals: [],
       flags: {
         limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
-        after: { value: "email", about: "those after this address" },
+        after: { value: "email", about: "starts after this address" },
       },
     },
     listUsersTask,
@@ -160,7 +160,7 @@ disabledAt }], hasMore } with --json.`,
     {
       name: "admin show-user",
       example: "rowhouse admin show-user ada@example.org --json",
-      about: `Prints what list-users does of a person with --json, and
+      about: `Prints the fields of list-users with --json, and
 grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }],
 failedSignIns: null or { attempts, lastAt, lastFrom }, the wrong passwords since the last correct one.
 ${OF_CLAIMS}`,
@@ -173,8 +173,8 @@ ${OF_CLAIMS}`,
       name: "admin export-user",
       example: "rowhouse admin export-user ada@example.org > ada.json",
       about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
-pendingSignIns, failedSignIns, mails, audit }, with or without --json: the columns as they are stored, and what the audit log says of or
-by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
+pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
+person, but no secret or hash of a session, link or password. Apps store their own data about people in their rows.`,
       positionals: ["email"],
     },
     exportUserTask,
@@ -184,7 +184,7 @@ by this person; never what proves a session, a link or a password. What apps sto
       name: "admin list-grants",
       example: "rowhouse admin list-grants wiki --json",
       about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
-administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.
+administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: a Console role is admin on every app.
 ${OF_CLAIMS}`,
       positionals: ["slug"],
     },

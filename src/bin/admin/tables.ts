@@ -1,4 +1,4 @@
-/** `rowhouse admin` on apps' tables: who owns one, who no longer uses one, which one is dropped. @module */
+/** `rowhouse admin` commands that transfer a table, end an app's use of a table, and drop a table. @module */
 import {
   dropTable,
   type EndedUse,
@@ -19,8 +19,8 @@ const transferTableTask: AdminTask = async (deps, args) => {
     document: { table, from, to: slug },
     lines: [
       from === slug
-        ? `${table} belongs to ${slug} already`
-        : `${table} belongs to ${slug} now; before, it belonged to ${from}`,
+        ? `${slug} already owns ${table}`
+        : `${slug} now owns ${table}; before, ${from} owned it`,
     ],
   };
 };
@@ -41,7 +41,7 @@ async function endUse(
   const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
-    says: `${slug} will be answered 404 for ${showCircle(found)}, and its ${showRows(found)} of ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
+    says: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
     question: "Continue? [y/N]",
     isYes: (answer) => /^y(es)?$/i.test(answer),
   });
@@ -58,7 +58,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
   const found = await dropTable(deps, { table });
   const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
   await confirm(deps, args, {
-    says: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with every row that is left in ${found.length === 1 ? "it. The name is" : "them. The names are"} free then; migrations that made ${found.length === 1 ? "it" : "them"} stay in their journals.`,
+    says: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
     question: "Type the name of the table to continue:",
     isYes: (answer) => answer === table,
   });
@@ -66,7 +66,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
   return {
     document: { tables: dropped },
     lines: [
-      `Dropped ${namesOf(dropped).join(", ")}; any app may push ${dropped.length === 1 ? "a table of that name" : "tables of those names"} now`,
+      `Dropped ${namesOf(dropped).join(", ")}; any app can now push ${dropped.length === 1 ? "a table with that name" : "tables with those names"}`,
     ],
   };
 };
@@ -81,10 +81,10 @@ function showTables(tables: Named): string {
   return tables.length === 1 ? "table" : "tables";
 }
 
-/** The names, and why there is more than the one that was asked for. */
+/** The names, and the reason if there are several. */
 function showCircle(tables: Named): string {
   const names = namesOf(tables).join(", ");
-  return tables.length === 1 ? names : `${names} (they refer to each other)`;
+  return tables.length === 1 ? names : `${names} (they reference each other)`;
 }
 
 function showRows(tables: readonly EndedUse[]): string {
@@ -97,7 +97,7 @@ export const adminTableCommands = [
     {
       name: "admin transfer-table",
       example: "rowhouse admin transfer-table todos wiki",
-      about: `The owner's pushes define the table; rows stay where they are. The new owner has pushed the table before.
+      about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.
 Prints { table, from, to } with --json.`,
       positionals: ["table", "slug"],
     },
@@ -107,8 +107,8 @@ Prints { table, from, to } with --json.`,
     {
       name: "admin end-registration",
       example: "rowhouse admin end-registration wiki todos",
-      about: `Says what goes and what stays, and asks. The owner's use ends last: transfer the table while others use it.
-Tables that refer to each other in a circle go together. Refused while another table of the app refers to them.
+      about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
+transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.
 Prints { app, tables: [{ name, rows }] } with --json.`,
       positionals: ["slug", "table"],
       flags: YES,
@@ -119,8 +119,8 @@ Prints { app, tables: [{ name, rows }] } with --json.`,
     {
       name: "admin drop-table",
       example: "rowhouse admin drop-table todos",
-      about: `Asks for the table's name. The name is free then, for any app. Tables that refer to each other in a circle go
-together. Refused while an app uses one of them or another table refers to them.
+      about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
+Fails while an app uses one of them or another table references them.
 Prints { tables: [{ name, owner }] } with --json.`,
       positionals: ["table"],
       flags: YES,

@@ -1,4 +1,4 @@
-/** `rowhouse admin set-origins`: where an app's pages live, and where people may be sent back to. @module */
+/** `rowhouse admin set-origins`: the origins of an app's pages, and the redirects after sign-in. @module */
 import { setTargets } from "../../accounts/apps/mod.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { listNextSteps } from "./next_steps.ts";
@@ -39,11 +39,11 @@ function checkFlags(args: Arguments): void {
   const both = KINDS.find((kind) => args.texts(kind).length > 0 && changesOf(kind).length > 0);
   if (both !== undefined)
     throw new UsageError(
-      `Cannot use --${both} with --add-${both} or --remove-${both}: it replaces all that there are`,
+      `Cannot use --${both} with --add-${both} or --remove-${both}: it replaces the whole list`,
     );
   if (KINDS.every((kind) => args.texts(kind).length === 0 && changesOf(kind).length === 0))
     throw new UsageError(
-      "There is nothing to change: give --add-origin, --remove-origin, --add-redirect, --remove-redirect, or --origin and --redirect to replace all",
+      "Nothing to change: add --add-origin, --remove-origin, --add-redirect or --remove-redirect, or replace all with --origin and --redirect",
     );
 }
 
@@ -58,20 +58,20 @@ export const adminTargetCommands = [
       example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
 rowhouse admin set-origins wiki --remove-redirect https://old.example.org/callback
 rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https://docs.example.org`,
-      about: `Every process applies the change within seconds. To add one needs COOKIE_DOMAIN; to remove the last one ends the
-app's sign-in, not its keys. Prints { app, origins, redirects } with --json.`,
+      about: `Every process applies the change within seconds. Adding requires COOKIE_DOMAIN. Removing the last origin and redirect
+ends the app's sign-in; its keys still work. Prints { app, origins, redirects } with --json.`,
       positionals: ["slug"],
       flags: {
-        origin: { value: "url", many: true, about: "replaces all origins by those given" },
-        redirect: { value: "url", many: true, about: "replaces all redirects by those given" },
-        "add-origin": { value: "url", many: true, about: "people may be sent back to any path" },
-        "remove-origin": { value: "url", many: true, about: "as it was registered" },
+        origin: { value: "url", many: true, about: "replaces all origins" },
+        redirect: { value: "url", many: true, about: "replaces all redirects" },
+        "add-origin": { value: "url", many: true, about: "sign-in can redirect to any path of it" },
+        "remove-origin": { value: "url", many: true, about: "exactly as registered" },
         "add-redirect": {
           value: "url",
           many: true,
-          about: "people may be sent back to exactly it",
+          about: "sign-in can redirect to exactly this URL",
         },
-        "remove-redirect": { value: "url", many: true, about: "as it was registered" },
+        "remove-redirect": { value: "url", many: true, about: "exactly as registered" },
       },
     },
     setOriginsTask,

@@ -1,4 +1,4 @@
-/** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
+/** Shared by all `admin` commands: the administrator's connection and `--json`. @module */
 import { type Field, type Input, readInput } from "../../accounts/actions/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
@@ -28,22 +28,22 @@ import { DEV_FILE, readDevFile, tellDevDatabase, toDevAddress } from "../dev/fil
 
 export type AdminDeps = {
   admin: Database;
-  /** Runs a task with a connection on which apps' rows can be touched, and nothing else. */
+  /** Runs a task with a connection that can only read and change apps' rows. */
   withRows: <Result>(task: (rows: Database) => Promise<Result>) => Promise<Result>;
-  /** The same for pushes. */
+  /** Runs a task with a connection that can only push. */
   withPush: <Result>(task: (pushing: Database) => Promise<Result>) => Promise<Result>;
   config: Config;
-  /** The folder in which the command was typed. */
+  /** The current folder of the command. */
   folder: string;
   makeId: () => string;
   randomBytes: RandomBytes;
   now: () => Date;
-  /** Asks the person at the terminal, as a terminal's `ask` does. */
+  /** Asks the person at the terminal. */
   ask: Terminal["ask"];
-  /** Writes a line to standard error at once: how far a long task is. */
+  /** Writes a progress line to standard error. */
   tell: (line: string) => void;
 };
-/** The result of a task: a document for `--json`, and lines for people; notes go to standard error, beside what is piped. */
+/** The result of a task: a document for `--json`, lines for people, and notices for standard error. */
 export type AdminResult = {
   document: unknown;
   lines: readonly string[];
@@ -66,13 +66,13 @@ export function makeAdminCommand(
   };
 }
 
-/** The flag of an input. */
+/** The command-line flag for an input. */
 export function toFlag({ label, hint, placeholder, choices }: Field): Flag {
   const values = choices === undefined ? hint : `one of ${Object.keys(choices).join(", ")}`;
   return { value: placeholder, about: [label, values].filter(Boolean).join(": ") };
 }
 
-/** What was typed for an input; `undefined` without the flag. @throws {UsageError} it cannot be read */
+/** The value of a flag; `undefined` without the flag. @throws {UsageError} the value is invalid */
 export function readFlag<Value>(
   args: Arguments,
   flag: string,
@@ -138,15 +138,15 @@ async function runTask(
   return EXIT.done;
 }
 
-/** What the service's own SQL says of a long statement; nothing of what PostgreSQL or an extension says. */
+/** Shows progress notices of the service's own SQL, and no other notices of PostgreSQL or an extension. */
 function tellProgress(terminal: Terminal, text: string): void {
   if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
 }
 
-/** @throws {UsageError} there is no secret to create links or confirm addresses with */
+/** @throws {UsageError} IDENTITY_SECRET is not set: links and confirmations require it */
 export function readIdentitySecrets(
   { IDENTITY_SECRET }: Config,
-  missing = "Cannot make a link that sets a password: set IDENTITY_SECRET to that of the service that will take the link",
+  missing = "Cannot create a password link: set IDENTITY_SECRET to the secret of the service that will accept the link",
 ): IdentitySecrets {
   if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
   throw new UsageError(missing);
@@ -177,7 +177,7 @@ function findAddress(
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
-      "There is no database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+      "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
   tellDevDatabase(terminal);
   return {

@@ -1,10 +1,10 @@
-/** Arguments: what was typed, checked against a command's flags. Never guesses: the first fault is a usage error. @module */
+/** Parses arguments and checks them against a command's flags. The first error is a usage error. @module */
 import { parseArgs } from "node:util";
 import { findNearest } from "../../std/find_nearest.ts";
 import { quote } from "../../std/quote.ts";
 import { type Arguments, type Command, type Flag, type Flags, UsageError } from "./command.ts";
 
-/** @throws {UsageError} an unknown flag, one without its value, too few or too many words */
+/** @throws {UsageError} unknown flag, missing value, or wrong number of arguments */
 export function readArguments(command: Command, argv: readonly string[]): Arguments {
   const options = Object.fromEntries(
     Object.entries(command.flags).map(([name, flag]) => [
@@ -54,8 +54,8 @@ export function showFlag(name: string, flag: Flag): string {
 
 function checkValue(typed: string, flag: Flag, value: string | undefined): string {
   if (flag.value === undefined && value !== undefined)
-    throw new UsageError(`Flag ${typed} takes no value`);
-  // An empty text is usually a variable that is not set: it must not become a default.
+    throw new UsageError(`Flag ${typed} does not accept a value`);
+  // An empty value is usually an unset shell variable: it must not become a default.
   if (flag.value !== undefined && (!value || value.startsWith("--")))
     throw new UsageError(`Flag ${typed} needs a value: ${typed} <${flag.value}>`);
   return value ?? "";

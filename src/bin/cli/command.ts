@@ -1,8 +1,8 @@
-/** What a command is: a row of the table in commands.ts, and a module with the rest, from which its help is made. @module */
+/** The types of commands: a row of the table in commands.ts, and the module that runs it and describes its help. @module */
 import type { Environment } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
 
-/** How a command ends. */
+/** Exit codes. */
 export const EXIT = {
   done: 0,
   refused: 1,
@@ -13,19 +13,19 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A flag; one with `value` takes a text, which the help shows as that word. */
+/** A flag. `value` is the placeholder of its value in the help; a flag without it accepts no value. */
 export type Flag = {
   readonly value?: string;
   readonly many?: true;
-  /** It stands in place of the words after the command's name. */
+  /** The flag replaces the positional arguments. */
   readonly isInPlace?: true;
   readonly about: string;
 };
-/** The flag of every command that can answer a program. */
+/** The flag of commands with machine-readable output. */
 export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** What was typed after the command's name, checked against its flags. */
+/** The checked arguments after the command's name. */
 export type Arguments = {
   readonly positionals: readonly string[];
   readonly has: (flag: string) => boolean;
@@ -34,7 +34,7 @@ export type Arguments = {
   readonly texts: (flag: string) => readonly string[];
 };
 
-/** Where a command runs: what it may read and print. */
+/** The context of a command. */
 export type Setting = {
   readonly args: Arguments;
   readonly env: Environment;
@@ -44,15 +44,15 @@ export type Setting = {
 };
 
 export type Terminal = {
-  /** A line on standard output: what was asked for. */
+  /** Writes a result line to standard output. */
   readonly say: (line: string) => void;
-  /** A line on standard error: errors and notes. */
+  /** Writes an error or notice to standard error. */
   readonly warn: (line: string) => void;
-  /** Shows progress on a terminal until the returned function is called; elsewhere nothing. */
+  /** Shows progress on a terminal until the returned function is called. */
   readonly spin: (label: string | (() => string)) => () => void;
-  /** The line that the person at the terminal types, empty at the end of input; `undefined` if no one can be asked. */
+  /** The line that the person types, empty at the end of input; `undefined` without a terminal. */
   readonly ask: (question: string) => Promise<string | undefined>;
-  /** Whether there is a person who can be asked. */
+  /** Whether input and output are a terminal. */
   readonly canAsk: boolean;
   /** Waits until everything is written. */
   readonly flush: () => Promise<void>;
@@ -61,28 +61,28 @@ export type Terminal = {
 export type Command = {
   /** As typed: `migrate`, `admin create-app`. */
   readonly name: string;
-  /** Lines to paste. */
+  /** Example lines to paste. */
   readonly example: string;
-  /** What the row's summary does not say. */
+  /** Details beyond the summary. */
   readonly about?: string;
   readonly positionals: readonly string[];
   readonly flags: Flags;
   readonly run: (setting: Setting) => Promise<ExitCode>;
 };
 
-/** A row of the table of commands: what an overview shows. */
+/** A row of the table of commands, as an overview shows it. */
 export type CommandRow = Pick<Command, "name"> & {
   readonly summary: string;
   readonly load: () => Promise<Command>;
 };
 
-/** A command was typed wrongly: the message says what is expected. */
+/** The command line is invalid. The message names what is expected. */
 export class UsageError extends Error {}
 
-/** What scripts get besides the message: a stable code, and every fault with its place. */
+/** For scripts: a stable code, and all errors with their paths. */
 export type Told = { code?: string; details?: readonly Detail[] };
 
-/** A command cannot do what was asked: the message says what to do. */
+/** A command fails. The message says what to do. */
 export class RefusedError extends Error {
   readonly exitCode: ExitCode;
   readonly told: Told;

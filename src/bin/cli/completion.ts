@@ -1,15 +1,15 @@
-/** `rowhouse completion`: what a shell needs to complete commands and flags, made from the table of commands. Pure but for its printing. @module */
+/** `rowhouse completion`: shell scripts that complete commands and flags, made from the table of commands. @module */
 import { quote } from "../../std/quote.ts";
 import { type Command, EXIT, UsageError } from "./command.ts";
 
 type Render = (commands: readonly Command[]) => string;
 
-/** The command; it gets the table of commands when it runs, because it is itself a row of it. */
+/** The command. It loads the table of commands when it runs, because the table contains this command. */
 export function makeCompletionCommand(loadCommands: () => Promise<readonly Command[]>): Command {
   return {
     name: "completion",
     example: 'eval "$(rowhouse completion bash)"\nrowhouse completion fish | source',
-    about: "Put the line for your shell into its startup file.",
+    about: "Add the line for your shell to its startup file.",
     positionals: ["shell"],
     flags: {},
     run: async ({ args, terminal }) => {
@@ -35,7 +35,7 @@ const SHELLS: Readonly<Record<string, Render>> = {
 const toFlags = ({ flags }: Command): string[] =>
   ["help", ...Object.keys(flags)].map((name) => `--${name}`);
 
-/** The second words of commands that begin with this one. */
+/** The second words of the commands in a group. */
 function toSeconds(commands: readonly Command[], first: string): string[] {
   return commands
     .filter(({ name }) => name.startsWith(`${first} `))
@@ -46,7 +46,7 @@ function toFirsts(commands: readonly Command[]): string[] {
   return [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
 }
 
-/** What is a place in rowhouse.json: a name before a URL or an object. */
+/** Lists the places in rowhouse.json: names followed by a URL or an object. */
 const LIST_PLACES = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*["{]' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|url'`;
 
 function renderBash(commands: readonly Command[]): string {
@@ -84,7 +84,7 @@ function renderFish(commands: readonly Command[]): string {
   ].join("\n");
 }
 
-/** Inside double quotes. */
+/** Escapes text for double quotes. */
 function toFishText(text: string): string {
   return text.replaceAll('"', '\\"');
 }

@@ -1,11 +1,11 @@
-/** Settings that are valid one by one and cannot work together. Pure, but for a list that is loaded when it is needed. @module */
+/** Conflicts between settings that are each valid. Pure, except that one list is loaded when required. @module */
 import type { Config } from "../../config/mod.ts";
 import { findHostConflicts } from "./host_conflicts.ts";
 
-/** Settings with a fault of their own are left out. */
+/** Only valid settings. */
 export type SoundSettings = Partial<Config>;
 
-/** Every conflict: which setting to change, what is wanted, why, and what to do. Never a secret. */
+/** All conflicts: the setting, the expected value, the reason and the remedy. Never a secret. */
 export async function findConflicts(config: SoundSettings): Promise<string[]> {
   return [
     ...(await findHostConflicts(config)),
@@ -24,18 +24,18 @@ function findPortConflicts({ PORT, ADMIN_PORT, WORKERS = 1, ...hosts }: SoundSet
   const faults: string[] = [];
   if (PORT === 0 && WORKERS > 1)
     faults.push(
-      "PORT must be above 0 where WORKERS is above 1, because the processes share it: set PORT to the one that callers connect to",
+      "PORT must be above 0 if WORKERS is above 1, because the processes share it: set PORT to the port that clients connect to",
     );
   if (ADMIN_PORT === undefined) return faults;
   const last = ADMIN_PORT + WORKERS - 1;
   if (last > MAX_PORT)
     faults.push(
-      `ADMIN_PORT must be at most ${MAX_PORT - WORKERS + 1} where WORKERS is ${WORKERS}, because each has its own, counting up: set a lower one`,
+      `ADMIN_PORT must be at most ${MAX_PORT - WORKERS + 1} if WORKERS is ${WORKERS}, because each worker uses the next port: set a lower port`,
     );
   const isTaken = PORT !== undefined && PORT >= ADMIN_PORT && PORT <= last;
   if (isTaken && sharesHost(hosts))
     faults.push(
-      `ADMIN_PORT must not take PORT, which is for callers: ${WORKERS > 1 ? `the ${WORKERS} WORKERS would take ${ADMIN_PORT} to ${last}` : `both are ${PORT}`}; leave PORT as it is and set another ADMIN_PORT, such as ${PORT === 9090 ? 9190 : 9090}`,
+      `ADMIN_PORT must not include PORT, which is for clients: ${WORKERS > 1 ? `the ${WORKERS} WORKERS would use ${ADMIN_PORT} to ${last}` : `both are ${PORT}`}; set another ADMIN_PORT, such as ${PORT === 9090 ? 9190 : 9090}`,
     );
   return faults;
 }
@@ -46,19 +46,19 @@ function sharesHost({ HOST = "0.0.0.0", ADMIN_HOST = "127.0.0.1" }: SoundSetting
   return HOST === ADMIN_HOST || [HOST, ADMIN_HOST].some((host) => ANY_HOST.includes(host));
 }
 
-/** What a gateway forwards to. */
+/** Conflicts of the services that a gateway forwards to. */
 function findUpstreamConflicts(config: SoundSettings): string[] {
   if (config.ROLE !== "gateway") return [];
   const { UPSTREAM_DATA_URL: data, UPSTREAM_IDENTITY_URL: identity } = config;
   const faults: string[] = [];
   if (data !== undefined && data === identity)
     faults.push(
-      "UPSTREAM_IDENTITY_URL must not be UPSTREAM_DATA_URL: a service refuses what is signed for the other; give each a PORT or a host of its own, and correct whichever of the two is wrong",
+      "UPSTREAM_IDENTITY_URL must differ from UPSTREAM_DATA_URL: each service rejects requests signed for the other; use different ports or hosts, and correct the wrong setting",
     );
   for (const name of ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"] as const)
     if (isItself(config[name], config))
       faults.push(
-        `${name} must not be the gateway's own address, to which it would forward for ever: set the origin of the service, with a PORT of its own`,
+        `${name} must not be the gateway's own address, because the gateway would forward to itself: set the origin of the service, on another PORT`,
       );
   return faults;
 }
@@ -72,16 +72,16 @@ function isItself(upstream: string | undefined, { PORT, PUBLIC_URL }: SoundSetti
   return OWN_HOST.test(hostname) && Number(port || (protocol === "https:" ? 443 : 80)) === PORT;
 }
 
-/** What the gateway knows, too, keeps no one from making a session. */
+/** The gateway must not know IDENTITY_SECRET: it could create sessions. */
 function findSecretConflicts(config: SoundSettings): string[] {
   const { IDENTITY_SECRET = [], INTERNAL_HMAC_SECRET = [] } = config;
   if (!IDENTITY_SECRET.some((secret) => INTERNAL_HMAC_SECRET.includes(secret))) return [];
   return [
-    "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway knows too: make one with openssl rand -hex 32",
+    "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway also has: create another secret with openssl rand -hex 32",
   ];
 }
 
-/** A login for each of these jobs: a thief of one must get no other. */
+/** Each setting needs its own login: a stolen login must not do another job. */
 const OWN_LOGINS = ["CONSOLE_DATABASE_URL", "IDENTITY_DATABASE_URL", "ROWS_DATABASE_URL"] as const;
 
 function findLoginConflicts(config: SoundSettings): string[] {
@@ -95,7 +95,7 @@ function findLoginConflicts(config: SoundSettings): string[] {
     const others = [...shared, ...OWN_LOGINS.slice(0, place)];
     if (login === undefined || !others.map(loginOf).includes(login)) return [];
     return [
-      `${name} must name a login of its own, not that of ${others.join(" or ")}: create a role with LOGIN and nothing else`,
+      `${name} must name its own login, not the login of ${others.join(" or ")}: create a role with only the attribute LOGIN`,
     ];
   });
 }
@@ -104,7 +104,7 @@ function toLogin(url: string): string {
   return decodeURIComponent(new URL(url).username);
 }
 
-/** A provider sends people back to one address, which it is told in advance. */
+/** A provider redirects people to a registered address. */
 function findProviderConflicts({
   providers = [],
   IDENTITY_URL,
@@ -112,11 +112,11 @@ function findProviderConflicts({
 }: SoundSettings): string[] {
   if (providers.length === 0 || IDENTITY_URL !== undefined || PUBLIC_URL !== undefined) return [];
   return [
-    "IDENTITY_URL must be set where people sign in with a provider, which sends them back there: set the origin of the pages",
+    "IDENTITY_URL must be set if people sign in with a provider, because the provider redirects them there: set the origin of the pages",
   ];
 }
 
-/** Each needs the other, and links need an origin to lead to. */
+/** MAIL_URL and MAIL_FROM require each other, and links in mails require an origin. */
 function findMailConflicts(config: SoundSettings): string[] {
   const { MAIL_URL, MAIL_FROM, IDENTITY_URL, PUBLIC_URL } = config;
   const faults: string[] = [];
@@ -129,7 +129,7 @@ function findMailConflicts(config: SoundSettings): string[] {
     faults.push("MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both");
   if (IDENTITY_URL === undefined && PUBLIC_URL === undefined)
     faults.push(
-      "IDENTITY_URL must be set where mails are sent, whose links lead there: set the origin of the pages",
+      "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
     );
   return faults;
 }

@@ -1,4 +1,4 @@
-/** The database for commands: opened for one task, with each failure explained in one sentence that says what to do. @module */
+/** Opens the database for one task of a command, and explains each failure with its remedy. @module */
 import { listFaults, makeIsolationLook } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
@@ -26,7 +26,7 @@ import { EXIT, RefusedError } from "./command.ts";
 import type { Address } from "./settings.ts";
 
 /**
- * Runs a task with a connection that is closed after it; the notices of its statements go to `onNotice`.
+ * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`.
  *
  * @throws {RefusedError} the database is unavailable, rejects the login, is too old, or the role lacks rights
  */
@@ -56,8 +56,8 @@ export async function withDatabase<Result>(
 type Administration = { admin: Database; address: Address; config: Config };
 
 /**
- * Runs a task over a connection that can count, read, restore and delete apps' rows and do what a push does, never more: that of the login
- * of ROWS_DATABASE_URL, or of a temporary login, which the administrator creates and drops.
+ * Runs a task over a connection that can count, read, restore and delete apps' rows and do what a push does, but nothing else. It
+ * uses the login of ROWS_DATABASE_URL, or a temporary login that the administrator creates and drops.
  */
 export async function withRowsDatabase<Result>(
   { admin, address, config }: Administration,
@@ -72,7 +72,7 @@ export async function withRowsDatabase<Result>(
 }
 
 /**
- * The same for pushes, which never touch apps' tables in an administrator's session. A login that only pushes is used as it is.
+ * The same for pushes, which must not run in an administrator's session. A login that is not an administrator is used directly.
  */
 export async function withPushDatabase<Result>(
   { admin, address, config }: Administration,
@@ -85,7 +85,7 @@ export async function withPushDatabase<Result>(
 }
 
 /**
- * The result of a task. The first signal rejects, so that the temporary login is dropped before the process ends; a second one
+ * The result of a task. The first signal rejects, so that the temporary login is dropped before the process ends. A second signal
  * ends the process.
  *
  * @throws {RefusedError} the command was stopped by a signal
@@ -109,24 +109,24 @@ async function isAdministrator(db: Database): Promise<boolean> {
   return row?.is_administrator === true;
 }
 
-/** @throws {RefusedError} the database does not keep apps apart; lists every fault, because planted code must not run */
+/** @throws {RefusedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */
 export async function checkIsolation(admin: Database): Promise<void> {
   const faults = listFaults(await makeIsolationLook(admin)());
   if (faults.length === 0) return;
   const lines = faults.map((fault) => `  ${fault}`);
   throw new RefusedError(
-    `The database does not keep apps apart, so this command touches no table of an app; rowhouse doctor says what to do:\n${lines.join("\n")}`,
+    `The isolation of apps in this database is broken, so this command does not use their tables; run rowhouse doctor for remedies:\n${lines.join("\n")}`,
     EXIT.refused,
     { code: "isolation_faults" },
   );
 }
 
-/** @throws {RefusedError} a PostgreSQL that is too old */
+/** @throws {RefusedError} PostgreSQL is too old */
 export async function checkVersion(database: Database): Promise<void> {
   judgeVersion(await readMajorVersion(database));
 }
 
-/** @throws {RefusedError} a major version that is too old */
+/** @throws {RefusedError} the major version is too old */
 export function judgeVersion(version: number): void {
   if (isSupportedVersion(version)) return;
   throw new RefusedError(
@@ -135,7 +135,7 @@ export function judgeVersion(version: number): void {
 }
 
 /**
- * @throws {RefusedError} migrations are missing, and how to apply them
+ * @throws {RefusedError} migrations are missing
  * @throws {BaselineError} the database was set up by another release
  */
 export async function checkMigrated(database: Database): Promise<void> {
@@ -156,11 +156,11 @@ export async function checkPreviews(
   if (canonicalJson(recorded.toSorted()) === canonicalJson(previews.toSorted())) return;
   const show = (names: readonly string[]) => (names.length === 0 ? "empty" : names.join(","));
   throw new RefusedError(
-    `PREVIEW is ${show(previews)}, but ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct it`,
+    `PREVIEW is ${show(previews)}, but was ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
   );
 }
 
-/** @throws {RefusedError} tables have functions of another release, which this one cannot call */
+/** @throws {RefusedError} tables have functions of an incompatible release */
 export async function checkFunctions(database: Database): Promise<void> {
   const tables = await findUncallableTables(database);
   if (tables.length === 0) return;
@@ -169,7 +169,7 @@ export async function checkFunctions(database: Database): Promise<void> {
   );
 }
 
-/** Whether the database cannot be reached right now. */
+/** Whether the error means that the database is unavailable. */
 export function isAway(error: unknown): boolean {
   return (
     error instanceof Problem &&
@@ -180,21 +180,21 @@ export function isAway(error: unknown): boolean {
 
 type Trouble = (place: { role: string; database: string; variable: string }) => string;
 
-/** By SQLSTATE: what is wrong and what to do. */
+/** Error and remedy by SQLSTATE. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   "28P01": ({ role, variable }) =>
-    `The database refuses the password of the role "${role}": correct it in ${variable}`,
+    `The database rejects the password of the role "${role}": correct it in ${variable}`,
   "28000": ({ role, variable }) =>
-    `The database does not let the role "${role}" in: check the role in ${variable} and pg_hba.conf`,
+    `The database rejects the role "${role}": check the role in ${variable} and pg_hba.conf`,
   "3D000": ({ database, variable }) =>
-    `There is no database "${database}": create it, or correct ${variable}`,
+    `Database "${database}" does not exist: create it, or correct ${variable}`,
   "42501": ({ role, database, variable }) =>
-    `The role "${role}" of ${variable} lacks rights: migrate, push and admin need a superuser, or a role with CREATEROLE that owns the database "${database}" (rowhouse migrate --help); serving needs rowhouse migrate once with this DATABASE_URL`,
+    `The role "${role}" of ${variable} lacks rights: migrate, push and admin require a superuser, or a role with CREATEROLE that owns the database "${database}" (rowhouse migrate --help); before serving, run rowhouse migrate with this DATABASE_URL`,
   "42P01": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
   "3F000": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
 };
 
-/** A refusal that says what to do, for every failure of the database; any other error unchanged. */
+/** A `RefusedError` with a remedy for each failure of the database; any other error unchanged. */
 export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
   if (
@@ -206,7 +206,7 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
   const node = findAwayNode(error);
   if (node !== undefined) {
     return new RefusedError(
-      `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node, and try again`,
+      `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node and try again`,
       EXIT.unreachable,
     );
   }
@@ -224,13 +224,13 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
   );
 }
 
-/** The failure by the error's own SQLSTATE, or by that of its cause if no connection was made. */
+/** The failure for the SQLSTATE of the error, or of its cause if there was no connection. */
 function findTrouble(error: unknown): Trouble | undefined {
   const cause = error instanceof Problem ? error.cause : undefined;
   return TROUBLES[toState(error)] ?? TROUBLES[toState(cause)];
 }
 
-/** PgBouncer uses one SQLSTATE for everything it refuses: only its message says why. */
+/** PgBouncer uses one SQLSTATE for all rejections; only the message has the reason. */
 const POOLER_STATE = "08P01";
 const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
   [/authentication failed|no such user/i, "28P01"],

@@ -2,17 +2,17 @@
 import { type Detail, Problem } from "../../problem.ts";
 import { EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
 
-/** What the person reads about the failed command; a stack only for our own bugs. */
+/** The error message for people; with a stack only for bugs of Rowhouse. */
 export function explain(error: unknown, command?: string): string {
   if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
   if (error instanceof RefusedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return `This is a bug in rowhouse itself:\n${stack}`;
+  return `Internal error in rowhouse (please report it):\n${stack}`;
 }
 
 function toHint(command: string | undefined): string {
-  return command === undefined ? "see rowhouse --help" : `rowhouse ${command} --help says more`;
+  return command === undefined ? "see rowhouse --help" : `see rowhouse ${command} --help`;
 }
 
 function toLines({ details = [] }: Problem): string[] {
@@ -27,10 +27,10 @@ export function toExitCode(error: unknown): ExitCode {
   return error instanceof RefusedError ? error.exitCode : EXIT.refused;
 }
 
-/** A failure as a script reads it. */
+/** A failure as JSON for scripts. */
 export type Failure = { error: string; message: string; details: readonly Detail[] };
 
-/** The codes of refusals without a code of their own. */
+/** Default codes by exit code. */
 const CODES: Readonly<Record<ExitCode, string>> = {
   [EXIT.done]: "refused",
   [EXIT.refused]: "refused",
@@ -50,5 +50,5 @@ export function toFailure(error: unknown): Failure {
     const [opening = ""] = error.message.split("\n");
     return { error: code, message: details.length > 0 ? opening : error.message, details };
   }
-  return { error: "internal", message: "This is a bug in rowhouse itself", details: [] };
+  return { error: "internal", message: "Internal error in rowhouse", details: [] };
 }

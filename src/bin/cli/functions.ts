@@ -1,13 +1,13 @@
-/** The service's SQL functions as a migrated database has them, and the text of `db/functions.ts`, which is made from them. @module */
+/** Reads the service's SQL functions from a migrated database, and renders `db/functions.ts` from them. @module */
 import { type Database, type FunctionShape, readRows } from "../../db/mod.ts";
 
 export const FUNCTIONS_FILE = "src/db/functions.ts";
 
-/** What `call()` can pass and read. */
+/** The types that `call()` can pass and read. */
 const NAMES = "bool|bytea|float8|int2|int4|int8|json|jsonb|text|timestamptz|uuid";
 const TYPE = new RegExp(`^(${NAMES})(\\[\\])?$`);
 
-/** As `defineVisitorFunctions()` writes it. */
+/** The call that `defineVisitorFunctions()` writes. */
 const NEEDS_RECENT_SIGN_IN = /rowhouse\.check_console\([^;]*, true\);/;
 
 type Part = { name: string; isPassed: boolean; type: string };
@@ -21,7 +21,7 @@ type Row = {
   body: string;
 };
 
-// An array's type has the name of its items' behind an underscore.
+// The name of an array type is an underscore and the name of the item type.
 const toName = (type: string) =>
   `regexp_replace((select typname from pg_type where oid = ${type}), '^_(.*)$', '\\1[]')`;
 
@@ -35,13 +35,13 @@ select jsonb_agg(jsonb_build_object('name', proname, 'isVolatile', provolatile =
       with ordinality as parts (type, part, mode, place))) order by proname) as functions
 from pg_proc where pronamespace = 'rowhouse'::regnamespace`;
 
-/** The shapes of all functions of the service's schema that code can call, by name. */
+/** The shapes of all callable functions of the service's schema, by name. */
 export async function readFunctions(admin: Database): Promise<Record<string, FunctionShape>> {
   const [row] = await readRows<{ functions: Row[] }>(admin, FUNCTIONS);
   return Object.fromEntries((row?.functions ?? []).flatMap(toShape));
 }
 
-/** Nothing, for a function that takes or returns what has no type in code, as triggers do. */
+/** Empty for a function with a type that code cannot use, such as a trigger. */
 function toShape({ name, isVolatile, isSet, returned, parts, comment, body }: Row) {
   const { isIdempotent, nullable } = readComment(name, comment);
   const [passed, columns] = [
@@ -66,15 +66,15 @@ function toShape({ name, isVolatile, isSet, returned, parts, comment, body }: Ro
     isSet,
     ...(NEEDS_RECENT_SIGN_IN.test(body) && { needs: "recent sign-in" }),
   };
-  // The types were compared with those that a shape may have.
+  // All types were checked above.
   return [[name, shape as FunctionShape] as const];
 }
 
 /**
- * A function's comment says what its definition cannot: `idempotent` if a repetition does no harm though it writes, and
- * `null <column>` or `null result` for what can be null.
+ * A function's comment adds facts to its definition: `idempotent` if the function writes and can be repeated, and
+ * `null <column>` or `null result` for nullable values.
  *
- * @throws {Error} it says something else
+ * @throws {Error} the comment has other text
  */
 function readComment(name: string, comment: string) {
   const parts = comment.split("; ").filter(Boolean);
@@ -96,7 +96,7 @@ export const FUNCTIONS = ${render(shapes, "")} as const satisfies Readonly<Recor
 `;
 }
 
-/** As the formatter would write it: an object that does not fit on a line has a line for each entry. */
+/** Formats like the formatter: an object that does not fit on a line has a line for each entry. */
 function render(value: unknown, indent: string, before = 0): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const entries = Object.entries(value);

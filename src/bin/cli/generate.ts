@@ -1,6 +1,6 @@
 /**
- * `bun run generate`: writes what is generated: .env.example, the tables on the pages, and the types of the service's SQL
- * functions, from an embedded database that is migrated for it.
+ * `bun run generate`: writes .env.example, the generated tables in docs, and the types of the service's SQL functions, which it
+ * reads from a migrated embedded database.
  *
  * @module
  */

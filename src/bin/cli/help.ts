@@ -1,13 +1,13 @@
-/** Help texts, made from the table of commands. Each opens with an example. @module */
+/** Help texts, made from the table of commands. Each starts with an example. @module */
 import { showFlag } from "./arguments.ts";
 import type { Command, CommandRow, Flag } from "./command.ts";
 
-const EXIT_CODES = `Exit codes: 0 done or nothing to do, 1 refused or failed, 2 wrong command line,
-3 changes are pending (db check, db status --to all), 4 not authenticated, 69 service or database unreachable (try again later)`;
+const EXIT_CODES = `Exit codes: 0 success, 1 failure, 2 invalid command line, 3 changes are pending (db check, db status --to all),
+4 not authenticated, 69 service or database unreachable (try again later)`;
 const JSON_FAILURES =
-  "With --json a failure is a document too: { error, message, details: [{ path, message }] }";
+  "With --json an error is also printed as JSON: { error, message, details: [{ path, message }] }";
 
-/** The help of several commands: of all, or of those that begin with one word. */
+/** The overview of all commands, or of one group. */
 export function overview(rows: readonly CommandRow[], group: string, example: string): string {
   const width = Math.max(...rows.map(({ name }) => name.length)) + 2;
   return [
@@ -17,7 +17,7 @@ export function overview(rows: readonly CommandRow[], group: string, example: st
       : `rowhouse ${group} <command>\n`,
     "Commands:",
     ...rows.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
-    "\nrowhouse <command> --help says more; settings are read from the environment and .env (see .env.example)",
+    "\nFor details: rowhouse <command> --help. Settings are read from the environment and .env (see .env.example)",
     EXIT_CODES,
     JSON_FAILURES,
   ].join("\n");

@@ -1,10 +1,10 @@
-/** Hosts, schemes and the cookies' domain that cannot work together, because browsers refuse the cookies. @module */
+/** Conflicts between hosts, schemes and the cookie domain: browsers would reject the cookies. @module */
 import { isIP } from "node:net";
 import type { Config } from "../../config/mod.ts";
 
 export type HostSettings = Partial<Pick<Config, "COOKIE_DOMAIN" | "IDENTITY_URL" | "PUBLIC_URL">>;
 
-/** Faults of settings that are valid one by one, each beginning with the setting's name. */
+/** Conflicts of valid settings. Each message starts with the name of a setting. */
 export async function findHostConflicts(config: HostSettings): Promise<string[]> {
   return [
     ...(await findDomainFaults(config.COOKIE_DOMAIN)),
@@ -18,15 +18,15 @@ async function findDomainFaults(domain: string | undefined): Promise<string[]> {
   if (domain === undefined) return [];
   if (isIP(domain) !== 0)
     return [
-      "COOKIE_DOMAIN must be a domain, not an address: browsers share no cookie between the hosts of an address; give the apps host names under one domain, such as example.org",
+      "COOKIE_DOMAIN must be a domain, not an IP address: browsers do not share cookies between hosts of an IP address; use host names under one domain, such as example.org",
     ];
   if (!(await isPublicSuffix(domain))) return [];
   return [
-    "COOKIE_DOMAIN must not be a public suffix, under which anybody may have a host: browsers refuse cookies for it; set your own domain under it",
+    "COOKIE_DOMAIN must not be a public suffix, under which anyone can register a host: browsers reject cookies for it; set your own domain under it",
   ];
 }
 
-/** By the list that browsers follow. Loaded only where it is needed: most commands have no cookies' domain. */
+/** Uses the list of browsers. It is loaded only with a cookie domain, which few commands have. */
 async function isPublicSuffix(domain: string): Promise<boolean> {
   const { getPublicSuffix } = await import("tldts");
   return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain;
@@ -37,46 +37,46 @@ function findIdentityFaults({ COOKIE_DOMAIN, IDENTITY_URL }: HostSettings): stri
   const faults: string[] = [];
   if (!isSecure(IDENTITY_URL))
     faults.push(
-      "IDENTITY_URL must begin with https://: over http browsers keep its cookies only for hosts under localhost; put TLS in front and set the https origin",
+      "IDENTITY_URL must begin with https://: over http browsers accept its cookies only for hosts under localhost; add TLS and set the https origin",
     );
   if (!isUnder(IDENTITY_URL, COOKIE_DOMAIN))
     faults.push(
-      "IDENTITY_URL must be COOKIE_DOMAIN or a host under it: browsers refuse the cookie of a session from any other host; correct whichever of the two is wrong",
+      "IDENTITY_URL must be COOKIE_DOMAIN or a host under it: browsers reject the session cookie from any other host; correct the wrong setting",
     );
   return faults;
 }
 
-/** Without a cookies' domain no one signs in at an app, and the API may be where it likes. */
+/** Without a cookie domain no one signs in to apps, and the API can use any origin. */
 function findPublicFaults({ COOKIE_DOMAIN, PUBLIC_URL }: HostSettings): string[] {
   if (PUBLIC_URL === undefined || COOKIE_DOMAIN === undefined) return [];
   const faults: string[] = [];
   if (!isSecure(PUBLIC_URL))
     faults.push(
-      "PUBLIC_URL must begin with https:// where COOKIE_DOMAIN is set: over http browsers send the cookie of a session only to hosts under localhost; put TLS in front and set the https origin",
+      "PUBLIC_URL must begin with https:// if COOKIE_DOMAIN is set: over http browsers send the session cookie only to hosts under localhost; add TLS and set the https origin",
     );
   if (!isUnder(PUBLIC_URL, COOKIE_DOMAIN))
     faults.push(
-      "PUBLIC_URL must be COOKIE_DOMAIN or a host under it: browsers send the cookie of a session to no other host; correct whichever of the two is wrong",
+      "PUBLIC_URL must be COOKIE_DOMAIN or a host under it: browsers send the session cookie to no other host; correct the wrong setting",
     );
   return faults;
 }
 
-/** The pages and the API on hosts of their own: requests are told apart by host, and share the session by cookie. */
+/** Pages and API on separate hosts: requests are distinguished by host and share the session cookie. */
 function findSplitFaults({ COOKIE_DOMAIN, IDENTITY_URL, PUBLIC_URL }: HostSettings): string[] {
   if (IDENTITY_URL === undefined || IDENTITY_URL === PUBLIC_URL) return [];
   const faults: string[] = [];
   if (COOKIE_DOMAIN === undefined)
     faults.push(
-      "COOKIE_DOMAIN must be set where IDENTITY_URL is not PUBLIC_URL: without it whoever signs in there is signed in nowhere else; set the parent domain of both and of all apps, such as example.org",
+      "COOKIE_DOMAIN must be set if IDENTITY_URL differs from PUBLIC_URL: without it a sign-in is valid only on that host; set the parent domain of both and of all apps, such as example.org",
     );
   if (PUBLIC_URL !== undefined && new URL(PUBLIC_URL).host === new URL(IDENTITY_URL).host)
     faults.push(
-      "IDENTITY_URL must be PUBLIC_URL itself or have another host: requests for the pages and for the API are told apart by host alone; write both with the same scheme, or give the pages a host of their own, such as https://id.example.org",
+      "IDENTITY_URL must equal PUBLIC_URL or have another host: requests for the pages and the API are distinguished only by host; use the same scheme for both, or a separate host for the pages, such as https://id.example.org",
     );
   return faults;
 }
 
-/** Whether browsers keep a cookie that is for https only. */
+/** Whether browsers store a Secure cookie of this origin. */
 function isSecure(origin: string): boolean {
   const { protocol, hostname } = new URL(origin);
   return protocol === "https:" || /(^|\.)localhost$/.test(hostname);

@@ -43,12 +43,12 @@ export function openFrom(config: Config, options: OpenOptions): Service {
   });
 }
 
-/** Both settings or none: each alone is refused before. */
+/** Both settings or none: one without the other was rejected earlier. */
 function readMail({ MAIL_URL: url, MAIL_FROM: from }: Config) {
   return url === undefined || from === undefined ? undefined : { url, from };
 }
 
-/** What a gateway shares with each service; a service has only its own. */
+/** The secrets that a gateway shares with each service. A service has only its own. */
 export function readSharedSecrets(config: Config) {
   const { INTERNAL_HMAC_SECRET: common = [] } = config;
   return {

@@ -13,7 +13,7 @@ export const TRUSTED: readonly string[] = manifest.trustedDependencies.filter((n
 
 const MAX_SLUG_CHARS = 40;
 
-/** An app's slug made from any name; `app` if nothing of it can be used. */
+/** An app's slug made from any name; `app` if no character can be used. */
 export function toSlug(name: string): string {
   const slug = name
     .normalize("NFKD")

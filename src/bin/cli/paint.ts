@@ -1,4 +1,4 @@
-/** Colour, on a terminal and unless it is switched off. Never the only carrier of a meaning. @module */
+/** Color on terminals, unless it is disabled. Color never carries meaning alone. @module */
 import type { Environment } from "../../config/mod.ts";
 
 const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
@@ -11,7 +11,7 @@ export function makePaint(env: Environment, isTerminal: boolean): Paint {
   return (colour, text) => (isPlain ? text : `\u001B[${CODES[colour]}m${text}\u001B[0m`);
 }
 
-/** Whether the person wants, and the terminal supports, more than lines of text. */
+/** Whether the environment allows color and redrawing. */
 export function isColourful(env: Environment): boolean {
   return !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }

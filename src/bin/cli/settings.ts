@@ -1,10 +1,10 @@
-/** The configuration for commands: all faults at once, never a value. @module */
+/** The configuration for commands. Reports all errors together, and never a value. @module */
 import { type Config, type Environment, readConfig, type SettingName } from "../../config/mod.ts";
 import { ROLES, servesPeople } from "../../role.ts";
 import { EXIT, RefusedError, UsageError } from "./command.ts";
 import { findConflicts } from "./conflicts.ts";
 
-/** @throws {RefusedError} naming every variable with a fault, and every required one that is missing */
+/** @throws {RefusedError} lists all invalid and all missing variables */
 export function readSettings<Wanted extends SettingName = never>(
   env: Environment,
   ...wanted: Wanted[]
@@ -19,24 +19,24 @@ export function readSettings<Wanted extends SettingName = never>(
 /**
  * The settings of a process that serves.
  *
- * @throws {RefusedError} naming every fault, every setting that is missing, and every two that cannot work together
+ * @throws {RefusedError} lists all invalid, missing and conflicting settings
  */
 export async function readServeSettings(env: Environment): Promise<ServeConfig> {
   const faults = [...findCommandLogins(env), ...(await findServeFaults(env))];
   if (faults.length > 0) throw refuse(faults);
   return readSettings(env, "DATABASE_URL");
 }
-/** The login that reaches the rows of every app: the operator's environment has it, and doctor accepts it there. */
+/** Only the operator's environment may set the login that reaches the rows of every app; doctor accepts it there. */
 function findCommandLogins(env: Environment): string[] {
   if (!env["ROWS_DATABASE_URL"]) return [];
   return [
-    "ROWS_DATABASE_URL must not be set for a process that serves, because its login reaches the rows of every app: remove it here, and set it only where rowhouse migrate and rowhouse admin run",
+    "ROWS_DATABASE_URL must not be set for a serving process, because its login reaches the rows of every app: remove it here, and set it only for rowhouse migrate and rowhouse admin",
   ];
 }
 
 export type ServeConfig = ReturnType<typeof readSettings<"DATABASE_URL">>;
 
-/** What keeps a process with these settings from serving, all at once. */
+/** All errors that prevent a process with these settings from serving. */
 export async function findServeFaults(env: Environment): Promise<string[]> {
   const read = readConfig(env);
   const needed = hasPeople(env) ? ["DATABASE_URL", "IDENTITY_SECRET"] : ["DATABASE_URL"];
@@ -48,9 +48,9 @@ export async function findServeFaults(env: Environment): Promise<string[]> {
 }
 
 /**
- * The settings, without what only a process that serves as ROLE needs.
+ * The settings, without those that only a serving process requires.
  *
- * @throws {RefusedError} naming every fault, and every two settings that cannot work together
+ * @throws {RefusedError} lists all invalid and conflicting settings
  */
 export async function readMigrateSettings(env: Environment): Promise<Config> {
   const read = readConfig(env, { checksRole: false });
@@ -66,7 +66,7 @@ function toMissing(name: string): string {
 function refuse(faults: readonly string[]): RefusedError {
   const lines = faults.map((fault) => `  ${fault}`);
   return new RefusedError(
-    `Cannot start: the configuration has faults\n${lines.join("\n")}`,
+    `Cannot start: invalid configuration\n${lines.join("\n")}`,
     EXIT.refused,
     {
       code: "invalid_settings",
@@ -75,7 +75,7 @@ function refuse(faults: readonly string[]): RefusedError {
   );
 }
 
-/** Whether people sign in at a process with this environment, which then needs IDENTITY_SECRET. */
+/** Whether a process with this environment serves identity and requires IDENTITY_SECRET. */
 export function hasPeople(env: Environment): boolean {
   return ROLES.some((role) => role === (env["ROLE"] || "all") && servesPeople(role));
 }

@@ -1,14 +1,14 @@
-/** A progress indicator that redraws itself on one line, and is cleared before anything else is printed. @module */
+/** A progress indicator on one line, cleared before other output. @module */
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Nothing is shown for quick work. */
+/** Fast tasks show no indicator. */
 const DELAY_MS = 500;
 const CLEAR_LINE = "\r\u001B[K";
 
 export type Spinner = {
   /** Draws after a short delay, until the returned function is called. */
   start: (label: string | (() => string)) => () => void;
-  /** Makes room for a line of text. */
+  /** Clears the line before other text. */
   clear: () => void;
 };
 

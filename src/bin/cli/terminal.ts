@@ -1,4 +1,4 @@
-/** The only place that prints. Lines are buffered; flush before ending the process. @module */
+/** The only module that prints. Lines are buffered: flush before the process ends. @module */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { BunFile } from "bun";
@@ -7,7 +7,7 @@ import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
-/** The process's own terminal. A reader that is gone, as with `| head`, is not an error. */
+/** The terminal of the process. A closed pipe, as with `| head`, is not an error. */
 export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(Bun.stdout);
   const err = bufferLines(Bun.stderr);
@@ -17,7 +17,7 @@ export function openTerminal(env: Environment): Terminal {
     out.pass();
     err.print(text);
   });
-  // Only one of the two is buffered at a time, so that both together keep the order in which they were written.
+  // Only one of the two is buffered at a time, to preserve the order across both.
   return {
     say: (line) => {
       err.pass();
@@ -51,15 +51,15 @@ async function readLine(): Promise<string> {
 
 export type LineBuffer = {
   readonly write: (line: string) => void;
-  /** Text that is not a line of its own. */
+  /** Writes text without a line end. */
   readonly print: (text: string) => void;
-  /** Writes what is buffered, now. */
+  /** Passes buffered text to the file. */
   readonly pass: () => void;
   /** Waits until everything is written; call it before the process ends. */
   readonly flush: () => Promise<void>;
 };
 
-/** Buffers lines, so that all lines of one turn of the event loop take one system call. */
+/** Buffers lines: all lines of one turn of the event loop need one system call. */
 export function bufferLines(file: BunFile): LineBuffer {
   const sink = file.writer();
   let waiting = "";
@@ -84,12 +84,12 @@ export function toDocument(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** The same on one line, for a cell of a list. */
+/** `toPrintable()` on one line, for a cell of a list. */
 export function toPrintableLine(text: string): string {
   return toPrintable(text).replaceAll("\n", "\uFFFD");
 }
 
-/** Other people's text, without characters that would control the terminal. */
+/** Untrusted text without control characters. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
     character === "\n" ? character : "\uFFFD",

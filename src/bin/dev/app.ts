@@ -1,4 +1,4 @@
-/** The app of `dev`: its origins on this machine, and a key with every scope that is kept between runs. @module */
+/** The app of `dev`: its origins on this machine, and a key with every scope, reused by later runs. @module */
 import {
   addOrigin,
   createApp,
@@ -24,7 +24,7 @@ import { keepSecrets, openSecrets } from "./secrets.ts";
 
 type DemoOptions = {
   config: Config;
-  /** Its slug. */
+  /** The slug. */
   app: string;
   origins: readonly string[];
   keptKey: string | undefined;
@@ -65,7 +65,7 @@ async function createDemoApp(
 
 type KeptKey = { text: string; appId: string | undefined; config: Config };
 
-/** The key may have been issued in another database. */
+/** False if the key was issued in another database. */
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
@@ -85,7 +85,7 @@ type Demo = {
   origins: readonly string[];
 };
 
-/** The app and its people, which other commands find in `.rowhouse/dev.json`. */
+/** Opens the app with its people and writes `.rowhouse/dev.json` for other commands. */
 export async function openDemo({
   folder,
   config,

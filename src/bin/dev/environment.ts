@@ -1,11 +1,11 @@
-/** What `dev` reads of its environment: settings of one process. Settings of a service, such as its database, never enter. @module */
+/** The environment of `dev`: settings of one process, without those of a service, such as its database. @module */
 import * as v from "valibot";
 import { type Environment, SETTINGS, type SettingName } from "../../config/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
 
-/** A new setting is ignored until it is listed: connections, secrets, hosts, mail and providers may be those of a service. */
+/** Other settings are ignored: connections, secrets, hosts, mail and providers can belong to a real service. */
 const READ: ReadonlySet<string> = new Set<SettingName>([
   "HOST",
   "PORT",
@@ -27,7 +27,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "ROWHOUSE_API_KEY",
 ]);
 
-/** The environment without what belongs to a service, with defaults for one's own machine. */
+/** The environment without the settings of a service, and with defaults for a local machine. */
 export function toDevEnvironment(env: Environment, args: Arguments): Environment {
   const port = args.text("port");
   if (port !== undefined) readWhole("--port", port, [0, 65_535]);
@@ -48,18 +48,18 @@ export function toDevEnvironment(env: Environment, args: Arguments): Environment
 export function describeIgnored(env: Environment): string | undefined {
   const ignored = Object.keys(env).filter((name) => isOfService(name) && env[name] !== "");
   if (ignored.length === 0) return undefined;
-  return `Note: rowhouse dev ignores ${ignored.join(", ")}, which belong to a service. It uses a PostgreSQL of its own, or the database of --database <url>`;
+  return `Notice: rowhouse dev ignores ${ignored.join(", ")}, which belong to a service. It uses its own PostgreSQL, or the database of --database <url>`;
 }
 
 function isOfService(name: string): boolean {
   return (Object.hasOwn(SETTINGS, name) && !READ.has(name)) || name.startsWith("OIDC_");
 }
 
-/** Other users of the machine cannot read it there, unlike a command line. */
+/** Unlike a command line, other users of the machine cannot read it. */
 const PASSWORD_VARIABLE = "PGPASSWORD";
 
 /**
- * The connection string after `--database`, with the password of `PGPASSWORD` if it has none.
+ * The connection string of `--database`, with the password of `PGPASSWORD` if it has none.
  *
  * @throws {UsageError} it is not a connection string, or another flag is for the embedded database
  */
@@ -77,11 +77,11 @@ export function readNamedDatabase(args: Arguments, env: Environment): string | u
   return hasPassword(url) || password === undefined ? url : withPassword(url, password);
 }
 
-/** One line about a password after `--database`; `undefined` without such a password. */
+/** A warning if the connection string of `--database` contains a password; otherwise `undefined`. */
 export function describeShownPassword(args: Arguments): string | undefined {
   const url = args.text("database");
   if (url === undefined || !hasPassword(url)) return undefined;
-  return `Note: the list of processes shows the password of --database to every user of this machine. Set ${PASSWORD_VARIABLE} instead`;
+  return `Warning: all users of this machine can read the password of --database in the process list. Set ${PASSWORD_VARIABLE} instead`;
 }
 
 function hasPassword(url: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * The example app in `dev`: its pages are built, and its server part answers on its own host. It is in this repository, and in
- * projects that were started from it.
+ * The example app in `dev`: builds its pages and serves it on its own host. It is in this repository, and in projects created
+ * from the template.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { readIfThere } from "../../std/files.ts";
 import { explain } from "../cli/explain.ts";
 import { DEMO_APP, PACKAGE } from "./hosts.ts";
 
-/** The server part; what it exports tells that it is as the example has it. */
+/** The server file, recognized by its export. */
 const SERVER = join("server", "server.ts");
 const MAKER = "export function makeTodoServer";
 
@@ -30,7 +30,7 @@ type ExampleOptions = {
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** The folder of the app that is to be served: this project's own, or that of the repository where it is its app. */
+/** The folder of the app to serve: the project itself, or examples/todo in a checkout of this repository. */
 function findExample(folder: string, app: string): string | undefined {
   const isClone = !PACKAGE.split(sep).includes("node_modules");
   const folders = isClone && app === DEMO_APP ? [join(PACKAGE, "examples", "todo")] : [folder];
@@ -38,7 +38,7 @@ function findExample(folder: string, app: string): string | undefined {
 }
 
 /**
- * Builds the example app and returns what answers its host.
+ * Builds the example app and returns the handler of its host.
  *
  * @throws {Error} the build's own message
  */
@@ -58,7 +58,7 @@ async function openExample(folder: string, options: ExampleOptions): Promise<Han
   });
 }
 
-/** A service that passes requests for the example's host to it, once it is built. */
+/** A service that forwards requests for the example's host to its handler, once it is built. */
 export function withExample(
   service: Service,
   host: string,
@@ -79,7 +79,7 @@ export function withExample(
   };
 }
 
-/** The example app: served once it is built, and left out if it is missing or cannot be built. */
+/** The example app: served once it is built; not served if it is missing or the build fails. */
 export function makeExample(folder: string, app: string) {
   const example = findExample(folder, app);
   let handler: Awaited<ReturnType<typeof openExample>> | undefined;

@@ -1,4 +1,4 @@
-/** `.rowhouse/dev.json`: where other commands, tests and people find a running `rowhouse dev`. @module */
+/** `.rowhouse/dev.json`: the addresses and keys of a running `rowhouse dev`, for other commands and tests. @module */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -14,10 +14,10 @@ const DevFile = v.object({
   identityUrl: v.string(),
   app: v.string(),
   apiKey: v.string(),
-  /** The administrator's. */
+  /** The connection string of the administrator. */
   databaseUrl: v.string(),
   identitySecrets: v.array(v.string()),
-  /** May do everything, on every app. */
+  /** Can do everything on every app. */
   admin: v.object({ email: v.string(), password: v.string() }),
   /** Has a role on the demo app. */
   user: v.object({ email: v.string(), password: v.string() }),
@@ -28,28 +28,28 @@ function toPath(folder: string): string {
   return join(folder, DEV_FILE);
 }
 
-/** The file in a project's folder; `undefined` if it is missing or not what `dev` writes. */
+/** The file in a project's folder; `undefined` if it is missing or invalid. */
 export function readDevFile(folder: string): DevFile | undefined {
   try {
     return v.parse(DevFile, JSON.parse(readFileSync(toPath(folder), "utf8")));
   } catch {
-    return undefined; // no dev here: the caller says what to set
+    return undefined; // no dev here: the caller reports which setting is missing
   }
 }
 
-/** Its database, as its administrator reaches it; troubles with it name the file. */
+/** The address of the database, as its administrator; errors name the file. */
 export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable: string } {
   return { url: databaseUrl, variable: DEV_FILE };
 }
 
-/** Says that a command takes dev's database, which no one named: its person may have thought of another. */
+/** Prints a notice that a command uses dev's database, because the person may expect another one. */
 export function tellDevDatabase({ warn }: Pick<Terminal, "warn">): void {
   warn(
-    `Note: neither ADMIN_DATABASE_URL nor DATABASE_URL is set: this is the database of rowhouse dev (${DEV_FILE})`,
+    `Notice: using the database of rowhouse dev (${DEV_FILE}), because neither ADMIN_DATABASE_URL nor DATABASE_URL is set`,
   );
 }
 
-/** Only its owner may read it: it holds a key and a password. */
+/** Readable only by its owner: the file contains a key and passwords. */
 export function writeDevFile(folder: string, file: DevFile): void {
   writeAtomically(toPath(folder), `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
 }

@@ -1,4 +1,4 @@
-/** The app of `dev` and the hosts of one machine: the gateway's, the identity pages', the app's. @module */
+/** The app name of `dev`, and the local hosts of the gateway, the identity pages and the app. @module */
 import { basename, resolve } from "node:path";
 import { APP_SLUG } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
@@ -11,14 +11,14 @@ import { openSecrets } from "./secrets.ts";
 
 /** The checkout that this file is part of, or the installed package. */
 export const PACKAGE = resolve(import.meta.dirname, "../../..");
-/** The example's, in its own repository. */
+/** The app of the example in this repository. */
 export const DEMO_APP = "todo";
-/** Where Vite serves an app's pages while they are worked on. */
+/** The port of Vite's development server. */
 const FRONT_END_PORT = 5173;
-/** Names of hosts that are taken. */
+/** Host names that dev itself uses. */
 const RESERVED = ["api", "id"];
 
-/** What `--app` says, otherwise the name of the previous run, whose tables exist, otherwise the folder's. */
+/** The name from `--app`, else the name of the previous run, whose tables exist, else the name of the folder. */
 export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">): string {
   const typed = args.text("app");
   if (typed !== undefined && (!APP_SLUG.test(typed) || RESERVED.includes(typed)))
@@ -47,7 +47,7 @@ export function toOrigin(name: string, port: number): string {
   return `http://${toHost(name, port)}`;
 }
 
-/** The origin of an app's pages while they are worked on. */
+/** The origin of an app's pages in development. */
 export function toFrontEnd(name: string): string {
   return toOrigin(name, FRONT_END_PORT);
 }

@@ -1,6 +1,6 @@
 /**
- * The processes that started `dev`: `dev` ends with them, so that a killed `npx rowhouse dev` leaves nothing running. A `dev`
- * that was detached on purpose outlives the shell that started it. Linux has the details in /proc; elsewhere only the direct
+ * The processes that started `dev`. `dev` ends with them, so that a killed `npx rowhouse dev` leaves no process running. A
+ * `dev` that was detached on purpose outlives its shell. On Linux the processes are read from /proc; elsewhere only the direct
  * parent of a package runner's command is watched.
  *
  * @module
@@ -9,10 +9,10 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Environment } from "../../config/mod.ts";
 
 const LOOK_INTERVAL_MS = 500;
-/** Set by npm, npx, bun run and bunx for what they start. */
+/** Set by npm, npx, bun run and bunx for the commands that they start. */
 const RUNNER_VARIABLE = "npm_lifecycle_event";
 
-/** Where each value is after the command's name in /proc/<pid>/stat. */
+/** The index of each value after the command's name in /proc/<pid>/stat. */
 const STATE = 0;
 const PARENT = 1;
 const GROUP = 2;
@@ -28,7 +28,7 @@ export type Launchers = {
   readonly untilGone: () => Promise<void>;
 };
 
-/** Looks at once: a handler for a signal hides that the signal was ignored. */
+/** Call it before signal handlers are installed: a handler hides that the signal was ignored. */
 export function findLaunchers(env: Environment): Launchers {
   const ignored = readIgnoredSignals();
   const isRun = env[RUNNER_VARIABLE] !== undefined;
@@ -99,7 +99,7 @@ function readIgnoredSignals(): bigint {
   return BigInt(`0x${mask}`);
 }
 
-/** Empty if the process has ended, or belongs to another account. */
+/** Empty if the process has ended or belongs to another user. */
 function readIfReadable(path: string): string {
   try {
     return readFileSync(path, "utf8");

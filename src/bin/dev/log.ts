@@ -1,4 +1,4 @@
-/** The log of `dev`: on a terminal one readable line per request, elsewhere JSON lines as in `serve`. @module */
+/** The log of `dev`: one readable line per request on a terminal, otherwise JSON lines as in `serve`. @module */
 import type { Config, Environment } from "../../config/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import { openLog } from "../cli/log.ts";
@@ -6,7 +6,7 @@ import { makePaint, type Paint } from "../cli/paint.ts";
 
 type DevLogOptions = { env: Environment; write: (line: string) => void };
 
-/** A log whose requests wait until `release()`: those of the start would stand above what `dev` says of itself. */
+/** A log that holds back request lines until `release()`, so that the start message of `dev` comes first. */
 export function openDevLog(
   config: Config,
   { env, write }: DevLogOptions,
@@ -26,7 +26,7 @@ export function openDevLog(
   };
 }
 
-/** A log from `LOG_LEVEL` on, for what standard error is. */
+/** A log from `LOG_LEVEL` on, readable if standard error is a terminal. */
 function openLines(config: Config, { env, write }: DevLogOptions): Log {
   if (process.stderr.isTTY !== true) return openLog(config, write);
   const paint = makePaint(env, true);
@@ -40,7 +40,7 @@ function openLines(config: Config, { env, write }: DevLogOptions): Log {
   };
 }
 
-/** With the route's template, as in the other log: the path may contain personal data. */
+/** Shows the route's template, not the path, which can contain personal data. */
 function showRequest(
   { method, route, status = 0, code, ms = 0, dbMs }: LogFields,
   paint: Paint,

@@ -1,4 +1,4 @@
-/** `rowhouse dev`: everything on one machine with one command: database, app, service, and a push for each change. @module */
+/** `rowhouse dev`: runs database, app and service on one machine, and pushes the schema when it changes. @module */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "../../config/mod.ts";
@@ -37,45 +37,49 @@ import { watchSchema } from "./watch.ts";
 export const devCommand: Command = {
   name: "dev",
   example: "rowhouse dev\nrowhouse dev --port 9000",
-  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/, makes an app named after the folder with a key that has every scope, and prints commands to paste.
-Settings of a service, such as DATABASE_URL, are ignored: dev uses only what it created. --database names
-another database, which must be empty or have been created by dev before.
-Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
-Ctrl-C stops everything, and so does the end of the process that started it, such as npx; stored data is kept for the next start. --reset starts over with an empty
-database: one that was set up by another release may not be usable.`,
+  about: `Stores an embedded PostgreSQL and its secrets in .rowhouse/, creates an app named after the folder with a key that has every
+scope, and prints commands to paste. Ignores settings of a service, such as DATABASE_URL. To use another database, add
+--database: it must be empty, or created by an earlier dev. Listens on 127.0.0.1 unless HOST is set. Other commands read its
+address from ${DEV_FILE}. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
+next start uses the stored data. --reset starts over with an empty database, for example after a release that changed it.`,
   positionals: [],
   flags: {
-    port: { value: "port", about: "default PORT, else 8787; 0 takes any free one" },
-    schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
-    app: { value: "slug", about: "the app's name; default the folder's" },
+    port: { value: "port", about: "default PORT, else 8787; 0 selects a free port" },
+    schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
+    app: { value: "slug", about: "the name of the app; default: the name of the folder" },
     origin: {
       value: "origin",
       many: true,
       about: "another origin of the app's pages, such as http://wiki.rowhouse.localhost:3000",
     },
-    "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
+    "data-dir": {
+      value: "folder",
+      about: "the folder of the embedded database; default .rowhouse/postgres",
+    },
     database: {
       value: "url",
       about:
-        "instead of the embedded database: an administrator's address of an empty database, without its password, which PGPASSWORD sets",
+        "use this empty database as its administrator, instead of the embedded one; set the password in PGPASSWORD",
     },
     preview: {
       value: "names",
-      about: "features to turn on that are off by default, such as filters",
+      about: "preview features to turn on, such as filters",
     },
-    reset: { about: "first deletes the embedded database, its journal and types; asks before" },
-    yes: { about: "with --reset: do not ask" },
+    reset: {
+      about: "first deletes the embedded database, its migrations and types; asks for confirmation",
+    },
+    yes: { about: "with --reset: do not ask for confirmation" },
   },
   run: runDev,
 };
 
 const ORPHANED =
-  "The process that started rowhouse dev has ended, so rowhouse dev ends too: to keep it running, start it with setsid";
+  "Stopping, because the process that started rowhouse dev has ended: to keep dev running, start it with setsid";
 
 async function runDev(typed: Setting): Promise<ExitCode> {
   const { args, folder, terminal } = typed;
   const launchers = findLaunchers(typed.env);
-  // From here on nothing reads what belongs to a service.
+  // From here on nothing reads settings of a service.
   const setting = { ...typed, env: toDevEnvironment(typed.env, args) };
   const named = readNamedDatabase(args, typed.env);
   const settings = readSettings(setting.env);
@@ -111,7 +115,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   }
 }
 
-/** Locks of the project, and of the database's folder, which two projects may share. */
+/** Locks the project and the folder of the database, which two projects can share. */
 function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   const project = takeLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
   if (project === undefined) {
@@ -134,7 +138,7 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
 
 type Running = { app: string; config: Config; database: DevDatabase; stopped: Promise<void> };
 
-/** Serves until it is told to stop. */
+/** Serves until a signal to stop. */
 async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
   const { app, database, stopped } = running;
@@ -163,7 +167,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       app,
       origins: setting.args.texts("origin"),
     });
-    // Pages that are opened at once may already read answers: the app's origins are known before its address is told.
+    // Load the app's origins before its address is printed: the first page may be opened immediately.
     await service.warm();
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
@@ -187,9 +191,9 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const origin = toOrigin(app, port);
     const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (shown !== undefined) terminal.say(shown);
-    // Before it is said: an edit of that very moment is a change already.
+    // Watch before the message: an edit right after it must be noticed.
     const watch = watchSchema(schema, () => pushAndShow(false));
-    terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
+    terminal.say("Watching the schema; Ctrl-C stops everything");
     release();
     try {
       await Promise.race([stopped, refuseDeath(database)]);
@@ -203,7 +207,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   }
 }
 
-/** @throws {RefusedError} the embedded database has died, so nothing can be served any more */
+/** @throws {RefusedError} the embedded database has exited, so dev cannot serve */
 async function refuseDeath({ died }: DevDatabase): Promise<never> {
   await died;
   throw new RefusedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
@@ -211,7 +215,7 @@ async function refuseDeath({ died }: DevDatabase): Promise<never> {
 
 type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };
 
-/** A push whose faults are only shown: what was served is still served. */
+/** A failed push is only shown: the service keeps serving the previous schema. */
 async function pushOnce(
   { args, env, folder, terminal }: Setting,
   { config, target }: Destination,

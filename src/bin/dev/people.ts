@@ -1,4 +1,4 @@
-/** The people of `dev`: an administrator, and a plain user with a role on the demo app; their passwords are kept between runs. @module */
+/** The people of `dev`: an administrator, and a user with a role on the demo app. Later runs reuse their passwords. @module */
 import {
   createUser,
   grantRole,
@@ -23,14 +23,14 @@ const SYSTEM: Pick<LinkDeps, "randomBytes" | "now"> = {
 
 export type DevPeopleOptions = {
   domain: string;
-  /** The slug of the app that the plain user may open. */
+  /** The slug of the app that the user can open. */
   app: string;
   kept: DevPeople | undefined;
 };
 
 type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
 
-/** Creates those who are missing; an existing person keeps the stored password. */
+/** Creates missing people; an existing person keeps the stored password. */
 export async function openDevPeople(
   deps: PeopleDeps,
   options: DevPeopleOptions,
@@ -43,7 +43,7 @@ export async function openDevPeople(
   const isNewKept = kept === undefined;
   await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
   const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
-  // Only once: what an administrator takes away later stays away.
+  // Only once: a role that an administrator revokes later stays revoked.
   if (await openPerson(deps, user))
     await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
   return people;
@@ -51,7 +51,7 @@ export async function openDevPeople(
 
 type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
 
-/** Whether the person is new. A password is set for a new person, or if no stored one can be right. */
+/** Whether the person is new. Sets a password for new people, or if no password is stored. */
 async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
   const made = await makePerson(deps, wanted);
   const link = made ?? (await renewLink(deps, wanted));

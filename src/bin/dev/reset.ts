@@ -1,5 +1,6 @@
 /**
- * `rowhouse dev --reset`: starts over with an empty embedded database. Asks first; never touches the schema, or what the project keeps in version control beside the schema.
+ * `rowhouse dev --reset`: starts over with an empty embedded database, after confirmation. Never changes the schema or other files
+ * in version control.
  *
  * @module
  */
@@ -14,14 +15,14 @@ import { DATA_DIR } from "./database.ts";
 const FILES = [DEV_JOURNAL, TYPES_FILE];
 
 /**
- * Whether everything is to be deleted: requested and confirmed.
+ * Whether the reset was requested and confirmed.
  *
  * @throws {UsageError} a confirmation without --reset
- * @throws {RefusedError} the answer is not yes, or no one can be asked
+ * @throws {RefusedError} the reply is not yes, or there is no terminal to ask on
  */
 export async function confirmReset({ args, terminal }: Setting): Promise<boolean> {
   if (!args.has("reset")) {
-    if (args.has("yes")) throw new UsageError("Flag --yes of rowhouse dev goes with --reset");
+    if (args.has("yes")) throw new UsageError("Flag --yes of rowhouse dev requires --reset");
     return false;
   }
   if (args.has("yes")) return true;
@@ -30,9 +31,7 @@ export async function confirmReset({ args, terminal }: Setting): Promise<boolean
     `This deletes ${database} with every row in it, ${FILES.join(" and ")}. Continue? [y/N]`,
   );
   if (answer === undefined)
-    throw new RefusedError(
-      `Deleting ${database} has to be confirmed, and there is no terminal to ask on: add --yes`,
-    );
+    throw new RefusedError(`Cannot delete ${database} without confirmation: add --yes`);
   if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("Nothing was deleted");
   return true;
 }

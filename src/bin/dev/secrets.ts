@@ -1,4 +1,4 @@
-/** What `dev` generates once and keeps in the hidden folder, so that a command pasted yesterday still works today. @module */
+/** Secrets that `dev` generates once and stores in the hidden folder, so that commands can be pasted again later. @module */
 import { join } from "node:path";
 import * as v from "valibot";
 import { makeSecret } from "../../accounts/secrets/mod.ts";
@@ -12,7 +12,7 @@ const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
   pushPassword: v.string(),
-  /** Those of an older release had none. */
+  /** Missing in files of older releases. */
   consolePassword: v.optional(v.string()),
   identitySecret: v.string(),
   /** The slug of the app whose tables the database has. */
@@ -29,9 +29,9 @@ function toPath(folder: string): string {
 }
 
 /**
- * The stored ones, or new ones if nothing is stored.
+ * The stored secrets, or new ones if nothing is stored.
  *
- * @throws {RefusedError} they cannot be read: no one can make them again, so that they are never replaced
+ * @throws {RefusedError} they cannot be read; lost secrets cannot be recovered, so they are never replaced
  */
 export function openSecrets(folder: string): Secrets {
   const text = readIfThere(toPath(folder));
@@ -53,11 +53,11 @@ function readSecrets(text: string): v.InferOutput<typeof Secrets> {
   const kept = v.safeParse(Secrets, tryParseJson(text));
   if (kept.success) return kept.output;
   throw new RefusedError(
-    `Cannot read ${SECRETS_FILE}: it is damaged. Restore it; or delete it, and every password and key of dev's database is lost: rowhouse dev then makes new ones`,
+    `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
   );
 }
 
-/** Only their owner may read them. */
+/** The file is readable only by its owner. */
 export function keepSecrets(folder: string, secrets: Secrets): void {
   writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
 }

@@ -1,4 +1,4 @@
-/** What `dev` prints when it runs: commands to paste, made from the pushed schema. Pure. @module */
+/** The start message of `dev`: commands to paste, made from the pushed schema. Pure. @module */
 import type { Definition, Json, Kind, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import type { DevFile } from "./file.ts";
 
@@ -17,17 +17,17 @@ const EXAMPLES = {
 } satisfies Record<Kind, (column: NamedColumn) => Json | undefined>;
 
 export type TourOptions = {
-  /** What was pushed; `undefined` if the schema is missing, or could not be pushed. */
+  /** The pushed schema; `undefined` if the schema is missing or could not be pushed. */
   definition: Definition | undefined;
-  /** Whether there is a schema that could not be read, or that the push refused. */
+  /** Whether the schema exists, but could not be read or pushed. */
   hasFailed: boolean;
   /** The path of the schema from the project's folder. */
   schema: string;
-  /** The origin of the app's pages while they are worked on. */
+  /** The origin of the app's pages in development. */
   frontEnd: string;
 };
 
-/** Lines for people: where it runs, and how to create and list rows. */
+/** Lines for people: the addresses, and how to create and list rows. */
 export function describeTour(file: DevFile, options: TourOptions): string[] {
   const table = findTable(options.definition?.tables ?? []);
   return [
@@ -44,8 +44,8 @@ export function describeTour(file: DevFile, options: TourOptions): string[] {
 
 function describeNothing({ hasFailed, schema }: TourOptions): string {
   return hasFailed
-    ? `The push failed, as said above: correct ${schema}; commands to paste come when it succeeds`
-    : `There is no table yet: declare one in ${schema} (rowhouse init writes a first one)`;
+    ? `The push failed: correct ${schema}. Commands to paste follow after a successful push`
+    : `No tables yet: declare a table in ${schema} (rowhouse init writes an example)`;
 }
 
 function describeRows(
@@ -72,7 +72,7 @@ function describeRows(
   ];
 }
 
-/** Where a person signs in, and as whom. */
+/** The sign-in page and the accounts. */
 function describePeople(
   { identityUrl, admin, user }: DevFile,
   { frontEnd }: TourOptions,
@@ -81,16 +81,16 @@ function describePeople(
     "Sign in:",
     `  ${identityUrl}/login`,
     `  as ${user.email} with ${user.password}`,
-    `  as ${admin.email} with ${admin.password} (may open every app)`,
-    "The Console: apps, keys and what happened, for an administrator",
+    `  as ${admin.email} with ${admin.password} (can open every app)`,
+    "The Console, for administrators: apps, keys and activity",
     `  ${identityUrl}/console`,
-    "Pages of the app that sign people in may also be served from:",
+    "You can also serve pages of the app from:",
     `  ${frontEnd}`,
     "",
   ];
 }
 
-/** The first one whose rows need no other row, if there is one that may be made again and again. */
+/** The first table whose rows require no other row; preferably one that accepts the same row again. */
 function findTable(tables: readonly TableDefinition[]): TableDefinition | undefined {
   const free = tables.filter(({ columns }) =>
     columns.every((column) => !(isMandatory(column) && column.kind === "ref")),

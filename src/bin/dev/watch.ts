@@ -1,14 +1,14 @@
-/** Watches a schema's folder by polling, which works on every file system and with every editor's way to save. @module */
+/** Watches a schema's folder by polling, which works on every file system and with every editor. @module */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const LOOK_INTERVAL_MS = 250;
-/** Written by push itself, below the schema. */
+/** The folder that a push itself writes. */
 const JOURNAL = "migrations";
 
 export type Watch = { readonly stop: () => void };
 
-/** Calls `onChange` when files beside the schema's file have changed and are stable again; never concurrently. */
+/** Calls `onChange` when files next to the schema file have changed and are stable again; never concurrently. */
 export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
   let seen = fingerprint(file);
   let last = seen;
@@ -27,7 +27,7 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Names, sizes and times in the file's folder; only of the file itself if the folder is not a schema's. */
+/** Names, sizes and times of the files in the schema folder; for a single schema file, only of that file. */
 function fingerprint(file: string): string {
   return list(file.endsWith("mod.ts") ? dirname(file) : file).join("\n");
 }
@@ -40,6 +40,6 @@ function list(path: string): string[] {
       .filter((name) => name !== JOURNAL && name !== "node_modules" && !name.startsWith("."))
       .flatMap((name) => list(join(path, name)));
   } catch {
-    return []; // being replaced, or missing: seen at the next look
+    return []; // missing, or being replaced: the next poll sees it
   }
 }

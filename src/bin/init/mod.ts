@@ -1,4 +1,4 @@
-/** `rowhouse init`: the start of a new app project, ready for `rowhouse dev`. Never overwrites anything. @module */
+/** `rowhouse init`: creates a project that is ready for `rowhouse dev`. Never overwrites a file. @module */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
@@ -34,16 +34,16 @@ type Template = (typeof TEMPLATES)[number];
 export const initCommand: Command = {
   name: "init",
   example: "rowhouse init\nrowhouse init --template todo",
-  about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json where they are missing.
-To an .env.example that is there it adds the lines that it lacks. To package.json it adds what is missing: "type": "module"
-(unless there are CommonJS files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in
-the version that this release was tested with) and which of them may run install scripts; then it installs them. Existing files are never overwritten; those that were kept are listed.
-With --template todo the project starts as the example app: pages, a server part and its tables.
+  about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json, if they are missing.
+Adds missing lines to an existing .env.example. Adds to package.json, if missing: "type": "module" (unless there are CommonJS
+files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in the version that this
+release was tested with) and the permission to run their install scripts. Then installs them. Lists existing files, and never
+overwrites them. With --template todo the project is the example app: pages, a server and its tables.
 Prints { written, kept, todo } with --json.`,
   positionals: [],
   flags: {
-    template: { value: "name", about: "notes (a schema alone) or todo (an app); default notes" },
-    "no-install": { about: "leaves the installing of what package.json got to you" },
+    template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
+    "no-install": { about: "do not install the packages that were added to package.json" },
     json: JSON_FLAG,
   },
   run: runInit,
@@ -82,7 +82,7 @@ function describe(done: readonly Done[], todo: readonly string[]): string[] {
     ...written.map(({ path, parts }) =>
       parts === undefined ? `Wrote ${path}` : `Wrote ${path}: ${parts.join(", ")}`,
     ),
-    ...toPaths(done).kept.map((path) => `Kept ${path} as it is`),
+    ...toPaths(done).kept.map((path) => `Did not change ${path}`),
     ...todo,
   ];
 }
@@ -110,24 +110,24 @@ function writeProject(folder: string, template: Template): Done[] {
 /** The package manager that installs the project and runs its commands. */
 type Installer = { install: string; run: string; command: readonly string[] };
 
-/** npm if there is its lockfile, otherwise this very Bun. */
+/** npm if its lockfile exists, otherwise the running Bun. */
 function findInstaller(folder: string): Installer {
   return existsSync(join(folder, "package-lock.json"))
     ? { install: "npm install", run: "npx", command: ["npm", "install", "--no-audit", "--no-fund"] }
     : { install: "bun install", run: "bunx", command: [process.execPath, "install"] };
 }
 
-/** Whether it worked: without a network, or before rowhouse itself is a dependency, it can be done later. */
+/** Whether the installation succeeded. Without a network, or before rowhouse is a dependency, it is left to the user. */
 async function install(folder: string, { command }: Installer): Promise<boolean> {
   try {
     const child = Bun.spawn([...command], { cwd: folder, stdio: ["ignore", "ignore", "ignore"] });
     return (await child.exited) === 0;
   } catch {
-    return false; // npm wrote the lockfile, but is not on this machine
+    return false; // the project has npm's lockfile, but npm is not installed
   }
 }
 
-/** What else a project needs: the file to check, and what to do if it is missing there. */
+/** Other requirements of a project: the file to check, the pattern, and what to do if it does not match. */
 const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "tsconfig.json",
@@ -137,12 +137,12 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "package.json",
     has: /"rowhouse"\s*:/,
-    line: "Add the rowhouse package, which schema/mod.ts imports: bun pm pack in its repository, then bun add <path to the .tgz> here (docs/sdk.md shows how a team shares that file)",
+    line: "Add the rowhouse package, which schema/mod.ts imports: run bun pm pack in its repository, then bun add <path to the .tgz> here (docs/sdk.md shows how a team can share the file)",
   },
   {
     file: ".gitignore",
     has: /^\/?\.env$/m,
-    line: "Add .env to .gitignore: it will hold the key",
+    line: "Add .env to .gitignore: it will contain the key",
   },
 ];
 

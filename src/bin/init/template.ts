@@ -1,4 +1,4 @@
-/** The example app as the start of a project: its files from this package, with a project's imports. @module */
+/** The example app as a project template: its files from this package, with the imports of a project. @module */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../cli/package.ts";
@@ -6,7 +6,7 @@ import { toSlug } from "../cli/package.ts";
 const PACKAGE = join(import.meta.dirname, "../../..");
 const EXAMPLE = "examples/todo";
 
-/** Files of the example; each has the same place in a project. */
+/** Files of the example, with the same paths in a project. */
 const TODO_FILES: readonly string[] = [
   "index.html",
   "vite.config.ts",
@@ -21,7 +21,7 @@ const TODO_FILES: readonly string[] = [
   "src/view.ts",
 ];
 
-/** Paths and texts. */
+/** Paths and texts of the template. */
 export function toTodoFiles(folder: string): [path: string, text: string][] {
   const slug = JSON.stringify(toSlug(basename(folder)));
   const read = (path: string) =>
@@ -35,7 +35,7 @@ export function toTodoFiles(folder: string): [path: string, text: string][] {
   ];
 }
 
-/** The development packages of the example, in its versions. */
+/** The development packages of the example, with their versions. */
 export function readTodoPackages(): Record<string, string> {
   const text = readFileSync(join(PACKAGE, EXAMPLE, "package.json"), "utf8");
   return (JSON.parse(text) as { devDependencies: Record<string, string> }).devDependencies;
