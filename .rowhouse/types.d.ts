@@ -1,4 +1,4 @@
-// Written by rowhouse db push; what is changed here is lost at the next push.
+// Written by rowhouse db push. Do not edit: the next push overwrites this file.
 import type { Insert, Row, Unique, Update } from "rowhouse/schema";
 import type schema from "../schema/mod.ts";
 

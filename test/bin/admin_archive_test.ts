@@ -151,7 +151,7 @@ test("an app goes to another service with its ids, migrations and origins, and w
   const again = await there.run("import-app", file);
   expect([again.code, again.err]).toEqual([
     1,
-    expect.stringContaining(`App ${app.slug} is not empty`),
+    expect.stringContaining(`App ${app.slug} has tables or migrations`),
   ]);
 });
 

@@ -87,7 +87,7 @@ test("revoke --provider takes every role by its claims, after a question, and no
   expect(unasked.err).toContain("without a terminal: add --yes");
   for (const { email, app } of taken) expect(unasked.err).toContain(`${email} as editor on ${app}`);
   const asked = admin.start("revoke", "--provider", "corp");
-  await asked.until(/comes back at the next sign-in\. Continue\? \[y\/N\] $/);
+  await asked.until(/again at the next sign-in\. Continue\? \[y\/N\] $/);
   asked.type("no\n");
   expect(await asked.ended).toBe(1);
   expect(await rolesOf(ada)).toHaveLength(2);

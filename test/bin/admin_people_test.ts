@@ -284,7 +284,9 @@ test("confirm-addresses names what this service did not set, and confirms one or
   const [first = ""] = emails;
   const one = await json("confirm-addresses", "--only", first);
   expect(one).toEqual({ renewed: 0, confirmed: [first] });
-  expect((await admin.run("confirm-addresses", "--only", first)).err).toContain("is confirmed");
+  expect((await admin.run("confirm-addresses", "--only", first)).err).toContain(
+    "is already confirmed",
+  );
   expect((await json("confirm-addresses", "--yes"))["confirmed"]).toEqual(emails.slice(1));
   expect(await json("confirm-addresses")).toEqual({ renewed: 0, confirmed: [] });
   const { entries } = await json("audit", "--limit", "2");

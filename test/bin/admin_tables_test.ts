@@ -85,7 +85,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   const unasked = await run("end-registration", user.slug, name);
   expect([unasked.code, unasked.err]).toEqual([
     1,
-    expect.stringMatching(/its 2 rows of that table will be deleted.* add --yes/),
+    expect.stringMatching(/its 2 rows in that table will be deleted.* add --yes/),
   ]);
   expect((await service.call(user, path)).status).toBe(200);
 

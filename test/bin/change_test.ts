@@ -90,7 +90,7 @@ test("a drop asks for the name on a terminal: another answer changes nothing", a
   const drop = ["drop", `${name}.note`, "--to", "staging"];
 
   const refused = start(...drop);
-  await refused.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to go on:/);
+  await refused.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to continue:/);
   expect(refused.output()).toContain(`LOST: 1 of this app's 1 rows in ${name} `);
   refused.type("y\n");
   expect(await refused.ended).toBe(1);
@@ -98,7 +98,7 @@ test("a drop asks for the name on a terminal: another answer changes nothing", a
   expect(await list(staging, apps.staging)).toMatchObject([{ note: "gone" }]);
 
   const agreed = start(...drop);
-  await agreed.until(/to go on:/);
+  await agreed.until(/to continue:/);
   agreed.type(`${name}.note\n`);
   expect(await agreed.ended).toBe(0);
   expect(listFiles().at(-1)).toBe(`0002_drop_column_${name}_note.sql`);
@@ -110,7 +110,7 @@ test("a push on a terminal asks for what a migration drops; without a terminal i
   writeSchema("titel: t.string().required()");
   await db("drop", `${name}.note`, "--to", "staging", "--yes");
   const refused = start("push", "--to", "production");
-  await refused.until(/This deletes data\. Type \S+\.note to go on:/);
+  await refused.until(/This deletes data\. Type \S+\.note to continue:/);
   refused.type("no\n");
   expect(await refused.ended).toBe(1);
   expect(refused.output()).toContain("Nothing was pushed");
@@ -128,7 +128,7 @@ test("a change needs a named place, and --yes where there is no terminal", async
     env: { ...env(), ROWHOUSE_URL: staging.url, ROWHOUSE_API_KEY: apps.staging.key },
   });
   expect(unnamed).toMatchObject({ code: 2, out: "" });
-  expect(unnamed.err).toContain("--to: rowhouse.json names staging, production");
+  expect(unnamed.err).toContain("--to: rowhouse.json has staging, production");
   const silent = await db(...words, "--to", "staging");
   expect(silent).toMatchObject({ code: 1, out: "" });
   expect(silent.err).toContain("add --yes");

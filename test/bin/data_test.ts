@@ -58,7 +58,7 @@ test("a CSV is checked, imported, and exported as it was", async () => {
   project.write("todos.csv", csv);
   expect(await data(app, "import", name, "todos.csv", "--dry-run")).toEqual({
     code: 0,
-    out: `Checked 2 rows for ${name}: no errors, nothing was sent\n`,
+    out: `Checked 2 rows for ${name}: no errors. Nothing was sent\n`,
     err: "",
   });
   expect(await listRows(app, name)).toEqual([]);
@@ -147,7 +147,7 @@ describe("an import that is repeated", () => {
     project.write("many.csv", ["title,size", ...rows].join("\n"));
     expect((await data(app, "import", name, "many.csv")).out).toBe(`Stored 2500 rows in ${name}\n`);
     expect((await data(app, "import", name, "many.csv")).out).toBe(
-      `Stored 2500 rows in ${name}, 2500 of them by an earlier run; --again stores them once more\n`,
+      `Stored 2500 rows in ${name}, 2500 of them in an earlier run; to store those again, add --again\n`,
     );
     const exported = lines((await data(app, "export", name)).out);
     expect(exported).toHaveLength(2501);
@@ -190,7 +190,7 @@ describe("an import that is repeated", () => {
     expect((await data(app, "import", name, "once.csv")).code).toBe(0);
     const { code, err } = await data(app, "import", name, "once.csv", "--skip", "size");
     expect(code).toBe(1);
-    expect(err).toContain("An import of the same file has sent other values");
+    expect(err).toContain("An earlier import of this file sent other values");
     expect(await listRows(app, name)).toHaveLength(1);
   });
 });
@@ -216,7 +216,7 @@ test.each([
   {
     name: "a table that the app lacks",
     words: ["import", "nothing", "a.csv"],
-    err: 'There is no table "nothing"',
+    err: 'Table "nothing" does not exist',
   },
   {
     name: "a file that does not exist",
@@ -226,7 +226,7 @@ test.each([
   {
     name: "a format that the name does not show",
     words: ["import", "TABLE", "a.xlsx"],
-    err: "give --format",
+    err: "add --format",
   },
   {
     name: "a mapping to no column",
@@ -236,7 +236,7 @@ test.each([
   {
     name: "an export of a table that the app lacks",
     words: ["export", "nothing"],
-    err: "There is no table",
+    err: "does not exist",
   },
 ])("$name is an error that says so", async ({ words, err }) => {
   const { app, name } = await makeTable();

@@ -7,5 +7,5 @@ test("db push gives up a schema that loops forever after 10 s", async () => {
   const { code, out, err } = await runCommand(["db", "push"], { ...project, env });
   project.remove();
   expect({ code, out }).toEqual({ code: 1, out: "" });
-  expect(err).toContain("Cannot read schema/mod.ts: it had not finished after 10 s");
+  expect(err).toContain("Cannot read schema/mod.ts: it did not finish within 10 s");
 }, 30_000);

@@ -169,7 +169,7 @@ describe("a broken schema is reported with file and place, and changes nothing",
       says: 'must be "export default defineSchema',
     },
     { name: "exits", text: "process.exit(0);\n", says: "a schema must not exit" },
-    { name: "is not there", text: undefined, says: "There is no schema at schema/mod.ts" },
+    { name: "is not there", text: undefined, says: "No schema at schema/mod.ts" },
   ])("it $name", async ({ text, says }) => {
     if (text !== undefined) project.write("schema/mod.ts", text);
     const { code, out, err } = await db("push");
@@ -199,7 +199,7 @@ describe("a broken schema is reported with file and place, and changes nothing",
     );
     project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
     const { code, err } = await db("push");
-    expect(err).toContain("it has 200 faults");
+    expect(err).toContain("it has 200 errors");
     for (let index = 0; index < 200; index++)
       expect(err).toContain(`  todos.c-${index}: Cannot name`);
     expect(code).toBe(1);
@@ -242,7 +242,7 @@ describe("a refused push says why", () => {
       ROWHOUSE_URL: service.url,
       ROWHOUSE_API_KEY: "rh_x.hunter2",
     });
-    expect([code, err.includes("does not know this key"), err.includes("hunter2")]).toEqual([
+    expect([code, err.includes("rejects this key"), err.includes("hunter2")]).toEqual([
       4,
       true,
       false,
@@ -279,7 +279,7 @@ describe("a refused push says why", () => {
       ROWHOUSE_API_KEY: app.key,
     });
     await other.stop(true);
-    expect([code, err.includes("not as Rowhouse does")]).toEqual([1, true]);
+    expect([code, err.includes("is not a Rowhouse service")]).toEqual([1, true]);
   });
 });
 
@@ -319,9 +319,7 @@ describe("push to a service that is overloaded", () => {
     proxy.stop();
     expect({ code, err }).toEqual({
       code: 0,
-      err: `Waiting: ${proxy.url} is not available right now: No connection became free in time\n`.repeat(
-        2,
-      ),
+      err: `Waiting: ${proxy.url} is unavailable: No connection became free in time\n`.repeat(2),
     });
     expect([...proxy.seen]).toEqual([
       ["GET", 3],
@@ -336,7 +334,7 @@ describe("push to a service that is overloaded", () => {
     proxy.stop();
     expect({ code, err }).toEqual({
       code: 69,
-      err: `${proxy.url} is not available right now: No connection became free in time\n`,
+      err: `${proxy.url} is unavailable: No connection became free in time\n`,
     });
   });
 });

@@ -187,7 +187,7 @@ test("a refusal in the middle leaves what was applied and says so; the next push
 
   expect(refused.code).toBe(1);
   expect(refused.err).toContain("Cannot apply 0003_step_3");
-  expect(refused.err).toContain("Applied before, and kept: 0002_step_2");
+  expect(refused.err).toContain("These migrations stay applied: 0002_step_2");
   expect(await countApplied()).toBe(2);
   const { json } = await service.call(app, `/v1/data/db/${name}`);
   const [row] = (json as { rows: { id: string }[] }).rows;

@@ -52,7 +52,7 @@ describe("what cannot be meant is refused before anything is sent", () => {
     {
       name: "a name that is not there",
       words: ["db", "push", "--to", "stagin"],
-      says: 'There is no place "stagin" in rowhouse.json: did you mean staging? It names staging, production',
+      says: 'Place "stagin" does not exist in rowhouse.json: expected one of staging, production; did you mean staging?',
     },
     {
       name: "a place without its key, also where another key is set",
@@ -62,12 +62,12 @@ describe("what cannot be meant is refused before anything is sent", () => {
     {
       name: "all places, but for status",
       words: ["db", "push", "--to", "all"],
-      says: "Flag --to all is for rowhouse db status",
+      says: "Flag --to all is only for rowhouse db status",
     },
     {
       name: "a place and a URL",
       words: ["db", "push", "--to", "staging", "--url", AWAY],
-      says: "Flags --to and --url exclude each other",
+      says: "Cannot use --to with --url",
     },
   ])("$name", async ({ words, says }) => {
     writePlaces({ staging: AWAY, production: AWAY });
@@ -90,7 +90,7 @@ describe("what cannot be meant is refused before anything is sent", () => {
     );
     const { code, err } = await run(["db", "plan"], { ROWHOUSE_URL: AWAY, ROWHOUSE_API_KEY: "x" });
     expect(code).toBe(1);
-    expect(err).toContain("it has 5 faults");
+    expect(err).toContain("it has 5 errors");
     expect(err).toMatch(
       /\/places\/staging\/apiKey: a key must not be .* set ROWHOUSE_API_KEY_STAGING\n/,
     );

@@ -55,7 +55,7 @@ testOne("migrate turns it on and off, and serve starts with the recorded value o
   const refused = await run("serve", "filters");
   expect([refused.code, refused.err]).toEqual([
     1,
-    expect.stringContaining("PREVIEW is filters, but empty"),
+    expect.stringContaining("PREVIEW is filters, but was empty"),
   ]);
 
   expect((await run("migrate", "filters", "--json")).code).toBe(0);

@@ -102,7 +102,7 @@ test("the service gets what it lacks, joins the project's history, and goes on w
     "run rowhouse db resolve --to staging: the service gets what it lacks",
   );
   expect((await db("status", "--to", "all")).out).toMatch(
-    /^staging .*1 behind, 1 ahead +diverged, each has what the other lacks: rowhouse db resolve --to staging$/m,
+    /^staging .*1 behind, 1 ahead +diverged: rowhouse db resolve --to staging$/m,
   );
   writeSchema(BOTH);
   const files = readFiles();
@@ -142,7 +142,7 @@ test("the service gets what it lacks, joins the project's history, and goes on w
   );
   expect(await resolve()).toEqual({
     code: 0,
-    err: "The histories have not diverged: there is nothing to join\n",
+    err: "The histories have not diverged: nothing to join\n",
     out: "Nothing to do\n",
   });
   expect(readFiles()).toEqual(files);

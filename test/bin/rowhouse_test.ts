@@ -143,7 +143,10 @@ describe("usage errors exit with 2 and say what is expected", () => {
     { words: ["migrate"], says: "needs ADMIN_DATABASE_URL or DATABASE_URL" },
     { words: ["admin", "list-apps"], says: "set ADMIN_DATABASE_URL" },
     { words: ["db", "status"], says: "set ROWHOUSE_URL and ROWHOUSE_API_KEY" },
-    { words: ["db", "push", "--app", "x", "--url", "http://x"], says: "exclude each other" },
+    {
+      words: ["db", "push", "--app", "x", "--url", "http://x"],
+      says: "Cannot use --app with --url",
+    },
     { words: ["db", "push", "--url", "http://localhost"], says: "ROWHOUSE_API_KEY is not set" },
     { words: ["db", "push", "--wait", "-1"], says: "--wait" },
   ])("rowhouse $words", async ({ words, says }) => {

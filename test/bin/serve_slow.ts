@@ -232,7 +232,7 @@ test("a port that is in use is reported in one clear message", async () => {
   expect(second).toEqual({
     code: 1,
     out: "",
-    err: `Port ${serving.port} of 127.0.0.1 is in use: stop what listens there, or set another PORT\n`,
+    err: `Port ${serving.port} of 127.0.0.1 is in use: stop the process that listens there, or set another PORT\n`,
   });
   await serving.kill("SIGTERM");
 });

@@ -46,9 +46,9 @@ describe("on a terminal", () => {
     const refused = start("push");
     await refused.until(QUESTION);
     for (const says of [
-      `Another app owns ${name}. If you go on, both apps share the table:`,
+      `Another app owns ${name}. If you continue, both apps share the table:`,
       "Rows stay separate",
-      "The owner decides the columns",
+      "Only the owner can add, change or remove columns",
       "the owner cannot make a column required",
       "Only an administrator can end this",
     ])

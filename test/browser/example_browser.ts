@@ -196,7 +196,7 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
     open: async (page) => {
       const answer = await page.goto(`${appUrl}/no/such/page`);
       expect(answer?.status()).toBe(404);
-      await page.getByRole("link", { name: "To your list" }).waitFor();
+      await page.getByRole("link", { name: "Open your list" }).waitFor();
     },
   },
   {
@@ -206,7 +206,7 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
       await runAdmin("revoke", file.user.email, file.app);
       try {
         await page.reload();
-        await page.waitForSelector("text=nobody has given you a role");
+        await page.waitForSelector("text=you have no role on this app");
         expect(await focused(page)).toBe("Try again");
       } finally {
         await runAdmin("grant", file.user.email, file.app, "member");

@@ -1,4 +1,4 @@
-/** The todo app on its own: serves the built pages and the server part. Settings come from the environment. @module */
+/** The todo app in production: serves the built pages and the API. Settings come from the environment. @module */
 import { join } from "node:path";
 import { makeTodoServer } from "./server.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The app's small server part: it holds the API key, so that no browser ever does. It answers only its own exact
- * origin, and asks the identity service who the cookie is before it touches a row.
+ * The app's server. It has the API key, so that browsers do not need it. It accepts requests only from its own exact origin,
+ * and checks the session at the identity service before it reads or writes a row.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type TodoServerOptions = {
 
 type Client = ReturnType<typeof makeClient>;
 
-/** A function for `Bun.serve`: the built pages, and `/api/todos` behind the session. */
+/** A handler for `Bun.serve`: the built pages, and `/api/todos` for signed-in people. */
 export function makeTodoServer(
   options: TodoServerOptions,
 ): (request: Request) => Promise<Response> {
@@ -34,7 +34,7 @@ export function makeTodoServer(
       const isRead = request.method === "GET" || request.method === "HEAD";
       return isRead
         ? servePage(options.pages, request, pathname)
-        : answer(405, { message: "Pages are read" });
+        : answer(405, { message: "Pages accept only GET and HEAD" });
     }
     const refusal = refuseOrigin(request, options.origin) ?? (await refusePerson(request, options));
     return refusal ?? (await serveTodos(client, request, pathname));
@@ -45,17 +45,17 @@ function makeClient({ serviceUrl, apiKey }: TodoServerOptions) {
   return createDataClient({ baseUrl: serviceUrl, apiKey, schema });
 }
 
-/** A request from any other page is refused: browsers say where a request comes from, and a page cannot forge it. */
+/** Rejects requests from other pages: browsers send the origin of a request, and a page cannot forge it. */
 function refuseOrigin(request: Request, own: string): Response | undefined {
   const origin = request.headers.get("origin");
   const isOwn =
     origin === null ? request.headers.get("sec-fetch-site") === "same-origin" : origin === own;
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (isOwn && (isRead || origin !== null)) return undefined;
-  return answer(403, { message: "This address serves its own pages only" });
+  return answer(403, { message: "Requests from other origins are rejected" });
 }
 
-/** Asks the identity service with the cookie as it came: only a person with a role on this app may go on. */
+/** Checks the session with the cookie of the request: the person must have a role on this app. */
 async function refusePerson(
   request: Request,
   options: TodoServerOptions,
@@ -67,9 +67,9 @@ async function refusePerson(
     if (session.status === 401) return answer(401, { message: "You are not signed in" });
     if (session.status === 403) return answer(403, { message: "You have no role on this app" });
   } catch {
-    // Not reached: the same answer as any other failure to know who this is.
+    // Unreachable: the same response as for other failures of this check.
   }
-  return answer(503, { message: "The service does not answer right now" });
+  return answer(503, { message: "The service is unavailable" });
 }
 
 const TODOS = "/api/todos";
@@ -94,15 +94,15 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
       await client.todos.delete(id);
       return new Response(null, { status: 204 });
     }
-    return answer(404, { message: "There is no such address" });
+    return answer(404, { message: "Not found" });
   } catch (error) {
-    if (error instanceof SyntaxError) return answer(400, { message: "The body is not JSON" });
+    if (error instanceof SyntaxError) return answer(400, { message: "The body must be JSON" });
     if (error instanceof DataError) return answer(toStatus(error), { message: error.message });
     throw error;
   }
 }
 
-/** A service without the preview of conditions sends all, and the page decides. */
+/** Without the preview of filters the service returns all todos, and the page filters them. */
 async function listTodos(client: Client, query: URLSearchParams): Promise<readonly Todo[]> {
   const view = {
     search: query.get("search") ?? "",
@@ -117,7 +117,7 @@ async function listTodos(client: Client, query: URLSearchParams): Promise<readon
   }
 }
 
-/** A key that is refused is not the person's fault: they are told only of what they sent themselves. */
+/** Passes on only errors that the person can correct. Others, such as a rejected key, become 503. */
 function toStatus({ status }: DataError): number {
   return status === 404 || status === 409 || status === 413 || status === 422 ? status : 503;
 }
@@ -139,10 +139,10 @@ async function servePage(pages: string, request: Request, pathname: string): Pro
   return new Response(file, { headers: { ...PAGE_HEADERS, "cache-control": cache } });
 }
 
-/** Who follows a link gets the page, which says that there is nothing at its address. */
+/** For links, the page itself, which shows that the address does not exist. */
 function answerMissing(pages: string, request: Request): Response {
   if (request.headers.get("accept")?.includes("text/html") !== true)
-    return answer(404, { message: "There is no such page" });
+    return answer(404, { message: "Page not found" });
   const headers = { ...PAGE_HEADERS, "cache-control": "no-store" };
   return new Response(Bun.file(join(pages, "index.html")), { status: 404, headers });
 }

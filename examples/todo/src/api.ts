@@ -1,9 +1,9 @@
-/** The app's own server part, from the browser: same origin, with the session cookie; never sees the API key. @module */
+/** Calls the app's own server from the browser, with the session cookie and without the API key. @module */
 import { arrange, type Todo, type View } from "./view.ts";
 
 export type { Todo } from "./view.ts";
 
-/** The server part refused, with its sentence for the person. */
+/** An error response of the server, with a message for the person. */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -23,7 +23,7 @@ export async function listTodos(view: View): Promise<Todo[]> {
   return arrange((await send("GET", `/api/todos?${query}`)) as Todo[], view);
 }
 
-/** Calls back when the list has changed, by another user too. */
+/** Calls back when the list has changed, also by another user. */
 export function followTodos(onChange: () => void): void {
   new EventSource("/api/todos/live").onmessage = onChange;
 }
@@ -55,5 +55,5 @@ async function send(method: string, path: string, body?: unknown): Promise<unkno
 
 function readMessage(answer: unknown): string {
   const message = typeof answer === "object" && answer !== null && "message" in answer;
-  return message ? String(answer.message) : "The server did not say why";
+  return message ? String(answer.message) : "Unknown error";
 }

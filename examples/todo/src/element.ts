@@ -1,4 +1,4 @@
-/** Elements without markup: text is always text, so that a title full of tags stays a title. @module */
+/** Creates elements without markup: text stays text, even if it contains tags. @module */
 
 type Properties = Readonly<Record<string, string | boolean | ((event: Event) => void)>>;
 

@@ -1,4 +1,4 @@
-/** The page: asks who is here, then shows the list, a way in, or why there is none. @module */
+/** The page: checks the session, then shows the list, the sign-in button, or a notice. @module */
 import { createIdentityClient, type IdentityUser } from "rowhouse/identity";
 import { element } from "./element.ts";
 import { APP, IDENTITY_URL, SERVICE_URL } from "./settings.ts";
@@ -11,11 +11,8 @@ const person = find("person");
 try {
   await show();
 } catch {
-  // Neither signed in nor signed out is known: saying so is all there is, and the person may try again.
-  showWithButton(
-    [element("p", { class: "notice" }, "The service does not answer right now.")],
-    makeRetry(),
-  );
+  // The session is unknown: show the error and a retry button.
+  showWithButton([element("p", { class: "notice" }, "The service is unavailable.")], makeRetry());
 }
 
 async function show(): Promise<void> {
@@ -39,8 +36,8 @@ function showDoor(): void {
 }
 
 function showRefusal(): void {
-  const says = "You are signed in, but nobody has given you a role on this app yet.";
-  const todo = "Ask an administrator; then try again.";
+  const says = "You are signed in, but you have no role on this app.";
+  const todo = "Ask an administrator for access, then try again.";
   showWithButton(
     [element("p", { class: "notice" }, says), element("p", { class: "quiet" }, todo)],
     makeRetry(),
@@ -49,8 +46,8 @@ function showRefusal(): void {
 
 function showMissing(): void {
   main.replaceChildren(
-    element("p", {}, "There is no page at this address."),
-    element("p", {}, element("a", { href: "/" }, "To your list")),
+    element("p", {}, "Page not found."),
+    element("p", {}, element("a", { href: "/" }, "Open your list")),
   );
 }
 
@@ -58,7 +55,7 @@ function makeRetry(): HTMLButtonElement {
   return element("button", { type: "button", onclick: () => location.reload() }, "Try again");
 }
 
-/** The button has the focus: it is the one thing to do here. */
+/** Focuses the button, because it is the only action. */
 function showWithButton(texts: readonly HTMLElement[], button: HTMLButtonElement): void {
   main.replaceChildren(...texts, button);
   button.focus();

@@ -1,4 +1,4 @@
-/** Where the service is: three variables of the build, with the defaults of `bun run dev`. @module */
+/** The addresses of the service: three build variables, with the defaults of `bun run dev`. @module */
 
 declare global {
   interface ImportMetaEnv {

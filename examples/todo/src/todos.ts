@@ -1,9 +1,9 @@
-/** The list: shown, added to, ticked off, cleared. Every change is the server's before it is the page's. @module */
+/** The list of todos. The page shows a change only after the server has stored it. @module */
 import { createTodo, deleteTodo, followTodos, listTodos, setStatus, type Todo } from "./api.ts";
 import { element } from "./element.ts";
 import type { View } from "./view.ts";
 
-/** Shows the list in `place` and keeps it as the server has it. */
+/** Shows the list in `place` and keeps it in sync with the server. */
 export async function showTodos(place: HTMLElement): Promise<void> {
   const list = element("ul", { class: "todos", "aria-label": "Todos" });
   const notice = element("p", { class: "notice", role: "alert", hidden: true });
@@ -13,17 +13,17 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     required: true,
     maxlength: "200",
     autocomplete: "off",
-    placeholder: "What is to be done?",
+    placeholder: "What needs to be done?",
   });
   let view: View = { search: "", isOpenOnly: false, isByDueDate: false };
   const refresh = async () => {
     const focused = document.activeElement?.id;
     const asked = view;
     const todos = await listTodos(asked);
-    // Another view has been chosen since.
+    // The view has changed since the request.
     if (asked !== view) return;
     showRows(list, todos, act);
-    // Rows are made anew: the focus returns to where it was, or to the next thing to type.
+    // The rows were replaced: restore the focus, or focus the title.
     (document.getElementById(focused || title.id) ?? title).focus();
   };
   const act = (change: () => Promise<unknown>) => perform(notice, change, refresh);
@@ -50,7 +50,7 @@ export async function showTodos(place: HTMLElement): Promise<void> {
   followTodos(() => void act(async () => undefined));
 }
 
-/** What is shown: a search box, and two choices. */
+/** The search box and two checkboxes. */
 function makeControls(change: (part: Partial<View>) => void): HTMLElement {
   const search = element("input", {
     id: "search",
@@ -85,14 +85,14 @@ async function perform(
     await change();
     await refresh();
   } catch (error) {
-    notice.textContent = error instanceof Error ? error.message : "That did not work";
+    notice.textContent = error instanceof Error ? error.message : "The change failed";
     notice.hidden = false;
   }
 }
 
 function showRows(list: HTMLElement, todos: readonly Todo[], act: Act): void {
   const rows = todos.map((todo) => showRow(todo, act));
-  const nothing = element("li", { class: "quiet" }, "Nothing to do. Add the first one above.");
+  const nothing = element("li", { class: "quiet" }, "No todos. Add one above.");
   list.replaceChildren(...(rows.length === 0 ? [nothing] : rows));
 }
 

@@ -1,4 +1,4 @@
-/** Which todos are shown, and in which order: asked of the service where it can decide that, and decided here where not. */
+/** Filters and sorts todos: as a query for the service, or on the page if the service does not support it. */
 import { matches, type OrderKey, type Where } from "rowhouse/data";
 import type { Row } from "rowhouse/schema";
 import type schema from "../../../schema/mod.ts";
@@ -17,9 +17,9 @@ export type TodoQuery = {
   readonly orderBy: readonly OrderKey<Todo>[];
 };
 
-/** The view as the data client accepts it. */
+/** The view as a query of the data client. */
 export function toQuery({ search, isOpenOnly, isByDueDate }: View): TodoQuery {
-  // A star would stand for any characters.
+  // A star matches any characters.
   const part = search.trim().replaceAll("*", "");
   return {
     where: {
@@ -30,7 +30,7 @@ export function toQuery({ search, isOpenOnly, isByDueDate }: View): TodoQuery {
   };
 }
 
-/** The same of todos that the service sent without looking at the view. */
+/** Applies the view to todos that the service returned without filtering. */
 export function arrange(todos: readonly Todo[], view: View): Todo[] {
   const { where } = toQuery(view);
   const shown = todos.filter((todo) => matches(todo, where));

@@ -1,4 +1,4 @@
-/** The app whose key a command has: its tables, and calls of its data endpoints. @module */
+/** The app of the command's key: its tables, and calls to its data endpoints. @module */
 import { DATA_PATH, MAX_BATCH } from "../../data/pure.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
@@ -14,17 +14,17 @@ import { askPatiently } from "../db/patience.ts";
 
 export type App = {
   readonly url: string;
-  /** @throws {RefusedError} the app has not declared a table of that name */
+  /** @throws {RefusedError} the app has no table with that name */
   readonly findTable: (name: string) => TableDefinition;
   readonly call: (
     call: Pick<EndpointCall, "body" | "headers"> & { path: string },
   ) => ReturnType<typeof callEndpoint>;
 };
 
-/** How long to wait while the app sends more requests than it may. */
+/** Max wait while the app is over its rate limit. */
 const WAIT_S = 900;
 
-/** The app of the key that flags and settings name. */
+/** The app of the key from flags and settings. */
 export async function openApp(setting: Setting, scope: string): Promise<App> {
   const { env, terminal } = setting;
   const { target } = findService(setting, readSettings(env), scope);
@@ -50,7 +50,7 @@ function readTables(target: Target, document: object): readonly TableDefinition[
   const read = readDefinition({ version: 1, tables });
   if ("definition" in read) return read.definition.tables;
   throw new RefusedError(
-    `${target.url} does not describe its tables as this release does: use the command of the service's release`,
+    `${target.url} describes its tables in a format that this release cannot read: use the rowhouse command of the service's release`,
   );
 }
 
@@ -61,25 +61,25 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
   const near = findNearest(name, names);
   const expected =
     names.length === 0
-      ? "the app has pushed no table"
+      ? "the app has no tables"
       : near === undefined
         ? `the app has ${names.join(", ")}`
         : `did you mean ${near}?`;
-  throw new RefusedError(`There is no table ${quote(name)}: ${expected}`, EXIT.refused, {
+  throw new RefusedError(`Table ${quote(name)} does not exist: ${expected}`, EXIT.refused, {
     code: "unknown_table",
   });
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** All rows of a table, a page at a time. */
+/** All rows of a table, page by page. */
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {
   return readPages(
     async ({ limit, offset }) => {
       const { answer } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
       const { rows, hasMore } = answer as { rows?: unknown; hasMore?: unknown };
       if (!Array.isArray(rows) || !rows.every(isObject))
-        throw new RefusedError(`${app.url} did not answer with a list of rows: check the URL`);
+        throw new RefusedError(`${app.url} did not return a list of rows: check the URL`);
       return { rows, hasMore: hasMore === true };
     },
     { limit: MAX_BATCH, idOf: (row: Row) => String(row["id"]) },

@@ -1,4 +1,4 @@
-/** `rowhouse data export`: the rows of a table on standard output, a page at a time. @module */
+/** `rowhouse data export`: writes the rows of a table to standard output, page by page. @module */
 import { FILE_FORMATS, type FileFormat, makeRowsWriter } from "../../rows/mod.ts";
 import { type Arguments, EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
 import { listAll, openApp } from "./app.ts";
@@ -8,7 +8,7 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
   const [name = ""] = args.positionals;
   const format = readFormat(args) ?? "csv";
   const isInert = args.has("spreadsheet");
-  if (isInert && format !== "csv") throw new UsageError("Flag --spreadsheet is for --format csv");
+  if (isInert && format !== "csv") throw new UsageError("Flag --spreadsheet requires --format csv");
   const app = await openApp(setting, "data:read");
   const table = app.findTable(name);
   const writer = makeRowsWriter(table, format, { isInert });
@@ -18,13 +18,13 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
   print(writer.start);
   for await (const rows of listAll(app, table.name)) {
     print(rows.map(writer.toText).join(""));
-    // A reader that is slower than the service must not fill the memory.
+    // Wait for slow readers, so that rows do not accumulate in memory.
     await terminal.flush();
   }
   return EXIT.done;
 }
 
-/** The format that a flag names, if it is given. */
+/** The value of `--format`; `undefined` without the flag. */
 export function readFormat(args: Arguments): FileFormat | undefined {
   const text = args.text("format");
   const format = FILE_FORMATS.find((format) => format === text);

@@ -1,4 +1,4 @@
-/** `rowhouse data import`: reads a file twice, first to check all of it, then to send it. @module */
+/** `rowhouse data import`: reads a file twice, first to check it, then to send it. @module */
 import { resolve } from "node:path";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
@@ -32,9 +32,9 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   const [name = "", path = ""] = args.positionals;
   const format = readFormat(args) ?? findFormat(path);
   if (format === undefined)
-    throw new UsageError(`Cannot tell the format of ${path} by its name: give --format`);
+    throw new UsageError(`Cannot determine the format of ${path} from its name: add --format`);
   const file = resolve(folder, path);
-  if (!(await Bun.file(file).exists())) throw new RefusedError(`There is no file ${path}`);
+  if (!(await Bun.file(file).exists())) throw new RefusedError(`File not found: ${path}`);
   const fromLine = args.text("from-line");
   const app = await openApp(setting, "data:write");
   const table = app.findTable(name);
@@ -67,16 +67,18 @@ type Imported = { rows: number; replayed: number; dryRun: boolean };
 
 function describe(table: string, { rows, replayed, dryRun }: Imported): string {
   const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
-  if (dryRun) return `Checked ${count} for ${table}: no errors, nothing was sent`;
+  if (dryRun) return `Checked ${count} for ${table}: no errors. Nothing was sent`;
   const before =
-    replayed === 0 ? "" : `, ${replayed} of them by an earlier run; --again stores them once more`;
+    replayed === 0
+      ? ""
+      : `, ${replayed} of them in an earlier run; to store those again, add --again`;
   return `Stored ${count} in ${table}${before}`;
 }
 
 function readMapping(table: TableDefinition, args: Arguments): Mapping {
   const map = new Map<string, string>();
   for (const text of args.texts("map")) {
-    // A name of the file may contain the sign, a column cannot.
+    // A name in the file can contain "=", a column cannot.
     const at = text.lastIndexOf("=");
     if (at <= 0) throw new UsageError(`Cannot read --map ${text}: must be name=column`);
     map.set(text.slice(0, at), text.slice(at + 1));
@@ -89,7 +91,7 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
   }
 }
 
-/** @throws {RefusedError} the file has errors, which are all printed */
+/** @throws {RefusedError} the file has errors; all are printed */
 async function checkFile(task: ImportTask): Promise<Checked> {
   const { setting } = task;
   const faults = makeFaultReport(task);
@@ -126,7 +128,7 @@ type FaultReport = {
   details: () => Detail[];
 };
 
-/** Prints each error when it is found; with `--json` they are returned together. */
+/** Prints each error immediately; with `--json` collects them for one document. */
 function makeFaultReport({ name, setting: { args, terminal } }: ImportTask): FaultReport {
   const details: Detail[] = [];
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * Sends a checked file in batches. Each has a key that follows from the file, so that a command which is repeated stores no row
- * twice.
+ * Sends a checked file in batches. The idempotency key of a batch is derived from the file, so a repeated command does not store
+ * rows twice.
  *
  * @module
  */
@@ -59,24 +59,24 @@ async function sendBatch(task: ImportTask, { batch, key, stored }: SentBatch): P
   }
 }
 
-/** What was stored when a batch was not, and how to go on. */
+/** Adds to the error which rows are stored and how to resume. */
 function explainStop(
   error: unknown,
   { name }: ImportTask,
   { batch, stored }: Pick<SentBatch, "batch" | "stored">,
 ): unknown {
   const [line = 1] = batch.lines;
-  const state = `${stored} rows are stored, the rows from line ${line} on are not`;
+  const state = `${stored} rows are stored; rows from line ${line} on are not`;
   if (error instanceof RefusedError)
     return new RefusedError(
-      `${error.message}\n${state}: the same command goes on from there`,
+      `${error.message}\n${state}. Repeat the command to continue`,
       error.exitCode,
       error.told,
     );
   if (!(error instanceof Problem)) return error;
   if (error.code === "idempotency_mismatch")
     return new RefusedError(
-      `An import of the same file has sent other values: its mapping or the rows that it refers to were different. ${state}; with --from-line ${line} they are sent as they are now`,
+      `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state}. To send them with the current values, add --from-line ${line}`,
       EXIT.refused,
       { code: error.code },
     );
@@ -85,15 +85,17 @@ function explainStop(
     ({ path, message }) => `  ${name}:${path.slice(1).replace("/", ": ")}: ${message}`,
   );
   return new RefusedError(
-    [error.message, ...lines, `${state}: correct the file and go on with --from-line ${line}`].join(
-      "\n",
-    ),
+    [
+      error.message,
+      ...lines,
+      `${state}. Correct the file and continue with --from-line ${line}`,
+    ].join("\n"),
     EXIT.refused,
     { code: error.code, details },
   );
 }
 
-/** A detail of a batch, such as `/3/title`, by the line of the file. */
+/** Translates the path of a detail, such as `/3/title`, to the line of the file. */
 function toLineDetail({ path, message }: Detail, { lines }: Batch): Detail {
   const [, index = "", ...rest] = path.split("/");
   const line = lines[Number(index)];

@@ -1,4 +1,4 @@
-/** What an import works on: its file, which is read in pieces, once for each pass. @module */
+/** The task of an import. Its file is read in chunks, once per pass. @module */
 import { MAX_BATCH, MAX_BODY } from "../../data/pure.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
@@ -24,19 +24,19 @@ export type RowsFile = {
 export type ImportTask = {
   app: App;
   table: string;
-  /** The file as it was typed. */
+  /** The file path as typed. */
   name: string;
   fromLine: number;
-  /** Empty, or what makes the keys of this run its own. */
+  /** Empty, or a random text that makes the keys of this run unique. */
   run: string;
   file: RowsFile;
   setting: Setting;
 };
 
-/** Of a batch. */
+/** The limits of a batch. */
 export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY };
 
-/** The rows and errors of a file; `onBytes` receives all that is read. */
+/** The rows and errors of a file; `onBytes` receives the bytes. */
 export function readRowsFile(
   { path, format, ...options }: RowsFile,
   onBytes: (bytes: Uint8Array) => void = () => undefined,
@@ -50,5 +50,5 @@ export function readRowsFile(
   return readChunks(pass(), makeRowsReader(makeSource(format), options));
 }
 
-/** What the check of a file found. */
+/** The result of checking a file. */
 export type Checked = { digest: string; rows: number; batches: number };

@@ -1,4 +1,4 @@
-/** References whose file has values of a unique column instead of ids: the ids are read from the table's lists. @module */
+/** References whose values in the file are those of a unique column: looks up their ids in the table. @module */
 import type { NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import { type Match, readValue, toMatchKey } from "../../rows/mod.ts";
 import { UsageError } from "../cli/command.ts";
@@ -6,7 +6,7 @@ import { type App, listAll } from "./app.ts";
 
 const EXPECTED = "must be column=table.column, such as project=projects.name";
 
-/** @throws {UsageError} a text is not column=table.column, or the columns cannot be used so */
+/** @throws {UsageError} a text is not column=table.column, or its columns cannot be matched */
 export async function readMatches(
   app: App,
   table: TableDefinition,
@@ -16,7 +16,7 @@ export async function readMatches(
   const matches = new Map<string, Match>();
   for (const { reference, target, column } of planned) {
     if (matches.has(reference))
-      throw new UsageError(`Flag --match is given twice for ${reference}: expected once`);
+      throw new UsageError(`Flag --match is given twice for ${reference}: must be given once`);
     const ids = await readIds(app, target, column);
     matches.set(reference, { column, find: (key) => ids.get(key) });
   }
@@ -33,7 +33,7 @@ function planMatch(app: App, table: TableDefinition, text: string): Plan {
   if (source?.table === undefined)
     throw new UsageError(`Cannot match ${reference}: it is not a reference of ${table.name}`);
   if (source.table !== target)
-    throw new UsageError(`Cannot match ${reference} by ${target}: it refers to ${source.table}`);
+    throw new UsageError(`Cannot match ${reference} by ${target}: it references ${source.table}`);
   const column = app.findTable(target).columns.find((column) => column.name === name);
   if (column?.unique !== true)
     throw new UsageError(`Cannot match by ${target}.${name}: it is not a unique column`);

@@ -1,4 +1,4 @@
-/** `rowhouse data …`: rows of an app's table from a file and to a file, with the app's key. @module */
+/** `rowhouse data …`: imports and exports rows of an app's table, with the app's key. @module */
 import { FILE_FORMATS } from "../../rows/mod.ts";
 import { type Command, type Flags, JSON_FLAG } from "../cli/command.ts";
 import { PLACES_FILE } from "../db/places.ts";
@@ -8,14 +8,13 @@ import { runImport } from "./import.ts";
 
 const PLACE_FLAGS: Flags = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "place", about: `a place that ${PLACES_FILE} names, such as staging` },
+  to: { value: "place", about: `a place in ${PLACES_FILE}, such as staging` },
 };
 
 const FORMATS = FILE_FORMATS.join(" or ");
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY, never from a flag; the key of a place from a variable of its own, such as
-ROWHOUSE_API_KEY_STAGING. Without --to, --url and ROWHOUSE_URL, the service of a running rowhouse dev in this folder is
-used (${DEV_FILE}).`;
+const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for a place from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
+flag for a key. Without --to, --url and ROWHOUSE_URL, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
 
 export const dataCommands: readonly Command[] = [
   {
@@ -23,31 +22,31 @@ export const dataCommands: readonly Command[] = [
     example: `rowhouse data import todos todos.csv --dry-run
 rowhouse data import todos todos.csv --map "Due date=due" --skip Remarks
 rowhouse data import todos todos.ndjson --match project=projects.name`,
-    about: `${ABOUT} The key needs the scope data:write, and data:read for --match.
+    about: `${ABOUT} The key requires the scope data:write, and data:read for --match.
 
-Reads CSV (commas, semicolons or tabs; the first line has the names of the columns), NDJSON, or a JSON array. First checks the
-whole file, lists all errors by line, and sends nothing if there is one. An empty field is null, or the default of a
-required column; the service makes the ids. The command can be repeated for 24 hours: rows that are stored are not stored
-again. What only the database finds, such as a duplicate of a stored row, stops the import: then the output names the line at which to go on.
+Reads CSV (commas, semicolons or tabs; the first line contains the column names), NDJSON, or a JSON array. First checks the
+whole file and lists all errors by line; if there are errors, nothing is sent. An empty field is null, or the default of a
+required column. The service creates the ids. You can repeat the command for 24 hours: stored rows are not stored again. If the
+database rejects a row, such as a duplicate, the import stops and prints the line to continue from.
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
     flags: {
       ...PLACE_FLAGS,
-      format: { value: "format", about: `${FORMATS}; default: by the name of the file` },
+      format: { value: "format", about: `${FORMATS}; default: from the file name` },
       map: {
         value: "name=column",
         many: true,
-        about: "a name of the file, and the column that it is for",
+        about: "stores the field with this name in this column",
       },
-      skip: { value: "name", many: true, about: "a name of the file that is left out" },
+      skip: { value: "name", many: true, about: "skips the field with this name" },
       match: {
         value: "column=table.column",
         many: true,
-        about: "a reference whose values in the file are those of a unique column",
+        about: "the file identifies referenced rows by this unique column",
       },
-      "from-line": { value: "line", about: "leave out the rows before this line" },
-      again: { about: "store rows that an earlier run of the last 24 hours has stored once more" },
-      "dry-run": { about: "check the file, and send nothing" },
+      "from-line": { value: "line", about: "skip the rows before this line" },
+      again: { about: "store rows again that a run in the last 24 hours has stored" },
+      "dry-run": { about: "check the file; send nothing" },
       json: JSON_FLAG,
     },
     run: runImport,
@@ -56,16 +55,15 @@ Prints { table, rows, batches, replayed, dryRun } with --json.`,
     name: "data export",
     example: `rowhouse data export todos > todos.csv
 rowhouse data export todos --format ndjson > todos.ndjson`,
-    about: `${ABOUT} The key needs the scope data:read.
+    about: `${ABOUT} The key requires the scope data:read.
 
-Prints all rows in the order of their creation, with their ids. An import of the file makes the same values. A CSV has the values
-exactly as they are: for a spreadsheet use --spreadsheet, which puts an apostrophe before a text that a spreadsheet would
-calculate.`,
+Prints all rows with their ids, in the order of creation. Importing the file gives the same values. A CSV contains the exact
+values: for a spreadsheet add --spreadsheet, which puts an apostrophe before text that a spreadsheet would treat as a formula.`,
     positionals: ["table"],
     flags: {
       ...PLACE_FLAGS,
       format: { value: "format", about: `${FORMATS}; default: csv` },
-      spreadsheet: { about: "for a spreadsheet: no text of the CSV is a formula" },
+      spreadsheet: { about: "escape text that a spreadsheet would treat as a formula" },
     },
     run: runExport,
   },

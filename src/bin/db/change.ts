@@ -1,4 +1,4 @@
-/** `rowhouse db rename`, `drop` and so on: changes that a push never makes. Each is shown, and asked about. @module */
+/** `rowhouse db rename`, `drop`, `drop-value` and `retype`: changes that a push never makes. Each asks for confirmation. @module */
 import { type Definition, KINDS } from "../../dsl/mod.ts";
 import { type Change, showChange, showDropped } from "../../push/pure.ts";
 import {
@@ -23,13 +23,13 @@ import { readShare } from "./sharing.ts";
 
 const FLAGS = {
   ...SCHEMA_FLAGS,
-  "dry-run": { about: "shows what it would do, and changes nothing" },
-  yes: { about: "go on without being asked; without a terminal this is needed" },
+  "dry-run": { about: "show the changes; change nothing" },
+  yes: { about: "do not ask for confirmation; required without a terminal" },
 } as const;
 
-const ABOUT = `Edit the schema's file first: it must already be as it is to be afterwards. The change is a migration: it is written to
-schema/migrations, and rowhouse db push makes it at the other places. Only the app that owns the table can change it, and
-only what no other app declares. Where rowhouse.json names places, name one with --to.
+const ABOUT = `Edit the schema file first: it must already declare the result. The change is a migration: it is written to
+schema/migrations, and rowhouse db push applies it at other places. Only the app that owns the table can change it, and
+only parts that no other app declares. If rowhouse.json has places, select one with --to.
 Prints { status, replays, migration, steps, notes, rows, types, files } with --json.`;
 
 export const changeCommands: readonly Command[] = [
@@ -37,8 +37,8 @@ export const changeCommands: readonly Command[] = [
     name: "db rename",
     example: "rowhouse db rename todos.titel title --to staging\nrowhouse db rename todos tasks",
     about: `${ABOUT}
-Takes effect immediately: clients must use the new name. To change both in turn, add a column, copy the values, and drop
-the old column.`,
+Takes effect immediately: clients must use the new name. To change clients gradually, add a column, copy the values, and
+drop the old column.`,
     positionals: ["table[.column]", "name"],
     flags: FLAGS,
     run: (setting) => runChange(setting, asRead(readRename(setting))),
@@ -57,7 +57,7 @@ Deletes the values of the column, or the rows of the table. On a terminal it ask
     name: "db drop-value",
     example: "rowhouse db drop-value todos.status archived",
     about: `${ABOUT}
-No row may have the value, and it may not be the default.`,
+No row can have the value, and it cannot be the default.`,
     positionals: ["table.column", "value"],
     flags: FLAGS,
     run: (setting) => runChange(setting, asRead(readDropValue(setting))),
@@ -66,9 +66,9 @@ No row may have the value, and it may not be the default.`,
     name: "db retype",
     example: "rowhouse db retype todos.hours decimal",
     about: `${ABOUT}
-Every value must convert: its text, as the API shows it, must be a value of the new type. Values of an enum and the default are
-those of the schema's file. Rows are copied while requests go on; after an interruption, the same command goes on. To
-cancel, retype the column to the type that it has.`,
+Every value must convert: its text in the API must be a valid value of the new type. Enum values and the default come from the
+schema file. Requests continue while rows are copied. After an interruption, repeat the command to continue. To cancel,
+retype the column to its current type.`,
     positionals: ["table.column", "kind"],
     flags: FLAGS,
     run: (setting) => runChange(setting, readRetype(setting)),
@@ -94,7 +94,7 @@ function readDropValue({ args: { positionals } }: Setting): Change {
   return { kind: "drop_value", ...readColumn(thing), value };
 }
 
-/** The schema's file has the values of an enum, and the default. */
+/** Enum values and the default come from the schema file. */
 function readRetype({ args: { positionals } }: Setting): ToChange {
   const [thing = "", typed = ""] = positionals;
   const place = readColumn(thing);
@@ -157,7 +157,7 @@ function toJson(result: ChangeAnswer, written: { types: string | null; files: st
   return { status, replays, migration, steps, notes, rows, ...written };
 }
 
-/** @throws {UsageError} the project names places, and the command none */
+/** @throws {UsageError} the project has places, and the command selects none */
 function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): Destination {
   const destination = findDestination(setting, config);
   const isDev =
@@ -165,12 +165,12 @@ function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): D
   const isNamed = ["to", "app", "url"].some((flag) => setting.args.has(flag));
   const places = readPlaces(setting.folder).map(({ name }) => name);
   if (isDev || isNamed || places.length === 0) return destination;
-  throw new UsageError(`Name the place with --to: rowhouse.json names ${places.join(", ")}`);
+  throw new UsageError(`Select a place with --to: rowhouse.json has ${places.join(", ")}`);
 }
 
 type Asked = { change: Change; destination: Destination; lines: readonly string[] };
 
-/** @throws {RefusedError} the answer is no, or there is no terminal to ask on */
+/** @throws {RefusedError} the reply is no, or there is no terminal to ask on */
 async function confirm(
   { args, terminal }: Setting,
   { change, destination, lines }: Asked,
@@ -178,7 +178,7 @@ async function confirm(
   if (args.has("yes")) return;
   if (!terminal.canAsk)
     throw new RefusedError(
-      `Nothing was changed: cannot ask without a terminal; to ${showChange(change)}, add --yes`,
+      `Nothing was changed: cannot ask for confirmation without a terminal; to ${showChange(change)}, add --yes`,
     );
   for (const line of lines) terminal.warn(line);
   const name = showDropped(change);
@@ -189,7 +189,7 @@ async function confirm(
     const answer = await terminal.ask(`${question} at ${where}? [y/N]`);
     if (/^y(es)?$/i.test(answer?.trim() ?? "")) return;
   } else {
-    const answer = await terminal.ask(`This deletes data at ${where}. Type ${name} to go on:`);
+    const answer = await terminal.ask(`This deletes data at ${where}. Type ${name} to continue:`);
     if (answer?.trim() === name) return;
   }
   throw new RefusedError("Nothing was changed");

@@ -1,4 +1,4 @@
-/** An explicit change from a project's folder: check the schema's file, show what would happen, ask, change, write files. @module */
+/** An explicit change of a project: checks the schema file, shows the plan, asks, applies the change, writes files. @module */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Definition } from "../../dsl/mod.ts";
@@ -24,18 +24,18 @@ import { writeTypes } from "./types.ts";
 
 export type ChangeAnswer = PushAnswer & { rows?: RowCounts };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
-  /** The change that is asked for, of a project that declares this. */
+  /** The requested change, for the project's definition. */
   toChange: (definition: Definition) => Change;
-  /** Shows what would be done, and asks. */
+  /** Shows the plan and asks for confirmation. */
   confirm: (plan: ChangeAnswer, change: Change) => Promise<void>;
 };
 export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer };
 
 /**
- * Makes a change, or with `dryRun` says what it would do. A project that has the change as a migration, made at another
- * service, applies that one.
+ * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
+ * service, applies that migration.
  *
- * @throws {RefusedError} the schema's file is to be edited first, or the service lacks earlier migrations
+ * @throws {RefusedError} the schema file does not declare the result yet, or the service lacks earlier migrations
  */
 export async function changeProject(project: Project, task: ChangeTask): Promise<Changed> {
   const { folder, terminal } = project;
@@ -80,7 +80,7 @@ function checkEdited(change: Change, { definition, file, folder }: Edited): void
   const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
   if (edit === undefined) return;
   throw new RefusedError(
-    `Cannot ${showChange(change)} yet: ${edit}, and run this again`,
+    `Cannot ${showChange(change)} yet: ${edit}, then run the command again`,
     EXIT.refused,
     { code: "schema_not_edited" },
   );
@@ -103,7 +103,7 @@ function changeAlone({
   };
 }
 
-/** The project's migrations up to its last one, if the change is among them. */
+/** The steps that apply the project's migrations, if the change is one of them. */
 function replayChange(change: Change, destination: Destination, history: History): Steps {
   const asked = canonicalJson(change);
   if (history.ahead.some(({ parts }) => parts.change === asked))

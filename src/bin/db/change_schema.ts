@@ -1,6 +1,6 @@
 /**
- * The schema's file beside an explicit change: it must already be as it is to be afterwards, so that the next push has
- * nothing to do. Says which line to change; never edits the file. Pure.
+ * Checks the schema file before an explicit change: the file must already declare the result, so that the next push has no
+ * changes. Reports the line to edit; never edits the file. Pure.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { quote } from "../../std/quote.ts";
 
 type Schema = {
   definition: Definition;
-  /** The file's text, and what it is called. */
+  /** The text of the file, and its path. */
   text: string;
   location: string;
 };
 
-/** What is still to be edited before a change; `undefined` if nothing is. */
+/** The edit that the schema file still requires; `undefined` if none. */
 export function findEdit(change: Change, schema: Schema): string | undefined {
   return (EDITS[change.kind] as (change: Change, schema: Schema) => string | undefined)(
     change,
@@ -59,7 +59,7 @@ const EDITS: {
   },
 };
 
-/** The file declares the whole table. */
+/** Whether the file declares the table. */
 function declaresTable({ table }: { table: string }, { definition }: Schema): boolean {
   return definition.tables.some(({ name }) => name === table);
 }
@@ -78,7 +78,7 @@ export function findColumn(
   return declared?.columns.find(({ name }) => name === column);
 }
 
-/** The file with the number of the line that declares a table or column, if its text shows it. */
+/** The file, with the line that declares a table or column if it can be found. */
 function findLine(
   { table, column = table }: { table: string; column?: string },
   { text, location }: Schema,

@@ -1,4 +1,4 @@
-/** `rowhouse db status --to all`: the places of a project side by side, each with its history and what is pending. @module */
+/** `rowhouse db status --to all`: compares the places of a project: their histories and pending steps. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import {
@@ -19,22 +19,21 @@ import { PLACES_FILE, type Place, readPlaces } from "./places.ts";
 import { withService } from "./service.ts";
 import { findSchema, planDefinition } from "./status.ts";
 
-/** What a place has, compared with the folder. */
+/** The state of a place, compared with the folder. */
 type Compared = HistoryDifference & {
   /** The file name of its last migration. */
   last: string | null;
-  /** Steps that a push would take; `null` if there is no schema, or the history does not allow a plan. */
+  /** The steps of a push; `null` without a schema, or if the history does not allow a plan. */
   pending: string[] | null;
 };
 type Row = { place: Place; outcome: Compared | Error };
 type Schema = { file: string; definition: Definition } | undefined;
 
-/** Exits with the code that needs most attention; changes nothing. */
+/** Exits with the most urgent code; changes nothing. */
 export async function runComparison(setting: Setting): Promise<ExitCode> {
   const { args, terminal, folder, env } = setting;
   const places = readPlaces(folder);
-  if (places.length === 0)
-    throw new UsageError(`There are no places to compare: name them in ${PLACES_FILE}`);
+  if (places.length === 0) throw new UsageError(`No places to compare: add them to ${PLACES_FILE}`);
   const config = readSettings(env);
   const file = findSchema(setting);
   const schema: Schema =
@@ -55,7 +54,7 @@ export async function runComparison(setting: Setting): Promise<ExitCode> {
 
 type Comparing = { place: Place; config: Config; schema: Schema };
 
-/** A place that cannot be compared is a row of the table, not the end of the command. */
+/** A failure at one place is a row of the table and does not end the command. */
 async function comparePlace(setting: Setting, comparing: Comparing): Promise<Compared | Error> {
   try {
     return await compare(setting, comparing);
@@ -84,7 +83,7 @@ async function compare(setting: Setting, { place, config, schema }: Comparing): 
   });
 }
 
-/** Exit codes, the most urgent first. */
+/** Exit codes by urgency. */
 const URGENCY: readonly ExitCode[] = [
   EXIT.refused,
   EXIT.usage,
@@ -140,8 +139,7 @@ function showHistory({ ahead, behind }: HistoryDifference): string {
 }
 
 function showState(place: string, { ahead, behind, pending }: Compared): string {
-  if (ahead > 0 && behind > 0)
-    return `diverged, each has what the other lacks: rowhouse db resolve --to ${place}`;
+  if (ahead > 0 && behind > 0) return `diverged: rowhouse db resolve --to ${place}`;
   if (behind > 0) return `not up to date: rowhouse db push --to ${place}`;
   const steps = pending?.length ?? 0;
   const waiting =

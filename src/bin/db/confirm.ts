@@ -1,6 +1,6 @@
 /**
- * What a person at a terminal decides before a push: whether to delete what the project's migrations drop, to share tables of
- * other apps, and to push to a place with `confirm`.
+ * Questions before a push on a terminal: whether to delete the data that migrations drop, to share tables of other apps, and to
+ * push to a place with `confirm`.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import type { Destination } from "./service.ts";
 import { describeSharing, listShared } from "./sharing.ts";
 
 export type Confirm = {
-  /** Whether it needs the plan of every push; otherwise only of those with tables that are new to the app. */
+  /** Whether every push requires a plan; otherwise only pushes with tables that are new to the app. */
   isForAll: boolean;
-  /** `dropped`: what migrations of the project delete. @throws {RefusedError} an answer is no */
+  /** `dropped`: the data that the project's migrations delete. @throws {RefusedError} a reply is no */
   ask: (plan: Pushed, dropped?: readonly string[]) => Promise<void>;
 };
 
-/** What asks before a push; `undefined` if no person can be asked, or the command line has the answer. */
+/** The questions before a push; `undefined` without a terminal, or with `--yes`. */
 export function findConfirm(
   { args, terminal }: Setting,
   destination: Destination,
@@ -36,14 +36,14 @@ export function findConfirm(
       const lines = describe(plan);
       if (dropped.length > 0) for (const line of lines) terminal.warn(line);
       for (const name of dropped) {
-        const answer = await terminal.ask(`This deletes data. Type ${name} to go on:`);
+        const answer = await terminal.ask(`This deletes data. Type ${name} to continue:`);
         if (answer?.trim() !== name) throw new RefusedError("Nothing was pushed");
       }
       const shared = listShared(plan);
       if (shared.length > 0)
         await askFor(describeSharing(shared), {
           question: `Share ${shared.join(", ")}?`,
-          otherwise: "Nothing was pushed: to keep a table for this app alone, choose another name",
+          otherwise: "Nothing was pushed: to have a table that is not shared, choose another name",
         });
       if (place?.confirm === true && plan.status !== "unchanged")
         await askFor(lines, {
@@ -54,7 +54,7 @@ export function findConfirm(
   };
 }
 
-/** What these migrations delete, as it is typed. */
+/** The names that these migrations drop, as the person must type them. */
 export function listDropped(migrations: readonly ProjectMigration[]): string[] {
   return migrations.flatMap(({ parts }) => {
     const read = readMigrationChange(parts);

@@ -1,4 +1,4 @@
-/** What a push did or would do, for people. @module */
+/** Describes a push or its plan for people. @module */
 import { type PlannedMigration, showMigration } from "../../push/pure.ts";
 import type { Paint } from "../cli/paint.ts";
 import { toPrintable } from "../cli/terminal.ts";
@@ -10,10 +10,10 @@ const OPENINGS = {
   unchanged: "Nothing to do",
 } as const;
 
-/** A step that checks rows first may still be refused; `describePlan` marks it. */
+/** A step that checks rows first can still fail; it is marked. */
 const CHECKED = /\(rows are checked\)$/;
 
-/** What a push did, with the project's migrations that it applied first, and the files that it wrote. */
+/** Describes a push: the migrations that it applied first, its steps, and the written files. */
 export function describePush(
   { result, types, files }: Omit<Pushed, "definition" | "missing">,
   paint: Paint = (_, text) => text,

@@ -1,4 +1,4 @@
-/** Where a `db` command goes: a named place, a URL, the running `dev`, or straight to a database. @module */
+/** The destination of a `db` command: a named place, a URL, the running `dev`, or directly a database. @module */
 import { type Config, readPlaceKey, toKeyVariable } from "../../config/mod.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
@@ -8,34 +8,34 @@ import type { Target } from "./http.ts";
 import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";
 import type { Destination, ServiceDestination } from "./service.ts";
 
-/** What a key needs, in words. */
+/** The required scope of a key, for messages. */
 const SCHEMA_SCOPE = "schema:push, or schema:read to plan, check and pull";
 
 type Where = Pick<Setting, "args" | "env" | "folder" | "terminal">;
 
 /** Flags that each name a destination. */
 const EXCLUSIVE: readonly (readonly [string, string, string])[] = [
-  ["app", "url", "push through the service or straight to the database"],
-  ["app", "to", "push through the service or straight to the database"],
+  ["app", "url", "push either to a service or directly to the database"],
+  ["app", "to", "push either to a service or directly to the database"],
   ["to", "url", "a place has its own URL"],
 ];
 
 /**
- * Warns where a key would travel unencrypted.
+ * Warns if the key would be sent unencrypted.
  *
- * @throws {UsageError} nothing, or only half of what is needed, is set, or there is no such place
+ * @throws {UsageError} a setting is missing, or the place does not exist
  */
 export function findDestination(where: Where, config: Config): Destination {
   const { args } = where;
   for (const [flag, other, reason] of EXCLUSIVE) {
     if (args.has(flag) && args.has(other))
-      throw new UsageError(`Flags --${flag} and --${other} exclude each other: ${reason}`);
+      throw new UsageError(`Cannot use --${flag} with --${other}: ${reason}`);
   }
   const app = args.text("app");
   return app === undefined ? findService(where, config) : findDatabase(app, config, where);
 }
 
-/** The same without a database. `scope` is that of the key. */
+/** The same, for services only. `scope` is the required scope of the key. */
 export function findService(
   where: Where,
   config: Config,
@@ -45,7 +45,9 @@ export function findService(
   const places = readPlaces(folder);
   const name = args.text("to");
   if (name === ALL_PLACES)
-    throw new UsageError(`Flag --to ${ALL_PLACES} is for rowhouse db status: name one place here`);
+    throw new UsageError(
+      `Flag --to ${ALL_PLACES} is only for rowhouse db status: select one place`,
+    );
   if (name !== undefined) return toPlace(where, findPlace(places, name), scope);
   const target = findTarget(where, config, scope);
   if (target.isDev !== true) warnPlain(where, target.url);
@@ -53,7 +55,7 @@ export function findService(
   return { kind: "service", target, ...(place === undefined ? {} : { place }) };
 }
 
-/** @throws {UsageError} its key is not set; that of another service is never sent instead */
+/** @throws {UsageError} the key of the place is not set; the key of another service is never sent */
 export function toPlace(
   where: Omit<Where, "args">,
   place: Place,
@@ -64,7 +66,7 @@ export function toPlace(
   const key = readPlaceKey(where.env, name);
   if (key === undefined)
     throw new UsageError(
-      `${keyVariable} is not set: use a key that ${name} issued, with the scope ${scope}`,
+      `${keyVariable} is not set: set it to a key of ${name} with the scope ${scope}`,
     );
   warnPlain(where, url);
   const isDev = url === readDevFile(where.folder)?.baseUrl;
@@ -76,7 +78,7 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 function warnPlain({ terminal }: Pick<Where, "terminal">, url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === "https:" || LOOPBACK.test(hostname)) return;
-  terminal.warn(`Note: ${url} is not encrypted: whoever is on the way can read the key`);
+  terminal.warn(`Warning: ${url} is not encrypted: the API key can be intercepted`);
 }
 
 function findTarget({ args, folder }: Where, config: Config, scope: string): Target {
@@ -84,16 +86,16 @@ function findTarget({ args, folder }: Where, config: Config, scope: string): Tar
   const key = config.ROWHOUSE_API_KEY;
   const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
   const dev = readDevFile(folder);
-  // What dev printed, in .env for the app's server: it stays dev, with its own journal.
+  // The URL of dev can also be in .env, for the app's server: it is still dev, with its own journal.
   if (service !== undefined && key !== undefined)
     return { url: service, key, isDev: service === dev?.baseUrl };
   if (service !== undefined)
-    throw new UsageError(`ROWHOUSE_API_KEY is not set: use a key with the scope ${scope}`);
+    throw new UsageError(`ROWHOUSE_API_KEY is not set: set it to a key with the scope ${scope}`);
   if (key !== undefined)
-    throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
+    throw new UsageError("ROWHOUSE_URL is not set: set it to the URL of the service, or add --url");
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
-    `No service is known: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
+    `No service is set: set ROWHOUSE_URL and ROWHOUSE_API_KEY, select a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
   );
 }
 
@@ -103,7 +105,7 @@ function findDatabase(app: string, config: Config, { folder, terminal }: Where):
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
-      "Flag --app needs a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+      "Flag --app requires a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
   tellDevDatabase(terminal);
   return { kind: "database", address: toDevAddress(dev), app, isDev: true };

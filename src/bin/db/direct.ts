@@ -1,4 +1,4 @@
-/** Pushes straight to the database, as its operator. @module */
+/** Pushes directly to the database, as its operator. @module */
 import { unknownApp } from "../../accounts/actions/mod.ts";
 import { findAppId } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
@@ -67,7 +67,7 @@ export async function withDirectService<Result>(
   });
 }
 
-/** Waits for deferred steps: no one else would continue them after this process ends. */
+/** Waits for deferred steps: no other process would continue them. */
 async function pushStraight(
   deps: PushDeps,
   app: { id: string; slug: string },

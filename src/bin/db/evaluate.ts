@@ -1,7 +1,7 @@
 /**
- * From a schema's file to its definition: evaluated in a separate process, with a time limit and its output kept apart. The
- * process gets neither the command's settings nor the project's bunfig.toml. It still has the rights of the account: like
- * any program, a schema can read that account's files and, in /proc, the environment of its other processes.
+ * Evaluates a schema file in a separate process with a time limit and separate output. The process gets neither the command's
+ * settings nor the project's bunfig.toml. It still runs as the same user: like any program, a schema can read the user's files
+ * and, in /proc, the environment of the user's other processes.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
 const MAX_BYTES = 16_000_000;
-/** The only environment variables that a schema's process gets: it is code, and may come from anywhere. */
+/** The only environment variables that the process gets, because a schema can be untrusted code. */
 const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
 
 const Report = v.union([
@@ -45,24 +45,24 @@ export type EvaluateOptions = {
   terminal: Terminal;
 };
 
-/** The file of `--schema`: itself, or `mod.ts` in a folder. Whether it exists is checked when it is evaluated. */
+/** The file of `--schema`, or `mod.ts` in that folder. Existence is checked later, at evaluation. */
 export function findSchemaFile(folder: string, typed = "schema"): string {
   const path = resolve(folder, typed);
   const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
   return isFile ? path : join(path, "mod.ts");
 }
 
-/** @throws {RefusedError} with every fault and its place */
+/** @throws {RefusedError} lists all errors with their paths */
 export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
   const location = relative(options.folder, options.file);
   if (!existsSync(options.file))
     throw invalid(
-      `There is no schema at ${location}: write "export default defineSchema({ … })" there, or name another with --schema`,
+      `No schema at ${location}: write "export default defineSchema({ … })" there, or select another file with --schema`,
     );
   const { text, ending } = await runEvaluation(options);
   if (ending === "limit")
     throw invalid(
-      `Cannot read ${location}: it had not finished after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop forever`,
+      `Cannot read ${location}: it did not finish within ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop forever`,
     );
   const report = readReport(text);
   if (report === undefined)
@@ -76,15 +76,15 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
   const { faults } = reading;
   const lines = faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
   throw invalid(
-    `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+    `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
     faults.map((fault) => ({ path: toPointer(fault), message: fault.message })),
   );
 }
 
-/** A package that was added as a folder exists, but is not built. */
+/** A package that was added as a folder is installed, but not built. */
 function explainFailure(failure: string): string {
   if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
-  return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz): a folder of sources is not built`;
+  return `${failure}; install the packed package (bun pm pack in its repository, then bun add the .tgz): a source folder is not built`;
 }
 
 function invalid(message: string, details: readonly Detail[] = []): RefusedError {
@@ -107,7 +107,7 @@ function readReport(text: string): v.InferOutput<typeof Report> | undefined {
   try {
     return v.parse(Report, JSON.parse(text));
   } catch {
-    return undefined; // cut short, or no report at all
+    return undefined; // truncated or missing
   }
 }
 
@@ -124,7 +124,7 @@ async function runEvaluation({
   const child = spawn(process.execPath, [...flags, script, file], {
     cwd: folder,
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
-    // Descriptor 3 is for the report; 4 is only held open, so that the process ends with this one.
+    // Descriptor 3 is for the report. Descriptor 4 stays open, so that the process ends with this one.
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
   });
   const warn = (chunk: Buffer) => terminal.warn(chunk.toString().replace(/\n$/, ""));
@@ -141,7 +141,7 @@ async function runEvaluation({
   }
 }
 
-/** Output arrives on another channel than the report: waits for its end, but not long, in case a grandchild holds it open. */
+/** Output has a separate channel: waits briefly for its end, because a grandchild can hold it open. */
 async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
   const ends = [stdout, stderr].flatMap((stream) =>
     stream === null || stream.readableEnded ? [] : [once(stream, "end")],
@@ -149,7 +149,7 @@ async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
   await Promise.race([Promise.all(ends), Bun.sleep(PRINT_GRACE_MS)]);
 }
 
-/** What arrived on descriptor 3 until it ended, the process ended, or time was up. */
+/** The report from descriptor 3, until it ends, the process ends, or the time limit is reached. */
 function collectReport(child: ChildProcess): Promise<Evaluation> {
   const channel = child.stdio[3] as Readable;
   let text = "";
@@ -165,7 +165,7 @@ function collectReport(child: ChildProcess): Promise<Evaluation> {
       if (text.length > MAX_BYTES) settle("too large");
     });
     child.once("error", () => settle("not started"));
-    // What was written last may still be on its way.
+    // The last output can arrive after the exit.
     child.once("exit", (code, signal) =>
       setTimeout(() => settle(`${signal ?? `code ${code}`}`), 50),
     );

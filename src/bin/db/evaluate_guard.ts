@@ -1,12 +1,12 @@
 /**
- * A thread beside the evaluated schema that ends the process when the command that started it is gone, for whatever reason.
- * Otherwise a schema that loops forever would outlive it.
+ * A thread next to the evaluated schema that ends the process when the command ends. Otherwise a schema that loops forever would
+ * outlive the command.
  *
  * @module
  */
 import { readSync } from "node:fs";
 
-/** Held open by the command and never written to: its end is the command's end. */
+/** The command holds it open and never writes to it: it closes when the command ends. */
 const LIFELINE = 4;
 
 declare const self: Worker;

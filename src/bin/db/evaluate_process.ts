@@ -1,6 +1,6 @@
 /**
- * The process in which a schema is evaluated: imports the file it is given and writes one line of JSON to descriptor
- * 3. The schema is recognised as plain data, so that it may come from another copy of this package.
+ * The process that evaluates a schema: imports the file and writes one line of JSON to descriptor 3. The schema is read as plain
+ * data, so that it can use another copy of this package.
  *
  * @module
  */
@@ -16,7 +16,7 @@ await postGuard();
 report(await evaluate());
 process.exit(0);
 
-/** A thread that ends this process with the command; it is ready before any line of the schema runs. */
+/** Starts the thread that ends this process with the command, and waits for it before the schema runs. */
 async function postGuard(): Promise<void> {
   const guard = new Worker(new URL("./evaluate_guard.ts", import.meta.url).href);
   await new Promise((resolve) => guard.addEventListener("message", resolve, { once: true }));
@@ -34,7 +34,7 @@ async function evaluate(): Promise<object> {
   }
 }
 
-/** What the file threw, or why it cannot be loaded, with the line where one is known. */
+/** The error that the file threw, or why it cannot be loaded, with the line if it is known. */
 function explain(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(explain).join("\n  ");
   const location = findPosition(error) ?? findImport(error) ?? findFrame(error);
@@ -42,13 +42,13 @@ function explain(error: unknown): string {
   return `${describe(error)}${at}`;
 }
 
-/** What helps the schema's author: a JavaScript error with its name, a loader's error without. */
+/** The message of an error: with the name for a JavaScript error, without it for an error of the loader. */
 function describe(error: unknown): string {
   const message = readText(error, "message");
   if (message === undefined) return `it throws ${JSON.stringify(error) ?? typeof error}`;
   const name = readText(error, "name") ?? "";
   const isLoaders = /Message$/.test(name) || !(error instanceof Error);
-  // Its place follows.
+  // The position is added later.
   return isLoaders ? message.replace(/ imported from .*$/s, "") : `${name}: ${message}`;
 }
 
@@ -58,7 +58,7 @@ function readText(error: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The line that imports what cannot be found: the loader only names the file. */
+/** The line of a failed import: the loader only names the file. */
 function findImport(error: unknown): string | undefined {
   const referrer = readText(error, "referrer")?.replace(/^file:\/\//, "");
   const specifier = readText(error, "specifier");
@@ -71,7 +71,7 @@ function findImport(error: unknown): string | undefined {
     : `${location}:${index + 1}:${(lines[index] ?? "").indexOf(specifier)}`;
 }
 
-/** Where the loader could not go on. */
+/** The position of a syntax error. */
 function findPosition(error: unknown): string | undefined {
   const position =
     typeof error === "object" && error !== null ? Reflect.get(error, "position") : undefined;

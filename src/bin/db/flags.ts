@@ -1,4 +1,4 @@
-/** Flags that the commands below `rowhouse db` share. @module */
+/** Shared flags of `rowhouse db` commands. @module */
 import { type Arguments, type Flags, JSON_FLAG } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
 import { PLACES_FILE } from "./places.ts";
@@ -8,30 +8,30 @@ const MAX_WAIT_S = 3600;
 
 export const PLACE_FLAGS: Flags = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "place", about: `a place that ${PLACES_FILE} names, such as staging` },
+  to: { value: "place", about: `a place in ${PLACES_FILE}, such as staging` },
   app: {
     value: "slug",
-    about: "as this app, straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL)",
+    about: "directly to the database as this app (ADMIN_DATABASE_URL, else DATABASE_URL)",
   },
   json: JSON_FLAG,
 };
 export const FILE_FLAGS = {
-  schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+  schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
   journal: {
     value: "folder",
-    about: "the migrations' folder; default migrations/ beside the schema",
+    about: "the migrations folder; default migrations/ next to the schema",
   },
 } as const satisfies Flags;
 export const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
   ...PLACE_FLAGS,
   "no-share": {
-    about: `share no table of another app: a conflict instead; also "share": false in ${PLACES_FILE}`,
+    about: `report a conflict instead of sharing a table of another app; also "share": false in ${PLACES_FILE}`,
   },
-  wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
+  wait: { value: "seconds", about: `max wait for another push; default ${WAIT_S}` },
 };
 
-/** For how many seconds a command waits for another push. */
+/** Max seconds to wait for another push. */
 export function readWait(args: Arguments): number {
   const text = args.text("wait");
   return text === undefined ? WAIT_S : readWhole("--wait", text, [0, MAX_WAIT_S]);

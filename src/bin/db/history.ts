@@ -1,7 +1,6 @@
 /**
- * A push to a service that has applied none of the project's migrations, or the first few: those that it lacks are sent one
- * by one, in order, and then what the project has no migration of yet. If one is refused, those before it stay; the next push
- * goes on from there.
+ * A push to a service that lacks migrations of the project: sends the missing migrations one by one, in order, then the current
+ * definition. If a migration fails, the earlier ones stay applied, and the next push continues from there.
  *
  * @module
  */
@@ -23,9 +22,9 @@ import type { Pushed, SchemaService } from "./schema_service.ts";
 export type History = {
   service: SchemaService;
   definition: Definition;
-  /** Of all the project's migrations. */
+  /** The journal entries of all migrations of the project. */
   entries: readonly JournalEntry[];
-  /** Those that the service lacks. */
+  /** The migrations that the service lacks. */
   ahead: readonly ProjectMigration[];
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
@@ -34,9 +33,9 @@ export type History = {
 };
 
 /**
- * Applies what the service lacks, and pushes the definition.
+ * Applies the missing migrations and pushes the definition.
  *
- * @throws {Problem} what refused one of them, saying what was applied before
+ * @throws {Problem} a migration failed; the message lists the migrations applied before
  */
 export async function pushHistory(history: History): Promise<Pushed> {
   const { service, definition, entries, ahead, share, config, terminal } = history;
@@ -56,7 +55,7 @@ export async function pushHistory(history: History): Promise<Pushed> {
   }
 }
 
-/** What {@linkcode pushHistory} would do. Writes nothing, at the service neither. */
+/** The plan of {@linkcode pushHistory}. Writes nothing, not even at the service. */
 export async function planHistory(history: History): Promise<Pushed> {
   const { service, definition, entries, ahead, share, config, terminal } = history;
   const log = openLog(config, terminal.warn);
@@ -68,16 +67,16 @@ export async function planHistory(history: History): Promise<Pushed> {
   const last = first.at(-1);
   const isAll = first.length === ahead.length || last === undefined;
   const migrations = first.map(({ text }) => text);
-  // What follows is planned on the state after all of them, or not at all.
+  // Later changes can be planned only after all migrations.
   const end = isAll ? definition : (JSON.parse(last.parts.definition) as Definition);
   const request = { definition: end, migrations, share };
   const plan = await service.planReplay(request);
   if (isAll) return plan;
-  const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned when these are applied`;
+  const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned after these are applied`;
   return { ...plan, notes: [...plan.notes, more] };
 }
 
-/** As many migrations as one request can hold. */
+/** The first migrations, as many as fit in one request. */
 function takeFirst(
   ahead: readonly ProjectMigration[],
   definition: Definition,
@@ -90,11 +89,11 @@ function takeFirst(
   return tooMany === -1 ? ahead : ahead.slice(0, tooMany);
 }
 
-/** A refusal in the middle takes nothing back. */
+/** Adds to the error the migrations that stay applied. */
 function tellApplied(error: unknown, applied: readonly PlannedMigration[]): unknown {
   if (applied.length === 0 || !(error instanceof Error)) return error;
   const names = applied.map(({ migration }) => showMigration(migration)).join(", ");
-  const message = `${error.message}\nApplied before, and kept: ${names}`;
+  const message = `${error.message}\nThese migrations stay applied: ${names}`;
   if (!(error instanceof Problem)) return Object.assign(error, { message });
   const { code, details, headers, cause } = error;
   return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });

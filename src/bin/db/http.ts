@@ -1,4 +1,4 @@
-/** A service over HTTP, with an app's key. Errors become Problems again; answers that are not from Rowhouse are detected. @module */
+/** Calls a service over HTTP with an app's key. Error responses become Problems; other servers are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { SCHEMA_PATH } from "../../push/pure.ts";
@@ -7,20 +7,20 @@ import { EXIT, RefusedError } from "../cli/command.ts";
 export type Target = {
   url: string;
   key: string;
-  /** The variable that the key came from. */
+  /** The variable that contains the key. */
   keyVariable?: string;
   isDev?: boolean;
 };
 
 const KEY_VARIABLE = "ROWHOUSE_API_KEY";
 
-/** Longer than the service allows its own longest message. */
+/** Longer than the service's own time limit. */
 const PATIENCE_MS = 150_000;
 
-/** Anything else cannot be sent, for which fetch would give no reason of its own. */
+/** For other characters fetch would fail without a reason. */
 const API_KEY = /^[\x21-\x7e]+$/;
 const MALFORMED =
-  "is malformed: a key has no spaces, line breaks or other characters than visible ASCII";
+  "is malformed: a key contains only visible ASCII characters, without spaces or line breaks";
 
 const ProblemBody = v.object({
   error: v.string(),
@@ -29,10 +29,10 @@ const ProblemBody = v.object({
 });
 
 /**
- * The answer of the schema's endpoint, or of one below it; with a body it is a push.
+ * The response of the schema endpoint or one of its subpaths. With a body, the call is a POST.
  *
- * @throws {Problem} the service's own refusal
- * @throws {RefusedError} no answer, not authenticated, or not a Rowhouse
+ * @throws {Problem} the service returned an error
+ * @throws {RefusedError} no response, not authenticated, or not a Rowhouse service
  */
 export async function callService(
   target: Target,
@@ -48,11 +48,11 @@ export type EndpointCall = {
   /** JSON: the call is a POST. */
   body?: string;
   headers?: Readonly<Record<string, string>>;
-  /** What the key needs. */
+  /** The required scope of the key. */
   scope: string;
 };
 
-/** The answer of any endpoint. @throws as {@linkcode callService} */
+/** The response of any endpoint. @throws as {@linkcode callService} */
 export async function callEndpoint(
   target: Target,
   call: EndpointCall,
@@ -64,7 +64,7 @@ export async function callEndpoint(
   const refusal = v.safeParse(ProblemBody, answer);
   if (!refusal.success)
     throw new RefusedError(
-      `${target.url} answered ${response.status}, but not as Rowhouse does: check the URL`,
+      `${target.url} returned ${response.status}, but is not a Rowhouse service: check the URL`,
     );
   throw toRefusal(target, { response, refusal: refusal.output, scope: call.scope });
 }
@@ -90,8 +90,8 @@ async function request(
     });
   } catch {
     const remedy =
-      isDev === true ? "start rowhouse dev" : "check the URL, and that the service is running";
-    throw new RefusedError(`No answer from ${url}: ${remedy}`, EXIT.unreachable);
+      isDev === true ? "start rowhouse dev" : "check the URL and whether the service is running";
+    throw new RefusedError(`No response from ${url}: ${remedy}`, EXIT.unreachable);
   }
 }
 
@@ -103,11 +103,11 @@ function toRefusal(
 ): Error {
   if (response.status === 401)
     return new RefusedError(
-      `${url} does not know this key: check ${keyVariable}, or issue one with the scope ${scope}`,
+      `${url} rejects this key: check ${keyVariable}, or issue a key with the scope ${scope}`,
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")
-    return new RefusedError(`${url} is not available right now: ${message}`, EXIT.unreachable, {
+    return new RefusedError(`${url} is unavailable: ${message}`, EXIT.unreachable, {
       code: error,
     });
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);

@@ -1,4 +1,4 @@
-/** The journal's files around a push: compared before it, written after it, and never in between. @module */
+/** The journal's files: compared before a push, and written after it. @module */
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import {
@@ -21,7 +21,7 @@ import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
 
-/** The journal of a `rowhouse dev`, in the project's folder. */
+/** The journal of `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
 
 export type JournalOptions = {
@@ -33,15 +33,15 @@ export type JournalOptions = {
 };
 
 export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "faults"> & {
-  /** Whether the project and the service each have migrations that the other lacks: those of the project are `ahead`. */
+  /** Whether project and service each have migrations that the other lacks. `ahead` has those of the project. */
   isDiverged: boolean;
-  /** Files of a `rowhouse dev` whose database is gone: to be deleted. */
+  /** Files of a `rowhouse dev` whose database no longer exists: to be deleted. */
   stale: readonly string[];
 };
 
 /**
- * Where the files are: beside the schema; for `rowhouse dev` in the hidden folder, because each machine's database has a
- * history of its own, which concerns no one else.
+ * The folder of the files: next to the schema; for `rowhouse dev` in the hidden folder, because each machine's database has its
+ * own history.
  */
 export function findJournalFolder(options: JournalOptions, destination: Destination): string {
   if (options.journal !== undefined) return resolve(options.folder, options.journal);
@@ -50,13 +50,13 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
   return isDev ? join(options.folder, DEV_JOURNAL) : join(dirname(options.file), "migrations");
 }
 
-/** A journal as seen from its project, and what it is compared with. */
+/** A journal of a project, and the destination that it is compared with. */
 export type JournalPlace = { folder: string; journal: string; destination: Destination };
 
 /**
- * What a push sends about the journal, and which files are missing.
+ * Compares the journal with the service: entries to send, and missing files.
  *
- * @throws {RefusedError} a file differs from what was applied; every one is named, with its way out
+ * @throws {RefusedError} a file differs from the applied migration; lists all such files with a remedy
  */
 export async function checkJournalFiles(
   place: JournalPlace,
@@ -92,7 +92,7 @@ export async function checkJournalFiles(
 const PULL = "rowhouse db pull";
 const RESOLVE = "rowhouse db resolve";
 
-/** Whether the files are those of another database: the first of them is not the first migration of this one. */
+/** Whether the files belong to another database: its first migration differs. */
 function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {
   const [first] = recorded;
   return files.length > 0 && (first === undefined || compareHistory(files, [first]).ahead > 0);
@@ -103,7 +103,7 @@ export async function removeJournalFiles(folder: string, stale: readonly string[
   for (const file of stale) await rm(join(folder, file), { recursive: true, force: true });
 }
 
-/** The migrations themselves, asked for one by one: together they may be too large for an answer. */
+/** Fetches migrations one by one: together they can be too large for a response. */
 export async function fetchMigrations(
   service: Pick<SchemaService, "migration">,
   wanted: readonly ProjectRecord[],
@@ -117,7 +117,7 @@ export async function fetchMigrations(
   });
 }
 
-/** The paths of these migrations' files, as seen from the project. */
+/** The paths of these migrations' files, relative to the project. */
 export function listJournalFiles(
   { folder, journal }: { folder: string; journal: string },
   migrations: readonly MigrationRecord[],
@@ -125,7 +125,7 @@ export function listJournalFiles(
   return migrations.map((migration) => relative(folder, join(journal, journalFileName(migration))));
 }
 
-/** Writes what the folder lacks; the paths of the files, as seen from the project. */
+/** Writes the missing files; returns their paths relative to the project. */
 export async function writeJournalFiles(
   options: { folder: string; journal: string },
   migrations: readonly MigrationText[],

@@ -1,4 +1,4 @@
-/** `rowhouse db …`: pushes, plans, checks and shows an app's schema. @module */
+/** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -25,11 +25,12 @@ import { withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY, never from a flag; that of a place from a variable of its own, such as
-ROWHOUSE_API_KEY_STAGING. A push needs the scope schema:push, everything else only schema:read. ${PLACES_FILE} names the places; it is for version control and holds no key:
+const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for a place from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
+flag for a key. A push requires the scope schema:push, all other commands only schema:read. ${PLACES_FILE} has the
+places; commit it to version control, without keys:
   { "places": { "staging": "https://api.staging.example.org",
                 "production": { "url": "https://api.example.org", "confirm": true } } }
-Without --to, --url, ROWHOUSE_URL and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
+Without --to, --url, ROWHOUSE_URL and --app, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
 
 const RESULT =
   "Prints { status, replays, migration, steps, notes, shared, types, files } with --json.";
@@ -41,16 +42,16 @@ export const dbCommands: readonly Command[] = [
 rowhouse db push --to staging
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
-First applies the migrations of this folder that the service lacks, each by itself: a service may have none of them.
-Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
-rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file. On a terminal, a push to a place
-with "confirm": true first shows the plan and asks, and so does a push that would share a table of another app.
+First applies the migrations of this folder that the service lacks, one by one. After the push is committed, writes
+schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts; the migrations of rowhouse dev go to .rowhouse/migrations.
+A push without changes writes no file. On a terminal, a push to a place with "confirm": true first shows the plan and asks
+for confirmation. So does a push that would share a table of another app.
 ${RESULT}`,
     positionals: [],
     flags: {
       ...SCHEMA_FLAGS,
-      "dry-run": { about: "like db plan: shows what it would do" },
-      yes: { about: "push without a question, also to a place with confirm; tables can be shared" },
+      "dry-run": { about: "show the changes like db plan; change nothing" },
+      yes: { about: "do not ask for confirmation: push to places with confirm, and share tables" },
     },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
@@ -79,7 +80,7 @@ ${RESULT}`,
     name: "db pull",
     example: "rowhouse db pull",
     about: `${ABOUT}
-Overwrites nothing: if a file was edited, it is refused. Prints { files } with --json.`,
+Overwrites nothing: fails if a file was edited. Prints { files } with --json.`,
     positionals: [],
     flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
     run: runPull,
@@ -88,21 +89,21 @@ Overwrites nothing: if a file was edited, it is refused. Prints { files } with -
     name: "db status",
     example: `rowhouse db status\nrowhouse db status --to ${ALL_PLACES}`,
     about: `${ABOUT}
-Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that
-use each table, and lists where the database differs from what pushes recorded (null while a table is locked). Exits with 1 if there is such a
-difference, if the schema has faults, or if a migration was edited: these are shown after what the database has.
+Without a schema in this folder, pending steps are omitted (null). With --app it also lists the apps that use each table,
+and where the database differs from the recorded pushes (null while a table is locked). Exits with 1 if there is such a
+difference, if the schema has errors, or if a migration was edited; these errors are printed last.
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
-{ error, message, details } of what prevents a push.
+{ error, message, details } of the error that prevents a push.
 
-With --to ${ALL_PLACES} every place has a line: its last migration, by how many it is ahead of this folder's or behind, and what is
-pending. Exits with 3 if a place is not up to date, 69 if one cannot be reached, 4 if one does not know its key, 2 if
-a key is not set, and 1 if one has a history of its own or refuses; with the first of 1, 2, 4, 69, 3 that applies.
+With --to ${ALL_PLACES} it prints a line per place: the last migration, how many migrations the place is ahead of this folder or behind
+it, and the pending steps. Exits with the first of these codes that applies: 1 a place fails or its history has diverged,
+2 a key is not set, 4 a key is rejected, 69 a place is unreachable, 3 a place is not up to date.
 Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with --json.`,
     positionals: [],
     flags: {
       ...FILE_FLAGS,
       ...PLACE_FLAGS,
-      to: { value: "place", about: `a place that ${PLACES_FILE} names, or ${ALL_PLACES} of them` },
+      to: { value: "place", about: `a place in ${PLACES_FILE}, or ${ALL_PLACES}` },
     },
     run: (setting) =>
       setting.args.text("to") === ALL_PLACES ? runComparison(setting) : runStatus(setting),
@@ -151,15 +152,15 @@ async function runPush(
 }
 
 /**
- * Of a check: exits with {@linkcode EXIT.pending} if changes are pending.
+ * The exit code of a check: {@linkcode EXIT.pending} if changes are pending.
  *
- * @throws {RefusedError} a migration that the service has applied is not in the folder, so not in version control
+ * @throws {RefusedError} the folder lacks a migration that the service has applied
  */
 function toCheckResult({ result, missing }: Pushed): ExitCode {
   if (missing.length === 0) return result.status === "planned" ? EXIT.pending : EXIT.done;
   const message = "The service has applied this migration, but its file is missing";
   throw new RefusedError(
-    `Migrations are missing: ${missing.join(", ")}. Run rowhouse db pull, and commit them`,
+    `Migrations are missing: ${missing.join(", ")}. Run rowhouse db pull and commit them`,
     EXIT.refused,
     { code: "missing_migration", details: missing.map((file) => ({ path: `/${file}`, message })) },
   );

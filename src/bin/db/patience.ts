@@ -1,4 +1,4 @@
-/** Waiting for a service that cannot accept a push right now, for as long as `--wait` says. @module */
+/** Waits for a service that cannot accept a push yet, up to `--wait` seconds. @module */
 import { Problem } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 import type { SchemaService } from "./schema_service.ts";
@@ -8,7 +8,7 @@ const POLL_SPREAD_MS = 600;
 
 export type Patience = { waitS: number; terminal: Terminal };
 
-/** The service, asked again while it is overloaded or busy with another push, or the app has used up its pushes. */
+/** Repeats calls while the service is overloaded or busy with another push, or the app is over its push limit. */
 export function makePatient(service: SchemaService, patience: Patience): SchemaService {
   return {
     push: (...given) => askPatiently(() => service.push(...given), patience),
@@ -21,7 +21,7 @@ export function makePatient(service: SchemaService, patience: Patience): SchemaS
   };
 }
 
-/** The answer of a call that is repeated while the service says that it has done nothing, and when to come again. */
+/** Repeats a call while the service reports that it did nothing and the call can be retried. */
 export async function askPatiently<Answer>(
   ask: () => Promise<Answer>,
   { waitS, terminal }: Patience,
@@ -58,17 +58,17 @@ function readWait(error: unknown): Wait | undefined {
   if (error.code !== "push_busy") return undefined;
   return {
     ms: toPollMs(),
-    why: "another push is under way, or the tables are in use",
+    why: "another push is in progress, or the tables are in use",
     isOver: (waitS) =>
       new RefusedError(
-        `Another push is still under way after ${waitS} s: try again, or wait longer with --wait`,
+        `Another push is still in progress after ${waitS} s: try again, or wait longer with --wait`,
         EXIT.refused,
         { code: "push_busy" },
       ),
   };
 }
 
-/** Waiting commands must not retry in step. */
+/** Random, so that waiting commands do not retry at the same time. */
 function toPollMs(): number {
   return POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS;
 }

@@ -1,4 +1,4 @@
-/** `rowhouse.json`: the places that a project pushes to, and whether it shares tables. It is in version control and never holds a key. @module */
+/** `rowhouse.json`: the places that a project pushes to, and whether it shares tables. It is committed and must not contain a key. @module */
 import { join } from "node:path";
 import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
@@ -10,26 +10,26 @@ import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RefusedError, UsageError } from "../cli/command.ts";
 
 export const PLACES_FILE = "rowhouse.json";
-/** Stands for every place. */
+/** Selects all places. */
 export const ALL_PLACES = "all";
 
 export type Place = {
   name: string;
   url: string;
-  /** Whether a person who pushes is shown the plan and asked. */
+  /** Whether a push shows its plan and asks for confirmation. */
   confirm: boolean;
 };
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const EXAMPLE = '{ "places": { "staging": "https://api.staging.example.org" } }';
-/** What people would call a property that holds a key. */
+/** Likely names of a property that contains a key. */
 const SECRET = /key|token|secret|password|credential/i;
 
-/** What a project says in its file. */
+/** The content of the file. */
 export type ProjectSettings = {
   /** In the order of the file. */
   places: Place[];
-  /** Whether a push may start to use tables of other apps. */
+  /** Whether a push can start to use tables of other apps. */
   share: boolean;
 };
 
@@ -41,7 +41,7 @@ export function readPlaces(folder: string): Place[] {
 /**
  * The settings of a project; the defaults if it has no file.
  *
- * @throws {RefusedError} with every fault of the file and its place, and never a value: it may be a secret
+ * @throws {RefusedError} lists all errors with their paths, but no values: a value can be a secret
  */
 export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PLACES_FILE));
@@ -50,25 +50,25 @@ export function readProject(folder: string): ProjectSettings {
   if (faults.length === 0) return { places, share };
   const lines = faults.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RefusedError(
-    `Cannot use ${PLACES_FILE}: it has ${faults.length} ${faults.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+    `Cannot use ${PLACES_FILE}: it has ${faults.length} ${faults.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
     EXIT.refused,
     { code: "invalid_places", details: faults },
   );
 }
 
-/** @throws {UsageError} there is no place of that name: lists those that there are */
+/** @throws {UsageError} the place does not exist; lists all places */
 export function findPlace(places: readonly Place[], name: string): Place {
   const place = places.find((place) => place.name === name);
   if (place !== undefined) return place;
   if (places.length === 0)
     throw new UsageError(
-      `There is no place ${quote(name)}: name it in ${PLACES_FILE}, such as ${EXAMPLE}`,
+      `Place ${quote(name)} does not exist: add it to ${PLACES_FILE}, such as ${EXAMPLE}`,
     );
   const names = places.map((place) => place.name);
   const near = findNearest(name, names);
-  const guess = near === undefined ? "" : `did you mean ${near}? `;
+  const guess = near === undefined ? "" : `; did you mean ${near}?`;
   throw new UsageError(
-    `There is no place ${quote(name)} in ${PLACES_FILE}: ${guess}It names ${names.join(", ")}`,
+    `Place ${quote(name)} does not exist in ${PLACES_FILE}: expected one of ${names.join(", ")}${guess}`,
   );
 }
 
@@ -123,7 +123,7 @@ function checkPlace(name: string, value: unknown): Checked {
   return { places: [{ name, url: isUrl ? url : "", confirm: confirm === true }], faults };
 }
 
-/** A key is refused by name: whoever reads the repository could push with it. */
+/** Reports properties that look like keys: anyone who can read the repository could push with the key. */
 function findUnknown(
   value: object,
   path: string,
@@ -134,8 +134,8 @@ function findUnknown(
     .map((name) => ({
       path: `${path}/${name.slice(0, 100)}`,
       message: SECRET.test(name)
-        ? `a key must not be in this file, which is in version control: take it out, revoke it if it was committed, and set ${variable}`
-        : `is not known here: must be one of ${known.join(", ")}`,
+        ? `a key must not be in this file, which is in version control: remove it, revoke it if it was committed, and set ${variable}`
+        : `unknown property: must be one of ${known.join(", ")}`,
     }));
 }
 

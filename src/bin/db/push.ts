@@ -1,4 +1,4 @@
-/** One push from a project's folder: evaluate, send, wait while another one is under way, write journal and types. @module */
+/** A push from a project's folder: evaluates the schema, sends it, waits for other pushes, writes journal and types. @module */
 import type { Config, Environment } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Status } from "../../push/pure.ts";
@@ -41,17 +41,17 @@ export type PushTask = {
 export type Pushed = {
   definition: Definition;
   result: PushAnswer;
-  /** The types' path, where they were written. */
+  /** The path of the types, if they were written. */
   types: string | undefined;
   /** The journal's files that were written. */
   files: string[];
-  /** The journal's files that are missing; a dry run writes none. */
+  /** The journal's missing files; a dry run does not write them. */
   missing: string[];
 };
 
 /**
- * Pushes a project's schema, or with `dryRun` says what that would do. Files are written only after the COMMIT: if a crash
- * comes in between, the next push writes the missing files.
+ * Pushes a project's schema, or with `dryRun` returns the plan. Files are written after the COMMIT: after a crash in between, the
+ * next push writes the missing files.
  */
 export async function pushProject(project: Project, task: PushTask): Promise<Pushed> {
   const file = findSchemaFile(project.folder, project.schema);
@@ -72,7 +72,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const history = { service, definition, entries, ahead, share, config, terminal };
     if (dryRun) {
       const result = await planHistory(history);
-      // The files of another database of `dev` are about to be replaced: none of them is missing.
+      // Files of another database of `dev` will be replaced, so none is missing.
       const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
@@ -94,7 +94,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
   });
 }
 
-/** Only a table that the app has not pushed before can start to be shared. */
+/** Only a table that the app has not pushed before can become shared. */
 function hasNewTable(definition: Definition, pushed: Status["tables"]): boolean {
   return toNames(definition).some((name) => !pushed.some((table) => table.name === name));
 }

@@ -1,7 +1,6 @@
 /**
- * `rowhouse db resolve`: joins histories that have diverged. The service gets the steps that it lacks, and goes on from the
- * project's history; no recorded migration and no file changes. A command that was killed is run again: a join that was made
- * is found.
+ * `rowhouse db resolve`: joins histories that have diverged. The service gets the missing steps and continues from the project's
+ * history. No recorded migration and no file changes. After a killed command, repeat it: it finds the finished join.
  *
  * @module
  */
@@ -36,16 +35,16 @@ import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
 export const resolveCommand: Command = {
   name: "db resolve",
   example: "rowhouse db resolve --to staging\nrowhouse db resolve --to staging --dry-run",
-  about: `For histories that have diverged: the project and the service each have migrations that the other lacks. Before,
-declare in the schema what either side declares. The service then gets the steps that it lacks as one migration, which
-joins the project's last one: from there on, the project's migrations count as applied there. No recorded migration and
-no file changes. If anything would be left that only one side has, nothing is written, and all of it is listed.
+  about: `For diverged histories: the project and the service each have migrations that the other lacks. First declare in the schema
+everything that either side declares. The service then gets the missing steps as one migration that joins the project's last
+migration; from then on, the project's migrations count as applied there. No recorded migration and no file changes. If a
+difference would remain, nothing is written, and all differences are listed.
 Prints { status, joins, migration, steps, notes, shared } with --json.`,
   positionals: [],
   flags: {
     ...SCHEMA_FLAGS,
-    "dry-run": { about: "shows what it would do" },
-    yes: { about: "go on without a question, also at a place with confirm; tables can be shared" },
+    "dry-run": { about: "show the steps; change nothing" },
+    yes: { about: "do not ask for confirmation: also for places with confirm, and share tables" },
   },
   run: runResolve,
 };
@@ -68,7 +67,7 @@ async function runResolve(setting: Setting): Promise<ExitCode> {
     terminal.say(line);
   if (joins !== null)
     terminal.say(
-      `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service goes on from the project's history`,
+      `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service continues from the project's history`,
     );
   return EXIT.done;
 }
@@ -129,12 +128,12 @@ async function resolveHistory(
 }
 
 function explainNothing(destination: Destination, { isBehind }: { isBehind: boolean }): string {
-  if (!isBehind) return "The histories have not diverged: there is nothing to join";
+  if (!isBehind) return "The histories have not diverged: nothing to join";
   const push = withDestination("rowhouse db push", destination);
   return `The histories have not diverged: the service lacks migrations, which ${push} applies`;
 }
 
-/** @throws {RefusedError} more than one request can hold */
+/** @throws {RefusedError} the migrations do not fit in one request */
 function toRequest(
   ahead: readonly ProjectMigration[],
   declarations: Pick<JoinRequest, "definition" | "declared">,
@@ -143,11 +142,11 @@ function toRequest(
   const bytes = Buffer.byteLength(JSON.stringify(request));
   if (bytes <= MAX_REPLAY_BYTES) return request;
   throw new RefusedError(
-    `Cannot join ${ahead.length} migrations at once: they have ${bytes} bytes, and can have ${MAX_REPLAY_BYTES}`,
+    `Cannot join ${ahead.length} migrations in one request: they have ${bytes} bytes, max ${MAX_REPLAY_BYTES}`,
   );
 }
 
-/** What migrations declare, in their order. They were compared with what is recorded, or follow it. */
+/** The declarations of migrations, in order. The texts were verified, or are not recorded yet. */
 function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[] {
   const all = texts.flatMap(({ text }) => splitMigrationText(text) ?? []);
   return all

@@ -1,4 +1,4 @@
-/** What a command asks of a service, over HTTP or straight from the database. @module */
+/** The operations of a service, over HTTP or directly on the database. @module */
 import type { Definition } from "../../dsl/mod.ts";
 import type { Log } from "../../observe.ts";
 import type {
@@ -21,39 +21,39 @@ export type PushRequest = {
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
 };
-/** The project's migrations that the service lacks, as texts, and what the project declares now. */
+/** The texts of the migrations that the service lacks, and the project's current definition. */
 export type ReplayRequest = Pick<PushRequest, "definition" | "share"> & {
   migrations: readonly string[];
 };
 export type Pushed = Omit<PushResult, "deferred"> & {
-  /** The project's migrations that were applied before, or would be. */
+  /** The project's migrations that were applied first, or would be. */
   replays?: PlannedMigration[];
 };
-/** `declared`: what the project's migrations and its schema declare, and have declared before. */
+/** `declared`: everything that the project's migrations and its schema have declared. */
 export type JoinRequest = ReplayRequest & { declared: Definition; dryRun: boolean };
 export type ChangeRequest = { change: Change; journal: readonly JournalEntry[]; dryRun: boolean };
 export type Changed = Omit<ChangeResult, "deferred">;
 export type SchemaService = {
-  /** `log` is told about failures of deferred steps, if this process runs them. */
+  /** `log` receives failures of deferred steps, if this process runs them. */
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   /** Applies one of the project's migrations. */
   readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
   /** Joins histories that have diverged. */
   readonly join: (request: JoinRequest, log: Log) => Promise<Pushed>;
-  /** Makes an explicit change, or says what it would do. */
+  /** Applies an explicit change, or plans it. */
   readonly change: (request: ChangeRequest, log: Log) => Promise<Changed>;
-  /** What applying the project's migrations and then pushing the definition would do. */
+  /** Plans the project's migrations and then a push of the definition. */
   readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
-  /** One that the status lists, with its SQL. */
+  /** A migration of the status list, with its SQL. */
   readonly migration: (seq: number) => Promise<StoredMigration>;
-  /** For operators only: it covers every app's tables. */
+  /** For operators only: covers every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
-  /** For operators only: an app never learns about another one. */
+  /** For operators only: an app must not learn about other apps. */
   readonly apps?: () => Promise<TableApps[]>;
 };
 
-/** The database, as an app of it. */
+/** The database, and the app to push as. */
 export type DirectDestination = {
   kind: "database";
   address: Address;

@@ -1,11 +1,11 @@
-/** The two ways to push: over HTTP with an app's key, or straight to the database as its operator. Both run the same code. @module */
+/** The two ways to push: over HTTP with an app's key, or directly to the database as its operator. Both run the same code. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Status, StoredMigration } from "../../push/mod.ts";
 import { callService, type Target } from "./http.ts";
 import type { Place } from "./places.ts";
 import type { Changed, DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
 
-/** Where flags and settings point to. */
+/** The destination from flags and settings. */
 export type Destination = ServiceDestination | DirectDestination;
 export type ServiceDestination = {
   kind: "service";
@@ -14,7 +14,7 @@ export type ServiceDestination = {
   place?: Place;
 };
 
-/** A command that goes there: without its flag it might go somewhere else. */
+/** A command with the flag that selects this destination. */
 export function withDestination(command: string, destination: Destination): string {
   if (destination.kind === "database") return `${command} --app ${destination.app}`;
   const { target, place } = destination;

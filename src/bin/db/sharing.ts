@@ -1,6 +1,6 @@
 /**
- * Whether a push may start to use tables of other apps: asked on a terminal, a warning elsewhere, a conflict if the project
- * says so. Never says which app owns a table.
+ * Sharing of tables of other apps: a question on a terminal, otherwise a warning, or a conflict if the project disables sharing.
+ * Never names the app that owns a table.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { toPrintable } from "../cli/terminal.ts";
 import { readProject } from "./places.ts";
 import type { Pushed } from "./schema_service.ts";
 
-/** The tables that a push may start to share: none with `--no-share` or `"share": false`, otherwise any. */
+/** The tables that a push can start to share: none with `--no-share` or `"share": false`, otherwise all. */
 export function readShare({
   args,
   folder,
@@ -22,7 +22,7 @@ export function listShared({ shared, replays = [] }: Pushed): string[] {
   return [...new Set([...replays, { shared }].flatMap((planned) => planned.shared))];
 }
 
-/** What a person agrees to share, after a plan: a table that another app creates later is not among it. */
+/** The tables that a person agrees to share. Later tables of other apps are not included. */
 export async function agree(
   plan: () => Promise<Pushed>,
   { ask }: { ask: (plan: Pushed) => Promise<void> },
@@ -32,22 +32,22 @@ export async function agree(
   return listShared(planned);
 }
 
-/** What it means to share these tables, before it is decided. */
+/** Explains sharing before the question. */
 export function describeSharing(tables: readonly string[]): string[] {
   return [
-    `Another app owns ${showTables(tables)}. If you go on, both apps share ${tables.length === 1 ? "the table" : "each table"}:`,
+    `Another app owns ${showTables(tables)}. If you continue, both apps share ${tables.length === 1 ? "the table" : "each table"}:`,
     "  - Rows stay separate: no app can read or change rows of another.",
-    "  - The owner decides the columns. You cannot add, change or remove any.",
+    "  - Only the owner can add, change or remove columns.",
     "  - While you use it, the owner cannot make a column required or add a unique constraint.",
     "  - Only an administrator can end this.",
   ];
 }
 
-/** The same after a push that could not ask. */
+/** Warns after a push that could not ask. */
 export function warnOfSharing({ warn }: Terminal, tables: readonly string[]): void {
   if (tables.length === 0) return;
   warn(
-    `Warning: another app owns ${showTables(tables)}, and this app now shares ${tables.length === 1 ? "it" : "them"}. The owner decides the columns, and cannot make one required or unique while you use it; rows stay separate. Only an administrator can end this. To make sharing an error, use --no-share or "share": false in rowhouse.json`,
+    `Warning: another app owns ${showTables(tables)}, and this app now shares ${tables.length === 1 ? "it" : "them"}. Only the owner can change columns, and cannot make a column required or unique while you use the table; rows stay separate. Only an administrator can end this. To make sharing an error, use --no-share or "share": false in rowhouse.json`,
   );
 }
 

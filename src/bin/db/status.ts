@@ -1,4 +1,4 @@
-/** `rowhouse db status`: what is recorded for an app, what its schema would change, and for operators, who else uses its tables. @module */
+/** `rowhouse db status`: shows an app's recorded migrations, pending changes, and for operators, the other apps of its tables. @module */
 import { existsSync } from "node:fs";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
@@ -57,13 +57,13 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   return isWell ? EXIT.done : EXIT.refused;
 }
 
-/** `null` if this is not an operator, or a table is locked: then everything else is shown all the same. */
+/** `null` if this is not an operator, or a table is locked; the rest of the status is still shown. */
 async function findDrift(service: SchemaService, { warn }: Terminal): Promise<Drift> {
   try {
     return (await service.drift?.()) ?? null;
   } catch (error) {
     if (!(error instanceof Problem && error.code === "push_busy")) throw error;
-    warn("Note: a table is locked right now, so the database was not compared with the record");
+    warn("Notice: a table is locked, so the database was not compared with the recorded pushes");
     return null;
   }
 }
@@ -77,7 +77,7 @@ type Recorded = {
   migrations: readonly RecordedMigration[];
 };
 
-/** If the schema cannot be pushed, the database's status is shown all the same. */
+/** The steps, or the error that prevents a push. */
 async function findPending(setting: Setting, recorded: Recorded): Promise<Pending> {
   try {
     return await planSchema(setting, recorded);
@@ -87,7 +87,7 @@ async function findPending(setting: Setting, recorded: Recorded): Promise<Pendin
   }
 }
 
-/** Reported beside the rest of the status, which needs no plan. */
+/** Errors that are reported with the status, which does not require a plan. */
 const PLAN_FAILURES: readonly string[] = [
   "invalid_schema",
   "incompatible_schema",
@@ -101,7 +101,7 @@ function isPlanFailure(error: unknown): error is RefusedError | Problem {
   return error instanceof RefusedError && PLAN_FAILURES.includes(error.told.code ?? "");
 }
 
-/** The steps that a push of the folder's schema would take; `null` where the folder has none. */
+/** The pending steps of the folder's schema; `null` without a schema. */
 async function planSchema(setting: Setting, recorded: Recorded): Promise<string[] | null> {
   const file = findSchema(setting);
   if (file === undefined) return null;
@@ -109,14 +109,14 @@ async function planSchema(setting: Setting, recorded: Recorded): Promise<string[
   return await planDefinition(setting, { ...recorded, file, definition });
 }
 
-/** The schema's file; `undefined` if none is named, and the usual one is not there. */
+/** The schema file; `undefined` if `--schema` is not set and the default file does not exist. */
 export function findSchema({ args, folder }: Setting): string | undefined {
   const typed = args.text("schema");
   const file = findSchemaFile(folder, typed);
   return typed === undefined && !existsSync(file) ? undefined : file;
 }
 
-/** The steps that a push of this definition would take. */
+/** The steps of a push of this definition. */
 export async function planDefinition(
   setting: Setting,
   schema: Recorded & { file: string; definition: Definition },
@@ -146,7 +146,7 @@ function describePending(steps: readonly string[], destination: Destination): st
   return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see ${plan}`;
 }
 
-/** Of a migration that joins the project's history. */
+/** Marks a migration that joins the project's history. */
 function showJoin({ joins }: RecordedMigration): string {
   const head = joins?.at(-1);
   return head === undefined ? "" : `  joins ${showMigration(head)}`;

@@ -1,4 +1,4 @@
-/** Generated types of an app's tables, derived from the schema itself, because only that knows the shapes of json columns. @module */
+/** Generated types of an app's tables. They import the schema, because only it knows the shapes of json columns. @module */
 import { dirname, join, relative } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import type { Terminal } from "../cli/command.ts";
@@ -12,13 +12,13 @@ export type TypesOptions = {
   terminal: Terminal;
 };
 
-/** In the project's folder. */
+/** The path in the project's folder. */
 export const TYPES_FILE = join(HIDDEN_FOLDER, "types.d.ts");
 
 const IGNORE =
-  "# Kept: the types. Everything else here belongs to this machine.\n*\n!.gitignore\n!types.d.ts\n";
+  "# Only the types are committed. All other files belong to this machine.\n*\n!.gitignore\n!types.d.ts\n";
 
-/** Writes the types if they have changed; returns their path if it wrote. */
+/** Writes the types if they have changed; returns the path if it was written. */
 export function writeTypes({ folder, file, tables, terminal }: TypesOptions): string | undefined {
   const path = join(folder, TYPES_FILE);
   const specifier = relative(dirname(path), file).replaceAll("\\", "/");
@@ -37,7 +37,7 @@ export function writeIgnore(folder: string): void {
   writeIfChanged(join(folder, HIDDEN_FOLDER, ".gitignore"), IGNORE);
 }
 
-/** The text of the types for these tables; `specifier` leads from them to the schema, which imports the library. */
+/** The text of the types for these tables; `specifier` is the import of the schema. */
 export function renderTypes(
   specifier: string,
   tables: readonly string[],
@@ -56,16 +56,16 @@ export function renderTypes(
     tables.length === 0
       ? ""
       : `import type { Insert, Row, Unique, Update } from "${library}/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
-  return `// Written by rowhouse db push; what is changed here is lost at the next push.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
+  return `// Written by rowhouse db push. Do not edit: the next push overwrites this file.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
 }
 
-/** A note if the project's tsconfig.json does not include the types: its patterns skip hidden folders. */
+/** A notice if the project's tsconfig.json does not include the types: its patterns skip hidden folders. */
 function findTypesRemark(folder: string): string | undefined {
   const text = readIfThere(join(folder, "tsconfig.json"));
   const config = text === undefined ? undefined : parseJsonc(text);
   if (typeof config !== "object" || config === null) return undefined;
   const lists = ["include", "files"].map((key) => Reflect.get(config, key) as unknown);
-  // Files that it extends are not followed: rather no note than a wrong one.
+  // Without reading extended files a notice could be wrong, so there is none.
   if (Object.hasOwn(config, "extends") && lists.every((list) => list === undefined))
     return undefined;
   const isFound = lists.some(
@@ -74,13 +74,13 @@ function findTypesRemark(folder: string): string | undefined {
       list.some((pattern) => String(pattern).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
   );
   if (isFound) return undefined;
-  return `Note: tsconfig.json does not include ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
+  return `Notice: tsconfig.json does not include ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
 }
 
 function parseJsonc(text: string): unknown {
   try {
     return Bun.JSONC.parse(text);
   } catch {
-    return undefined; // a tsconfig that TypeScript itself will complain about
+    return undefined; // TypeScript reports an invalid tsconfig itself
   }
 }

@@ -1,4 +1,4 @@
-/** What is checked before a process serves: what would answer wrongly is refused, what is only unwise is logged. @module */
+/** Checks before a process serves: errors prevent the start, warnings are logged. @module */
 import type { Config } from "../../config/mod.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
@@ -22,16 +22,16 @@ import {
 } from "../cli/database.ts";
 import type { ServeConfig } from "../cli/settings.ts";
 
-/** How often to look for a database that was away at the start. */
+/** How often to retry a database that was unavailable at the start. */
 const LOOK_INTERVAL_MS = 500;
 
-/** Once, by the process that the operator started. */
+/** Called once, by the process that the operator started. */
 export function warnOfSettings({ TRUSTED_PROXIES }: Config, log: Log): void {
   warn("driver not patched", [judgeDriver(isDriverPatched())], log);
   warn("every address is a trusted proxy", judgeProxies(TRUSTED_PROXIES), log);
 }
 
-/** A process that never pushes does not use the other login. */
+/** Checks the pushing login only in processes that push. */
 export async function warnOfLogins(
   { db, admin }: Service,
   { config: { ROLE, ADMIN_DATABASE_URL }, log }: { config: Config; log: Log },
@@ -47,7 +47,7 @@ export async function warnOfLogins(
   );
 }
 
-/** A login that pushes is not needed at once: what keeps it from connecting is a warning. */
+/** The pushing login is not required at the start: if it cannot connect, that is only a warning. */
 async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
   const { DATABASE_URL, ADMIN_DATABASE_URL, DATABASE_PREPARE: prepare, ROLE } = config;
   const serving = await examinePooler({ url: DATABASE_URL, prepare, variable: "DATABASE_URL" });
@@ -62,7 +62,7 @@ async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
   ];
 }
 
-/** Whether the database is there; if it is, it must be one that can be served. */
+/** Whether the database is available. @throws {RefusedError} it is available, but cannot be served */
 export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
   const { ROLE, COOKIE_DOMAIN, PREVIEW } = config;
   try {
@@ -82,7 +82,7 @@ export async function checkService(service: Service, config: ServeConfig): Promi
   }
 }
 
-/** Looks until the database answers; meanwhile requests are answered 503. */
+/** Waits until the database is available. Until then, requests get a 503 response. */
 export async function waitForDatabase(
   service: Service,
   config: ServeConfig,
@@ -103,7 +103,7 @@ function warn(event: string, findings: readonly Finding[], log: Log): void {
     if (level !== "ok") log("warn", event, { message: `The ${about} ${says}: ${remedy}` });
 }
 
-/** @throws {RefusedError} with all that fails */
+/** @throws {RefusedError} lists all failed checks */
 function refuse(findings: readonly Finding[]): void {
   const failed = findings.filter(({ level }) => level === "fail");
   if (failed.length === 0) return;

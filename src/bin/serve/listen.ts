@@ -1,4 +1,4 @@
-/** Serves a service on a port, and stops it without cutting off requests under way. @module */
+/** Serves a service on a port, and stops it without aborting requests in progress. @module */
 
 import type { Log } from "../../observe.ts";
 import type { Service } from "../../service/mod.ts";
@@ -6,33 +6,33 @@ import { RefusedError } from "../cli/command.ts";
 import { type Listener, openListener } from "./listener.ts";
 import { boundSockets } from "./sockets.ts";
 
-/** How long to wait for requests under way: the whole stop stays within the 10 s that orchestrators allow. */
+/** Max wait for requests in progress: the whole stop must stay within the 10 s that orchestrators allow. */
 const DRAIN_MS = 8000;
 const DRAIN_LOOK_MS = 25;
 const CLOSE_MS = 1500;
 
 export type Serving = {
-  /** The actual port, also if any free one was asked for. */
+  /** The actual port, also if the setting is 0. */
   readonly port: number;
-  /** Stops accepting, waits for requests under way, closes the service. */
+  /** Stops accepting requests, waits for requests in progress, closes the service. */
   readonly stop: () => Promise<void>;
 };
 
 export type ListenOptions = {
   host: string;
   port: number;
-  /** What the port is set with, for messages; default: PORT. */
+  /** The setting of the port, for messages; default: PORT. */
   portSetting?: string;
   /** The port for operators; default: none. */
   admin?: { host: string; port: number } | undefined;
-  /** Maximum number of sockets; default: what the system's limit on open files allows. */
+  /** Max number of sockets; default: from the system's limit on open files. */
   maxSockets?: number | undefined;
   log: Log;
   /** Whether other processes listen on the same port. */
   isShared?: boolean;
 };
 
-/** @throws {RefusedError} a port or the host cannot be taken */
+/** @throws {RefusedError} cannot listen on the host or port */
 export function listen(service: Service, options: ListenOptions): Serving {
   const { host, port, portSetting, isShared = false, maxSockets, log } = options;
   const listener = openListener(service.fetch, { host, port, portSetting, isShared });
@@ -58,7 +58,7 @@ export function listen(service: Service, options: ListenOptions): Serving {
   };
 }
 
-/** Until no request is under way. The server's own stop also waits for sockets that have sent half a request. */
+/** Waits until no request is in progress. The server's own stop also waits for sockets with an incomplete request. */
 async function untilServed(listener: Listener): Promise<void> {
   for (let looks = 0; looks < 3; ) {
     await Bun.sleep(DRAIN_LOOK_MS);
@@ -69,17 +69,17 @@ async function untilServed(listener: Listener): Promise<void> {
 /** Hosts that mean "every address of this machine", with an address that can be called. */
 const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** The origin at which a process on this machine calls what listens there. */
+/** The origin for calls from this machine. */
 export function toLocalUrl(host: string, port: number): string {
   const callable = CALLABLE[host] ?? host;
   return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
 }
 
-/** A port that was free a moment ago, for callers that must know it before they listen. */
+/** A free port, for callers that must know it before they listen. */
 export function findFreePort(): number {
   const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = probe;
   void probe.stop(true);
-  if (port === undefined) throw new RefusedError("There is no free port on this machine");
+  if (port === undefined) throw new RefusedError("No free port on this machine");
   return port;
 }

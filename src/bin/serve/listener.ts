@@ -1,12 +1,12 @@
-/** A port that can stop accepting callers for a while without cutting off those it has. @module */
+/** A port that can pause new connections without aborting existing ones. @module */
 
 import { MAX_BYTES } from "../../push/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { RefusedError } from "../cli/command.ts";
 
-/** How many seconds a socket may be silent before its request is complete; fetch.ts allows more once it is. */
+/** Max seconds without data before a request is complete; fetch.ts allows more afterwards. */
 const IDLE_TIMEOUT_S = 10;
-/** The routes themselves refuse bodies beyond their limits; this is only the outermost limit. */
+/** The outermost limit: routes reject bodies above their own limits. */
 const WALL_BYTES = 16 * MAX_BYTES;
 
 export type Fetch = (request: Request, server: Server) => Response | Promise<Response>;
@@ -17,21 +17,21 @@ export type ListenerAddress = {
   port: number;
   /** Whether other processes listen on the same port. */
   isShared: boolean;
-  /** What the port is set with, for messages; default: PORT. */
+  /** The setting of the port, for messages; default: PORT. */
   portSetting?: string | undefined;
 };
 
 export type Listener = {
   readonly port: number;
   readonly pendingRequests: () => number;
-  /** New connections are refused, those without a request are closed, requests under way are finished. */
+  /** Rejects new connections, closes idle connections, and finishes requests in progress. */
   readonly pause: () => void;
-  /** @throws {RefusedError} the port cannot be taken */
+  /** @throws {RefusedError} cannot listen on the port */
   readonly resume: () => void;
   readonly stop: (closeActiveConnections?: boolean) => Promise<void>;
 };
 
-/** @throws {RefusedError} the port or the host cannot be taken */
+/** @throws {RefusedError} cannot listen on the host or port */
 export function openListener(fetch: Fetch, address: ListenerAddress): Listener {
   let current: Server | undefined = takePort(fetch, address);
   const port = current.port ?? address.port;
@@ -77,8 +77,8 @@ function takePort(fetch: Fetch, address: ListenerAddress): Server {
 function explain(error: unknown, { host, port, portSetting = "PORT" }: ListenerAddress): string {
   const code = errorCode(error);
   if (code === "EADDRINUSE")
-    return `Port ${port} of ${host} is in use: stop what listens there, or set another ${portSetting}`;
+    return `Port ${port} of ${host} is in use: stop the process that listens there, or set another ${portSetting}`;
   if (code === "EACCES")
-    return `Port ${port} is not for this user: set a ${portSetting} above 1023`;
+    return `Permission denied for port ${port}: set a ${portSetting} above 1023`;
   return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (${portSetting})`;
 }

@@ -1,4 +1,4 @@
-/** `rowhouse serve`: the service on a port, until it is told to stop. @module */
+/** `rowhouse serve`: runs the service on a port until a signal to stop. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
@@ -16,19 +16,17 @@ export const serveCommand: Command = {
   name: "serve",
   example: "DATABASE_URL=postgres://rowhouse_login:…@127.0.0.1:6432/rowhouse rowhouse serve",
   about: `Requires DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
-Logs JSON lines to standard output. While the database is away, every request that needs it is answered
-503 with Retry-After, and served again as soon as the database is back. On a signal to stop, requests
-under way are finished (within 10 s); a second signal ends the process at once.
-With WORKERS above 1, that many processes share the port: one that dies is replaced, and SIGHUP replaces
-them one by one without refusing a request.
+Logs JSON lines to standard output. While the database is unavailable, requests that require it get a 503 response
+with Retry-After. On a signal to stop, requests in progress are finished (within 10 s); a second signal ends the
+process immediately. With WORKERS above 1, that many processes share the port. Workers that exit are restarted, and
+SIGHUP replaces them one by one without rejecting requests.
 
-Any other role than all serves a part, as a separate process: gateway authenticates callers and forwards requests,
-signed with what it shares with each, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which accept
-nothing else.`,
+With a role other than all, the process serves one part: gateway authenticates callers, and forwards signed requests
+to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL). These accept only requests signed by the gateway.`,
   positionals: [],
   flags: {
     role: { value: "role", about: "all, gateway, data or identity; default: ROLE, else all" },
-    worker: { value: "number", about: "which of the WORKERS this is; set by serve itself" },
+    worker: { value: "number", about: "the index of this worker; set by serve itself" },
   },
   run: runServe,
 };
@@ -39,7 +37,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const log = openLog(config, terminal.say);
   const worker = args.text("worker");
   const sayLastWords = async () => {
-    log("warn", "stopped at once", { message: "A second signal cut off what was under way" });
+    log("warn", "stopped at once", { message: "A second signal aborted the requests in progress" });
     await terminal.flush();
   };
   if (worker === undefined) warnOfSettings(config, log);
@@ -57,7 +55,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   try {
     const isThere = await checkService(service, config);
     held.release();
-    // Once, by the first of several workers.
+    // Only the first of several workers warns.
     if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { config, log });
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
@@ -77,7 +75,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   }
 }
 
-/** A log that holds its lines back until the service serves: a refusal to start is reported by itself. */
+/** A log that holds back its lines until the service serves: a failed start prints only its error. */
 function holdLog(log: Log): { log: Log; release: () => void } {
   let held: Parameters<Log>[] | undefined = [];
   return {

@@ -1,12 +1,12 @@
-/** Signals to stop: the first is waited for, the second ends the process at once. @module */
+/** Signals to stop: the first one stops gracefully, the second one ends the process immediately. @module */
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 type StopSignal = keyof typeof NUMBERS;
 
-/** What Ctrl-C, an orchestrator and a closing terminal send. */
+/** The signals of Ctrl-C, an orchestrator and a closing terminal. */
 export const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** How long to wait for last words to be written: a reader that is gone must not keep the process alive. */
+/** Max wait for the last log line: a closed pipe must not keep the process alive. */
 const LAST_WORDS_MS = 300;
 
 /** Resolves at the first of these signals; at the second `sayLastWords` runs and the process ends with 128 + its number. */

@@ -1,8 +1,7 @@
 /**
- * A limit on the sockets of a process. `Bun.serve` has none: it accepts callers until there are no descriptors left, and then
- * neither the port for operators nor the pools get one. So the open descriptors are counted ten times a second, and at the
- * limit the port accepts no callers until there is room again. If the system does not say how many are open, there is no
- * limit.
+ * A limit on the sockets of a process. `Bun.serve` has no limit: it accepts connections until no descriptors are left, and then
+ * the port for operators and the pools cannot open any. So the open descriptors are counted ten times a second, and at the limit
+ * the port pauses until enough are free. There is no limit if the system does not report open descriptors.
  *
  * @module
  */
@@ -11,11 +10,11 @@ import type { Log } from "../../observe.ts";
 import type { Listener } from "./listener.ts";
 
 const LOOK_INTERVAL_MS = 100;
-/** The part of the system's limit that callers may use: the rest is for operators, pools and files. */
+/** The share of the system's limit for clients. The rest is for operators, pools and files. */
 const SHARE = 0.8;
-/** Callers are accepted again when this part of the limit is free. */
+/** New connections are accepted again when this share of the limit is free. */
 const ROOM = 0.2;
-/** Descriptors in reserve, released when callers were faster than the count. */
+/** Reserved descriptors, released if connections arrive faster than they are counted. */
 const SPARES = 16;
 
 export type SocketOptions = { log: Log; maxSockets: number | undefined };
@@ -32,7 +31,7 @@ export function boundSockets(
   let spares = openSpares();
   let isPaused = false;
   const look = (): void => {
-    // If none is left for counting, all are in use.
+    // If no descriptor is left for counting, all are in use.
     const sockets = (countOpen() ?? limit) - own - spares.length;
     if (!isPaused && sockets >= maxOpen) {
       isPaused = true;
@@ -40,7 +39,7 @@ export function boundSockets(
       spares = [];
       listener.pause();
       log("error", "too many sockets", {
-        message: `${sockets} are open, and ${maxOpen} may be: new connections are refused until a fifth is free`,
+        message: `${sockets} sockets are open, max ${maxOpen}: new connections are rejected until 20% are free`,
       });
     } else if (isPaused && sockets <= maxOpen * (1 - ROOM) && resume(listener)) {
       spares = openSpares();
@@ -55,7 +54,7 @@ export function boundSockets(
   };
 }
 
-/** Whether callers are accepted again; if the port cannot be opened, the next look tries again. */
+/** Whether connections are accepted again. If the port cannot be opened, the next check retries. */
 function resume(listener: Pick<Listener, "resume">): boolean {
   try {
     listener.resume();
@@ -71,7 +70,7 @@ function openSpares(): number[] {
 
 const DESCRIPTORS = "/proc/self/fd";
 
-/** How many descriptors the process has open; since Linux 6.2 this is the folder's size, so that reading it needs none. */
+/** The number of open descriptors. Since Linux 6.2 it is the folder's size, and reading it requires no descriptor. */
 function countOpen(): number | undefined {
   try {
     return statSync(DESCRIPTORS).size || readdirSync(DESCRIPTORS).length;
@@ -80,7 +79,7 @@ function countOpen(): number | undefined {
   }
 }
 
-/** How many the process may have open. */
+/** The max number of open descriptors. */
 function readOpenLimit(): number | undefined {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");

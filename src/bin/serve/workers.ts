@@ -1,6 +1,6 @@
 /**
- * Several processes on one port: a supervisor that serves nothing itself, starts the workers, replaces one that dies,
- * and on SIGHUP replaces all of them one by one, the new one first.
+ * Several processes on one port. The supervisor does not serve: it starts the workers, restarts workers that exit, and on SIGHUP
+ * replaces them one by one, starting each new worker first.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { untilSignal } from "./signals.ts";
 
 type Worker = {
   readonly process: Subprocess;
-  /** Resolves to true when it listens, or to false if it ended before. */
+  /** Resolves to true when it listens, or to false if it exits first. */
   readonly listening: Promise<boolean>;
   isRetired: boolean;
 };
@@ -23,7 +23,7 @@ type Supervised = { config: Config; log: Log; sayLastWords: () => Promise<void> 
 const LISTENING = "listening";
 const RESTART_DELAY_MS = 500;
 
-/** Serves with `WORKERS` processes until a signal to stop; a second one ends them at once. */
+/** Serves with `WORKERS` processes until a signal to stop. A second signal ends them immediately. */
 export async function superviseWorkers({
   config,
   log,
@@ -47,7 +47,7 @@ export async function superviseWorkers({
     for (const { process } of workers.values()) process.kill("SIGKILL");
     await sayLastWords();
   });
-  // The first one alone: whatever stops it from starting would stop them all.
+  // Start only one first: an error that prevents its start would prevent all.
   const first = start(0);
   if (!(await first.listening)) {
     isStopping = true;
@@ -72,13 +72,13 @@ type Reloading = {
   log: Log;
 };
 
-/** Replaces every worker in turn; one that does not come up leaves the old one in its options. */
+/** Replaces every worker in turn. If a new worker does not start, the old worker stays. */
 function makeReload({ workers, start, indexes, log }: Reloading): () => void {
   let reloading = Promise.resolve();
   const replace = async (index: number): Promise<void> => {
     const old = workers.get(index);
     const fresh = start(index);
-    fresh.isRetired = true; // until it listens, its end is told here
+    fresh.isRetired = true; // until it listens, its exit is handled here
     if (!(await fresh.listening)) {
       log("error", "worker does not start", { worker: String(index) });
       if (old !== undefined) workers.set(index, old);
@@ -120,12 +120,12 @@ function spawnWorker(index: number, role: Role): Worker {
   return { process: child, listening, isRetired: false };
 }
 
-/** A worker's side: says that it listens. */
+/** In a worker: reports to the supervisor that it listens. */
 export function tellListening(): void {
   process.send?.(LISTENING);
 }
 
-/** A worker's side: until its supervisor tells it to stop, or is gone. Ctrl-C and SIGHUP are the supervisor's. */
+/** In a worker: waits until the supervisor stops it or exits. Only the supervisor handles Ctrl-C and SIGHUP. */
 export function untilToldToStop(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
