@@ -68,7 +68,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin disable-app": "rejects an app's keys and its sign-in; keeps its rows",
     "admin enable-app": "enables a disabled app: its keys and sign-in work again",
     "admin set-live": "turns event streams of an app's changes on or off",
-    "admin set-people-list": "turns the list of people for the people of an app on or off",
+    "admin set-people-list": "turns the list of people of an app on or off",
   }),
   ...fromModule(async () => (await import("./admin/keys.ts")).adminKeyCommands, {
     "admin issue-key": "creates an API key for an app and prints it once",
