@@ -1,6 +1,6 @@
 /**
- * Calls of the service's own SQL functions, by name and with named arguments. What a function takes and returns, and whether
- * a call may run twice, is in `functions.ts`, which is generated from the database.
+ * Calls the service's own SQL functions by name, with named arguments. `functions.ts`, which is generated from the
+ * database, defines arguments, results and whether a call can be repeated.
  *
  * @module
  */
@@ -15,18 +15,18 @@ export type Arguments<Name extends FunctionName> = ArgumentsOf<(typeof FUNCTIONS
 export type Result<Name extends FunctionName> = ResultOf<(typeof FUNCTIONS)[Name]>;
 
 export type FunctionCallOptions<Name extends FunctionName> = {
-  /** Default: {@linkcode SERVICE_QUEUE}. */
+  /** Defaults to {@linkcode SERVICE_QUEUE}. */
   queue?: string;
-  /** What to throw for an error, such as a {@linkcode SignalError}. */
+  /** Maps an error to the error to throw, such as a {@linkcode SignalError}. */
   reject?: (error: unknown) => unknown;
-  /** For a short read that may be pipelined: whether a result is the one that was asked for. */
+  /** For a short read that can be pipelined: whether a result belongs to the call. */
   isOwn?: (result: Result<Name>) => boolean | undefined;
 };
 
 /**
- * What the function returns: its rows if it returns a set, otherwise one row or value.
+ * The function's result: its rows if it returns a set, otherwise one row or value.
  *
- * @throws {SignalError} what the function raises
+ * @throws {SignalError} a signal that the function raises
  */
 export async function call<Name extends FunctionName>(
   db: Pick<Database, "query">,
@@ -41,7 +41,7 @@ export async function call<Name extends FunctionName>(
   }
 }
 
-/** Whether a function of the Console acts only for a recent sign-in. */
+/** Whether a function of the Console requires a recent sign-in. */
 export function isForRecentSignIn(name: FunctionName): boolean {
   const { needs }: FunctionShape = FUNCTIONS[name];
   return needs !== undefined;
@@ -53,7 +53,7 @@ type SetName = {
 
 type ItemOf<Rows> = Rows extends (infer Row)[] ? Row : never;
 
-/** The only row of what a function returns as a set. */
+/** The only row of a function that returns a set. */
 export async function callRow<Name extends SetName>(
   db: Pick<Database, "query">,
   name: Name,
@@ -73,7 +73,7 @@ async function send<Name extends FunctionName>(
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(values);
   const options = { retry, queue };
-  // The statement's columns were made from the shape that the types follow from.
+  // The types and the columns of the statement come from the same shape.
   const rows = (found: Row[]) => decode(found) as Result<Name>;
   if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));
   return rows(
@@ -87,7 +87,7 @@ async function send<Name extends FunctionName>(
 type Row = Record<string, unknown>;
 type Statement = {
   text: string;
-  /** With an echo as its last column. */
+  /** With an echo as the last column. */
   readText: string;
   encode: (values: Readonly<Record<string, unknown>>) => Parameter[];
   decode: (rows: Row[]) => unknown;
@@ -96,7 +96,7 @@ type Statement = {
 
 const statements = new Map<FunctionName, Statement>();
 
-/** Made at the first call, and the same from then on: its text is prepared once on each connection. */
+/** Built at the first call and then reused: each connection prepares its text once. */
 function findStatement(name: FunctionName): Statement {
   const known = statements.get(name);
   if (known !== undefined) return known;
@@ -134,7 +134,7 @@ function renderResult(called: string, { returns, isSet }: FunctionShape) {
   return { selected: ONE, from: ` from ${called} as called (${ONE})` };
 }
 
-/** The driver reads JSON, and no arrays. */
+/** The driver parses JSON, but no arrays. */
 function renderColumn(column: string, type: string, value = quoteName(column)): string {
   const read = type.includes("[]") ? `pg_catalog.to_json(${value})` : value;
   return `${read} as ${quoteName(column)}`;
@@ -156,7 +156,7 @@ function toArrayText(type: SqlType, items: readonly unknown[]): string {
 
 type Decode = (value: unknown) => unknown;
 
-/** What the driver does not read as the types say. */
+/** Values that the driver does not return with the declared types. */
 const DECODERS: Partial<Record<string, Decode>> = {
   int8: Number,
   bytea: (value) => Buffer.from(value as Uint8Array).toString("hex"),

@@ -1,4 +1,4 @@
-/** The types of calls of the service's SQL functions, which follow from their shapes. @module */
+/** Types of calls of the service's SQL functions, derived from their shapes. @module */
 
 /** The TypeScript type of each SQL type. */
 type Values = {
@@ -17,18 +17,18 @@ type Values = {
 };
 type ItemType = keyof Values;
 export type SqlType = ItemType | `${ItemType}[]`;
-/** With `?` if it can be null. */
+/** With `?` if the argument can be null. */
 export type ReturnedType = SqlType | `${SqlType}?`;
 
 export type FunctionShape = {
-  /** Whether a call may run twice. */
+  /** Whether a call can be repeated. */
   readonly retry: "safe" | "unsafe";
   readonly takes: Readonly<Record<string, SqlType>>;
   /** One value or the columns of a row. */
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
-  /** Whether it returns any number of them. */
+  /** Whether it returns a set. */
   readonly isSet: boolean;
-  /** What it asks of the visitor besides the role. */
+  /** Requirements for the visitor in addition to the role. */
   readonly needs?: "recent sign-in";
 };
 
@@ -48,7 +48,7 @@ type PassedOf<Type> = Type extends `${infer Item extends ItemType}[]`
     ? string | Uint8Array
     : ValueOf<Type>;
 
-/** What is passed, by the names of the arguments; `undefined` is passed as null. */
+/** The arguments by name; `undefined` is passed as null. */
 export type ArgumentsOf<Shape extends FunctionShape> = {
   readonly [Name in keyof Shape["takes"]]: PassedOf<Shape["takes"][Name]> | null | undefined;
 };

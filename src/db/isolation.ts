@@ -1,7 +1,7 @@
 /**
- * Whether PostgreSQL still keeps apps apart as push and migrate set it up: row security, policies, owners, grants and
- * roles, and whether `data` and `api` contain anything that could run code and that no push creates. One statement over
- * the catalogs of PostgreSQL. Reads no app's rows, and repairs nothing.
+ * Checks that PostgreSQL still isolates apps as push and migrate set it up: row security, policies, owners, grants and
+ * roles, and that `data` and `api` contain no code that a push does not create. One statement on PostgreSQL's catalogs.
+ * Never reads apps' rows, and repairs nothing.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Role } from "../role.ts";
 import type { ANCHOR } from "./citus/anchor.ts";
 import { quoteLiteral } from "./literal.ts";
 
-/** What a login is made a member of, by the role of the process that uses it. */
+/** The group role of a serving login, by the role of its process. */
 export const SERVING_ROLES = {
   all: "rowhouse_service",
   gateway: "rowhouse_gateway",
@@ -18,21 +18,21 @@ export const SERVING_ROLES = {
   identity: "rowhouse_identity",
 } as const satisfies Record<Role, string>;
 
-/** The setting that names the app of a transaction. */
+/** The setting with the app of a transaction. */
 export const APP_SETTING = "rowhouse.app_id";
 
-/** The condition of the policy `tenant`, for rows that are read and rows that are written. */
+/** The condition of the policy `tenant`, for reads and writes. */
 export const TENANT_POLICY = {
   /** As push writes it. */
   written: `app_id = nullif(pg_catalog.current_setting('${APP_SETTING}', true), '')::pg_catalog.uuid`,
-  /** As PostgreSQL 15 to 18 print what push wrote. */
+  /** As PostgreSQL 15 to 18 print it. */
   printed: `(app_id = (NULLIF(current_setting('${APP_SETTING}'::text, true), ''::text))::uuid)`,
 } as const;
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
 
-/** The only functions that the expressions of a push call: digests and beginnings of texts in indexes, and an app's id. */
+/** The only functions in expressions of a push: digests and prefixes of texts in indexes, and an app's id. */
 const INDEX_FUNCTIONS = [
   "pg_catalog.left(pg_catalog.text, pg_catalog.int4)",
   "pg_catalog.sha256(pg_catalog.bytea)",
@@ -61,7 +61,7 @@ const IN_INDEX = {
 };
 const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
 
-/** What no push creates, and what could run in the session of anyone who reads, writes or plans: a fault each. */
+/** Objects that no push creates, and that could run in the session of a reader, writer or planner: one issue each. */
 const PLANTED = `
   select pg_catalog.pg_describe_object(classid, objid, 0) || ' must not be in the schemas of apps'' tables and functions'
     from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
@@ -106,19 +106,19 @@ const PLANTED = `
     from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attacl is not null`;
 
 /**
- * A policy's expression as text. PostgreSQL would print it through the policy's own table, and wait for whoever has locked
- * that; so it is printed through one of ours, whose first column has the same name. An expression over any other column is
- * not printed at all: it is not ours.
+ * A policy's expression as text. PostgreSQL would print it through the policy's own table, and wait for a lock on that
+ * table. So it is printed through a table of the service, whose first column has the same name. An expression over any
+ * other column is not printed: no push writes it.
  */
 function print(expression: string, by: string): string {
   return `case when ${expression}::pg_catalog.text !~ ':varattno (?!1 )'
           then pg_catalog.pg_get_expr(${expression}, '${by}'::pg_catalog.regclass) end`;
 }
 
-/** The table of ours by which expressions are printed: one that a node of a distributed database has, too, or not. */
+/** The service's table for printing expressions: with or without a copy on the nodes of a distributed database. */
 type Printer = "rowhouse.registrations" | typeof ANCHOR;
 
-/** What is examined: tables of apps, functions, logins. Shards of tables have names that end with a number. */
+/** The checked objects: apps' tables, functions, logins. Names of shards end with a number. */
 const SUBJECTS = `
 with relations as (
   select oid, 'data.' || relname as name, 'rowhouse_tables' as wanted_owner, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
@@ -150,7 +150,7 @@ serving as (
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
 owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),`;
 
-/** Each selects the sentences of one rule that is broken. */
+/** Each query selects the violations of one rule. */
 function renderTableRules(printedBy: Printer): string {
   return `
   select 'Table ' || name || ' must have row security enabled and forced'
@@ -217,7 +217,7 @@ const ROLE_RULES = `
       on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
 
-/** A statement of one value: the first faults as JSON. */
+/** A statement with one value: the first issues as JSON. */
 export function renderFaults(printedBy: Printer): string {
   const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, PLANTED];
   return `${SUBJECTS}
@@ -228,8 +228,8 @@ from (select fault from faults order by fault limit ${MAX_FAULTS}) as first_faul
 }
 
 /**
- * The function that reports every fault of a database, the functions among them that no push recorded. It needs rights that
- * no login has.
+ * The function that reports every issue of a database, including functions that no push recorded. It needs rights that no
+ * login has.
  */
 export const FIND_FAULTS = `
 create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer

@@ -1,4 +1,4 @@
-/** Literals and names for SQL text that cannot have parameters: DDL and messages of several statements. @module */
+/** Literals and names for SQL text that cannot have parameters: DDL and messages with several statements. @module */
 
 /**
  * A string as an SQL literal, byte for byte.
@@ -10,7 +10,7 @@ export function quoteLiteral(text: string): string {
   if (text.includes("\0")) throw new RangeError("Cannot quote U+0000");
   const doubled = text.replaceAll("'", "''");
   if (!/[\\\r]/.test(doubled)) return `'${doubled}'`;
-  // A carriage return is escaped: a checkout that changes line endings must not change a value.
+  // Escapes carriage returns, because a checkout that changes line endings must not change a value.
   return `E'${doubled.replaceAll("\\", "\\\\").replaceAll("\r", "\\r")}'`;
 }
 
@@ -21,7 +21,7 @@ export function quoteBody(text: string): string {
   return `${tag}\n${text}\n${tag}`;
 }
 
-/** A checked name as a quoted identifier. */
+/** A validated name as a quoted identifier. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

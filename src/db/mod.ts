@@ -1,4 +1,4 @@
-/** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
+/** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
 export { ALL_APPS } from "./all_apps.ts";
 export {

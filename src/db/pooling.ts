@@ -1,9 +1,9 @@
 /**
- * Whether a pooler stands between, and what becomes of prepared statements there. A pooler makes up the process id that it
- * tells a client at sign-in, so it differs from the backend's own. One that hands a session from client to client either
- * follows prepared statements, and gives them names of its own, or passes names through: then one client's statement is
- * sent to a session that does not know it, or knows another one by that name. Tried with PgBouncer 1.18 and 1.25, in each
- * mode, idle and under load.
+ * Detects a pooler in front of PostgreSQL, and how it handles prepared statements. A pooler invents the process id that
+ * it reports to a client, so it differs from the backend's. A pooler that shares a session between clients either tracks
+ * prepared statements, under its own names, or passes names through: then a client's statement can reach a session that
+ * does not know it, or knows another statement with that name. Tested with PgBouncer 1.18 and 1.25, in each mode, idle
+ * and under load.
  *
  * @module
  */
@@ -12,20 +12,20 @@ import { type Database, openDatabase, SERVICE_QUEUE } from "./pool/mod.ts";
 import { readSqlState } from "./sqlstate.ts";
 
 export type Pooling =
-  /** Straight to PostgreSQL. */
+  /** A direct connection to PostgreSQL. */
   | "none"
-  /** A pooler, to which no statement was given to prepare. */
+  /** A pooler; no statement was prepared through it. */
   | "pooled"
-  /** It keeps a session for each client. */
+  /** A pooler that uses one session per client. */
   | "sessions"
-  /** It follows prepared statements from session to session. */
+  /** A pooler that tracks prepared statements across sessions. */
   | "followed"
-  /** It mixes them up. */
+  /** A pooler that mixes up prepared statements. */
   | "mixed";
 
 export type PoolingOptions = { url: string; prepare: boolean; name: string };
 
-/** So that clients meet in a session even while others use the pooler, too. */
+/** Enough clients to share a session even while others use the pooler. */
 const CLIENTS = 4;
 const ROUNDS = 3;
 
@@ -47,16 +47,16 @@ export async function findPooling(options: PoolingOptions): Promise<Pooling> {
   }
 }
 
-/** A session does not know a prepared statement, or knows one by that name already. */
+/** A session does not know a prepared statement, or already has another statement with its name. */
 const MIXED_UP = ["26000", "42P05"];
 
-/** One after the other, so that a session that one client has left is the next one's. */
+/** In sequence, so that a client gets the session that the previous client has left. */
 async function findMixing(clients: readonly Database[]): Promise<Pooling> {
   const looks: (Look & { client: Database })[] = [];
   for (let round = 0; round < ROUNDS; round++)
     for (const client of clients) looks.push({ client, ...(await look(client)) });
   if (looks.some(({ given, known }) => !known.includes(given))) return "followed";
-  // Two clients met in a session, or one was in two.
+  // Two clients shared a session, or one client used two.
   const isHandedOn = looks.some((look) =>
     looks.some((two) => (look.client === two.client) !== (look.backend === two.backend)),
   );
@@ -64,19 +64,19 @@ async function findMixing(clients: readonly Database[]): Promise<Pooling> {
 }
 
 type Look = {
-  /** The process that answered. */
+  /** The backend's process id. */
   backend: number;
-  /** Whether the client was told that process's id. */
+  /** Whether the client got the same process id at sign-in. */
   isBackend: boolean;
-  /** The name that the client gave to this statement. */
+  /** The client's name for this statement. */
   given: string;
-  /** The names by which the session knows it, each from one client. */
+  /** The session's names for it, each from one client. */
   known: readonly string[];
 };
 
 const MARK = "rowhouse_looks_for_a_pooler";
 
-/** The statement finds itself among those that the session has prepared. */
+/** The statement finds itself among the session's prepared statements. */
 async function look(client: Database): Promise<Look> {
   const rows = await client.query<{ pid: number; known: string }>(
     `select pg_catalog.pg_backend_pid() as pid, (select coalesce(pg_catalog.json_agg(name), '[]')

@@ -1,4 +1,4 @@
-/** The previews that are on in a database, as `rowhouse migrate` recorded them from the setting `PREVIEW`. @module */
+/** The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`. @module */
 import type { Preview } from "../preview.ts";
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 import { readRows } from "./read_rows.ts";
@@ -14,7 +14,7 @@ export async function readPreviews(db: Database): Promise<Preview[]> {
   return JSON.parse(row?.previews ?? "[]") as Preview[];
 }
 
-/** Records which previews are on from now on. */
+/** Records the enabled previews. */
 export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
   await admin.query(
     `update rowhouse.release set features = array(

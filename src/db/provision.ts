@@ -1,6 +1,6 @@
 /**
- * What `dev` creates: a database with its mark, and logins with the least rights. The mark is an empty schema: it is there
- * before the first table, stays with the database, and is in its dumps.
+ * Creates the database of `dev` with its mark, and logins with least privileges. The mark is an empty schema: it exists
+ * before the first table, and is part of dumps.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { quoteLiteral, quoteName } from "./literal.ts";
 import type { Database } from "./pool/mod.ts";
 import { readRows } from "./read_rows.ts";
 
-/** Creates a database, unless there is one with that name. */
+/** Creates a database, unless it exists. */
 export async function makeDatabase(admin: Database, name: string): Promise<void> {
   const found = await readRows(admin, "select from pg_catalog.pg_database where datname = $1", [
     name,
@@ -16,7 +16,7 @@ export async function makeDatabase(admin: Database, name: string): Promise<void>
   if (found.length === 0) await admin.message(`create database ${quoteName(name)}`);
 }
 
-/** Creates a login, or gives it this password. */
+/** Creates a login, or sets its password. */
 export async function makeLogin(
   admin: Database,
   login: { name: string; password: string },
@@ -39,7 +39,7 @@ export async function markForDev(admin: Database): Promise<void> {
   await admin.message(`create schema if not exists ${quoteName(DEV_SCHEMA)}`);
 }
 
-/** Whether `dev` created what is in a database, and whether anything is: extensions and their parts do not count. */
+/** Whether `dev` created the database, and whether it has any objects; extensions and their objects do not count. */
 export async function readDevState(
   admin: Database,
 ): Promise<{ isMarked: boolean; isEmpty: boolean }> {

@@ -1,8 +1,8 @@
-/** Reading statements that are no functions: of PostgreSQL's own catalogs, or in a database that is not migrated yet. @module */
+/** Read statements outside of SQL functions: on PostgreSQL's catalogs, or in a database without migrations. @module */
 import type { Parameter } from "./pool/connection.ts";
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
-/** Its rows. Waits in the service's own queue, and may be sent twice. */
+/** The rows. Uses the service's own queue; the statement can be sent twice. */
 export async function readRows<Row>(
   db: Pick<Database, "query">,
   text: string,

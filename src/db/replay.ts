@@ -1,16 +1,16 @@
-/** What a function of a write returns instead of the row where its idempotency key was used before. @module */
+/** The result of a write function whose idempotency key was already used. @module */
 
-/** The letter in front: no row's text begins with one. */
+/** The first letter; no row's text begins with one of these. */
 export const REPLAY = {
-  /** The first answer follows. */
+  /** The first response follows. */
   whole: "R",
-  /** The first answer was large; what follows has its ids alone. */
+  /** The first response was large; only its ids follow. */
   short: "I",
   /** The key was used with another request. */
   mismatch: "M",
-  /** The key is new, and the app has used up its room for keys. */
+  /** The key is new, and the app's storage for keys is full. */
   full: "F",
 } as const;
 
-/** A larger answer is not kept, but the ids in it are. */
+/** Of a larger response only the ids are stored. */
 export const MAX_KEPT_ANSWER_BYTES = 16_384;

@@ -1,11 +1,11 @@
-/** The version of PostgreSQL, and whether it has what the tables need. @module */
+/** PostgreSQL's version, and whether it is supported. @module */
 import type { Database } from "./pool/mod.ts";
 import { readRows } from "./read_rows.ts";
 
-/** The oldest that has it: `on delete set null (column)`, and what row security relies on. */
+/** The first version with `on delete set null (column)` and the row security features that the service needs. */
 export const MIN_POSTGRES_VERSION = 15;
 
-/** Whether a major version is one that the service runs on. */
+/** Whether the service supports a major version. */
 export function isSupportedVersion(version: number): boolean {
   return version >= MIN_POSTGRES_VERSION;
 }

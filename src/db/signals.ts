@@ -1,61 +1,61 @@
-/** What the service's own SQL raises on purpose: an SQLSTATE for each reason, shared by those who raise and handle it. @module */
+/** Errors that the service's own SQL raises deliberately: one SQLSTATE per reason, shared by SQL and TypeScript. @module */
 
 /** All begin with these letters, which PostgreSQL does not use. */
 export const SIGNAL_START = "RH";
 
 export const SIGNALS = {
-  /** Another push has the tables, or their owner. */
+  /** Another push has locked the tables, or their owner. */
   pushBusy: "RH001",
-  /** A push was planned on a state that has changed since. */
+  /** A push was planned for a state that has changed since then. */
   catalogMoved: "RH002",
-  /** Another process has applied the migration meanwhile. */
+  /** Another process has applied the migration since then. */
   alreadyMigrated: "RH003",
   unknownTable: "RH004",
   unknownApp: "RH005",
   /** The app has not pushed the table. */
   notItsTable: "RH006",
-  /** What is to be recorded cannot come from a push of this app. */
+  /** The record is not a possible result of a push of this app. */
   notItsPush: "RH007",
-  /** Apps use the table still, the owner's own end or the drop of which was asked for. */
+  /** Apps still use the table whose use by its owner, or whose drop, was requested. */
   tableInUse: "RH008",
-  /** Another table refers to it. */
+  /** Another table references it. */
   tableReferredTo: "RH009",
   lastSuperAdmin: "RH010",
   unknownUser: "RH011",
   auditOnlyGrows: "RH012",
-  /** Other attempts to sign in were counted meanwhile; never leaves the function that raises it. */
+  /** Other sign-in attempts were counted concurrently; never leaves the function that raises it. */
   signInThrottled: "RH013",
-  /** An administrator asks for what only a super_admin may do. */
+  /** An administrator requests an action that requires super_admin. */
   superAdminNeeded: "RH014",
-  /** The nodes of a cluster have not as many rows of each app as there were before. */
+  /** After the distribution, the nodes of a cluster have fewer rows of an app than before. */
   rowsDiffer: "RH015",
-  /** A job on apps' rows does not exist, or was taken back. */
+  /** A job on apps' rows does not exist, or was canceled. */
   unknownJob: "RH016",
-  /** The database does not keep apps apart, so nothing changes tables or functions of apps. */
+  /** The database does not isolate apps, so apps' tables and functions must not change. */
   isolationBroken: "RH017",
-  /** The address of a person who is to get a Console role was not set by the service. */
+  /** The service did not set the address of a person who is to get a Console role. */
   addressUnconfirmed: "RH018",
-  /** Rows have the value of an enum that is to be dropped. */
+  /** Rows contain an enum value that is to be dropped. */
   valueInUse: "RH019",
   /** A row has a value that a retype cannot convert. */
   valueUnconverted: "RH023",
-  /** A query would visit more rows than it may. */
+  /** A query would visit more rows than allowed. */
   tooManyVisits: "RH020",
-  /** The index that a query was planned for is not there, or not built yet. */
+  /** The index of a query's plan is missing, or not built yet. */
   indexMissing: "RH021",
   /** A plan names a column, an operator or a value that does not exist. */
   planInvalid: "RH022",
-  /** The preview that an action needs is off. */
+  /** The preview that an action needs is disabled. */
   previewOff: "RH023",
-  /** No live session is proven by both cookies. */
+  /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
-  /** No one who may act from the Console presents these cookies. */
+  /** The cookies prove no user with the Console role. */
   consoleRefused: "RH402",
-  /** Someone may, but signed in too long ago for such an act. */
+  /** The user's sign-in is too old for this action. */
   signInTooOld: "RH403",
-  /** Someone may, but has put off a second factor for too long. */
+  /** The user has postponed a required second factor for too long. */
   secondFactorNeeded: "RH405",
-  /** A row is larger than an answer may be; the detail is its id. */
+  /** A row is larger than the maximum response; the detail is its id. */
   rowTooLarge: "RH413",
   /** A generated function was called without a live proof of its app with its scope. */
   keyRefused: "RH401",

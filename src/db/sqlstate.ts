@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL and the driver report, in the service's terms: one table of SQLSTATEs. Messages, details and hints are
- * never passed on: they quote values of other apps.
+ * Maps errors of PostgreSQL and the driver to the service's errors, with one table of SQLSTATEs. Messages, details and
+ * hints are never passed on: they quote other apps' values.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { isUnconnected } from "./citus/away_node.ts";
 import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
 import { SIGNAL_START } from "./signals.ts";
 
-/** A rule of the tables that a statement broke, with what is needed to name the field at fault. */
+/** A violated constraint of a table, with the data to identify the field. */
 export type Violation = {
   kind: "unique" | "reference" | "required" | "value";
-  /** The name of the constraint or index, or the column if PostgreSQL names one. */
+  /** The name of the constraint or index, or the column if PostgreSQL names it. */
   constraint: string | undefined;
   table: string | undefined;
   column: string | undefined;
-  /** Which row of a batch it was, counted from 0. */
+  /** The row of a batch, counted from 0. */
   row: number | undefined;
 };
 
-/** The database refused a value; a room turns it into a Problem that names the fields. */
+/** The database rejected a value; a module turns it into a Problem that names the fields. */
 export class ViolationError extends Error {
   readonly violation: Violation;
   readonly sqlState: string;
@@ -33,10 +33,10 @@ export class ViolationError extends Error {
   }
 }
 
-/** A statement that the service's own SQL raised on purpose, by its SQLSTATE of `SIGNALS`. */
+/** An error that the service's own SQL raised deliberately, by its SQLSTATE in `SIGNALS`. */
 export class SignalError extends Error {
   readonly signal: string;
-  /** What the service's own SQL says of it, where it does. */
+  /** The detail from the service's own SQL, if any. */
   readonly detail: string | undefined;
   constructor(signal: string, detail?: string) {
     super(`Signal ${signal}`);
@@ -46,7 +46,7 @@ export class SignalError extends Error {
   }
 }
 
-/** Neither the statement nor its cancellation was answered. */
+/** Neither the statement nor its cancellation got a response. */
 export class SilenceError extends Error {
   constructor() {
     super("The database did not respond in time");
@@ -81,18 +81,18 @@ const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
   "58": { code: "unavailable", retryAfterS: 5 },
 };
 
-/** Lost a conflict with another statement: rolled back, worth another attempt. */
+/** Lost a conflict with another statement: rolled back, can be retried. */
 const LOST_RACES = new Set(["40001", "40P01"]);
-/** Canceled on request, by a limit of the server, or by a conflict on a standby: rolled back. */
+/** Canceled by a client, a limit of the server, or a conflict on a standby: rolled back. */
 const CANCELED = new Set(["57014", "25P03", "25P04"]);
-/** The server ended the session before the statement was done: it was rolled back. */
+/** The server ended the session before the statement was complete: rolled back. */
 const SESSION_ENDED = "57P01";
-/** With one of these, a write that was under way may have been committed: a crash, or a pooler that lost its server. */
+/** After these errors, a write can have been committed: a crash, or a pooler that lost its server. */
 const UNTOLD = ["08", "40003", "57P02"];
 
 /**
- * Citus had a call where the app no longer was, on a node that had just given it away: the call tried to go on from there
- * as the tenant, which no node lets in, so it cannot have done anything.
+ * Citus routed a call to a node that had just moved the app away, and tried to connect from there as the tenant. No node
+ * accepts that login, so the call had no effect.
  */
 const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
 
@@ -108,31 +108,31 @@ const CUT = new Set([
   "ETIMEDOUT",
 ]);
 
-/** How a statement failed: at its limit, canceled by us, or before its limit. */
+/** How a statement failed: at its limit, canceled by the service, or before its limit. */
 export type Failure = {
   error: unknown;
   retry: "safe" | "unsafe";
-  /** Whether it was for another node of a cluster: its cancellation here may come too late there. */
+  /** Whether it ran on another node of a cluster: a cancellation on the coordinator can reach it too late. */
   isHandedOver: boolean;
   isTimedOut: boolean;
   isAsked: boolean;
   isEarly: boolean;
 };
 
-/** Whether a call was on its way to a node that had just given its app away: it is for another node now. */
+/** Whether a call reached a node that had just moved its app away: it belongs to another node now. */
 export function isMisrouted(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
 }
 
 /**
- * Whether a call had begun before the database was distributed: it waited for that, and went on as for tables that are not.
- * Nothing was done, because nothing was planned.
+ * Whether a call began before the database was distributed: it waited, and continued with a plan for local tables. It had
+ * no effect.
  */
 export function isOutdated(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
 }
 
-/** Whether a failed statement certainly did nothing and may succeed if it is sent again. */
+/** Whether a failed statement certainly had no effect and can succeed if repeated. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const { error } = failure;
   const code = errorCode(error) ?? "";
@@ -144,12 +144,12 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
-/** The error to throw for a connection that could not be made: nothing was sent. */
+/** The error for a connection that could not be made: nothing was sent. */
 export function toConnectError(error: unknown): Problem {
   return away(error);
 }
 
-/** The error to throw for a failed statement. */
+/** The error for a failed statement. */
 export function toDatabaseError(
   error: unknown,
   call: Pick<Failure, "retry" | "isTimedOut" | "isEarly" | "isHandedOver">,
@@ -157,7 +157,7 @@ export function toDatabaseError(
   const code = errorCode(error) ?? "";
   const isSilent = error instanceof SilenceError;
   if (isSilent || CANCELED.has(code)) {
-    // Without a response even to the cancellation, the write may happen after all.
+    // Without a response to the cancellation, the write can still happen.
     if ((isSilent && call.retry === "unsafe") || isOnNode(call)) return unknownOutcome(error);
     if (call.isTimedOut || !call.isEarly) return new Problem("timeout", { cause: error });
     return new Problem("unavailable", { message: CANCELED_TEXT, cause: error, retryAfterS: 1 });
@@ -177,12 +177,12 @@ export function toDatabaseError(
 
 const CANCELED_TEXT = "The database canceled the statement";
 
-/** Whether only the coordinator has canceled a write: a node that hangs goes on with what has reached it. */
+/** Whether only the coordinator has canceled a write: a hanging node continues with what it has received. */
 function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver">): boolean {
   return retry === "unsafe" && isHandedOver;
 }
 
-/** The SQLSTATE or driver's code behind an error of this room; `undefined` for any other error. */
+/** The SQLSTATE or driver's code behind an error of this module; `undefined` for any other error. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
   return errorCode(error instanceof Problem ? error.cause : error);
@@ -199,7 +199,7 @@ function unknownOutcome(cause: unknown): Problem {
 function toViolation(kind: Violation["kind"], error: unknown): Violation {
   const { constraint, table, column } = readNames(kind, error);
   const hint = readField(error, "hint");
-  // A function that creates several rows says it so; PostgreSQL's own hints are sentences.
+  // A function that creates several rows reports the position; PostgreSQL's own hints are sentences.
   const row = hint !== undefined && /^\d+$/.test(hint) ? Number(hint) : undefined;
   return { kind, constraint, table, column, row };
 }
@@ -217,6 +217,6 @@ function readNames(kind: Violation["kind"], error: unknown): ShardNames {
 function readField(error: unknown, name: string): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const value: unknown = Reflect.get(error, name);
-  // A function that passes an error on cannot leave a field out.
+  // A function that rethrows an error cannot omit a field.
   return typeof value === "string" && value !== "" ? value : undefined;
 }

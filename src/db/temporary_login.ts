@@ -1,6 +1,6 @@
 /**
- * A login that lasts for one task: a member of one role and of nothing else. What is planted in apps' tables then runs in a
- * session that can do nothing but that task, never in an administrator's.
+ * A temporary login for one task: a member of one role only. Code injected into apps' tables then runs in a session that
+ * can do only this task, never in an administrator's session.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { quoteLiteral, quoteName } from "./literal.ts";
 import type { Database } from "./pool/mod.ts";
 
 /**
- * A process that is killed leaves its login behind. After this time the login cannot sign in, and the next command that needs
- * a temporary login drops it.
+ * A killed process leaves its login behind. After this time the login cannot sign in, and the next command that needs a
+ * temporary login drops it.
  */
 const LIFETIME_HOURS = 13;
 
-/** Logins of another administrator, or with objects in another database, are left to the commands that can drop them. */
+/** Skips logins of another administrator, or with objects in another database: other commands can drop them. */
 const DROP_EXPIRED = `do $$
 declare
   expired pg_catalog.name;
@@ -34,9 +34,9 @@ begin
 end $$;`;
 
 /**
- * Runs `use` with the connection string of a new login in `group`, and drops the login after it.
+ * Runs `use` with the connection string of a new login in `group`, then drops the login.
  *
- * @throws the error of `use`, even if the login cannot be dropped then
+ * @throws the error of `use`, even if the login cannot be dropped
  */
 export async function withTemporaryLogin<Result>(
   admin: Database,
@@ -59,7 +59,7 @@ export async function withTemporaryLogin<Result>(
   try {
     result = await use(own.href);
   } catch (error) {
-    // A login that remains expires, and the next command drops it.
+    // A remaining login expires, and the next command drops it.
     await drop().catch(() => undefined);
     throw error;
   }
@@ -69,7 +69,7 @@ export async function withTemporaryLogin<Result>(
 
 const ITERATIONS = 4096;
 
-/** What PostgreSQL stores of a password (RFC 5803), so that no log of the server contains the password. */
+/** The verifier that PostgreSQL stores for a password (RFC 5803), so that the server's log never contains the password. */
 function toVerifier(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, "sha256");

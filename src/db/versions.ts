@@ -1,6 +1,6 @@
 /**
- * Versions: one small row for each kind of shared knowledge (tables, keys, apps), raised by triggers in the statement that
- * changes it. Processes compare numbers instead of listening, because LISTEN does not work through a transaction pooler.
+ * Versions: one small row per kind of shared data (tables, keys, apps), raised by triggers in the statement that changes
+ * the data. Processes compare numbers instead of listening, because LISTEN does not work through a transaction pooler.
  *
  * @module
  */
@@ -13,21 +13,21 @@ export type VersionKind = (typeof KINDS)[number];
 export type Versions = Readonly<Record<VersionKind, number>>;
 
 export type VersionWatch = {
-  /** The versions, from a look-up that started after this call; concurrent callers share one. */
+  /** The versions, from a read that started after this call; concurrent callers share a read. */
   readonly read: () => Promise<Versions>;
-  /** When the last successful look-up began, in milliseconds of `now`; -Infinity before the first. */
+  /** When the last successful read began, in milliseconds of `now`; -Infinity before the first. */
   readonly confirmedAt: () => number;
-  /** The versions of that look-up. */
+  /** The versions of that read. */
   readonly latest: () => Versions | undefined;
   readonly stop: () => void;
 };
 
-/** How long a process may miss what another one changed, unless a request makes it look. */
+/** How long a process can miss a change of another process, unless a request triggers a read. */
 const WATCH_INTERVAL_MS = 1000;
 
 const READ = "select name, version::pg_catalog.int4 as version from rowhouse.versions";
 
-/** A watch that looks every second and on demand; `onVersions` runs before a look-up's callers continue. */
+/** A watch that reads every second and on demand; `onVersions` runs before callers continue. */
 export function watchVersions(
   deps: { db: Database; now: () => number; log: Log },
   onVersions: (versions: Versions) => Promise<void> | void = () => undefined,
@@ -45,7 +45,7 @@ export function watchVersions(
   };
   const read = coalesce(look);
   const timer = setInterval(() => {
-    // The watch keeps what it knew and looks again.
+    // The watch keeps the last versions and retries.
     read().catch(noteFault(deps.log, "the look at versions"));
   }, WATCH_INTERVAL_MS);
   timer.unref();
@@ -58,8 +58,7 @@ export function watchVersions(
 }
 
 /**
- * A function whose callers share runs that start after they called: at most one run is under way and one is waiting to
- * start.
+ * A function whose callers share runs that start after their call: at most one run is in progress and one is waiting.
  */
 export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
@@ -73,7 +72,7 @@ export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Resu
     return current;
   };
   return () => {
-    // Between the end of one run and the start of the next there is a moment with only a waiting one.
+    // Between the end of one run and the start of the next, only a waiting run exists.
     if (waiting !== undefined) return waiting;
     if (running === undefined) return start();
     waiting = running.then(start, start);

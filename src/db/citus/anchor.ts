@@ -1,14 +1,14 @@
-/** Whether a database is distributed over the nodes of a Citus cluster: a fact of the database, never a setting. @module */
+/** Whether a database is distributed over the nodes of a Citus cluster: a property of the database, never a setting. @module */
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 
 /**
- * The table that fixes the number of shards once and for all: whatever is distributed is colocated with it, so that an
- * app's rows, the proofs of its keys and its functions are on one node. It has no rows.
+ * The table that fixes the number of shards permanently: all distributed tables are colocated with it, so that an app's
+ * rows, the proofs of its keys and its functions are on one node. It has no rows.
  */
 export const ANCHOR = "rowhouse.shards";
 
-/** SQL that says whether the database is distributed; never true on plain PostgreSQL. */
+/** SQL for whether the database is distributed; never true on plain PostgreSQL. */
 export const IS_DISTRIBUTED_SQL = `pg_catalog.to_regclass('${ANCHOR}') is not null`;
 
 export async function isDistributed(db: Database): Promise<boolean> {

@@ -1,18 +1,18 @@
-/** Which node of a Citus cluster an error is about, where the coordinator was reached and could not reach another. Pure. @module */
+/** The node of a Citus cluster that an error is about, if the coordinator could not reach another node. Pure. @module */
 import { Problem } from "../../problem.ts";
 import { errorCode } from "../../std/error_code.ts";
 
-/** Citus says so in words of its own, with the SQLSTATE of a connection that the service itself might have lost. */
+/** Citus reports this in its own messages, with the SQLSTATE of a lost connection. */
 const WORDS =
   /^(?:connection to the remote node |could not connect to |failed to connect to )(?:[^@\s]*@)?(\S+)/;
 
-/** The node's address; `undefined` if the error is another one. */
+/** The node's address; `undefined` for any other error. */
 export function findAwayNode(error: unknown): string | undefined {
   const cause = error instanceof Problem ? error.cause : error;
   return cause instanceof Error ? WORDS.exec(cause.message)?.[1] : undefined;
 }
 
-/** What libpq says, and then a node, only where no connection is made. Words of another language are not known. */
+/** libpq's messages for a failed connection, followed by the node. Only in English. */
 const UNCONNECTED = [
   "Connection refused",
   "No route to host",
@@ -31,7 +31,7 @@ const NOT_CONNECTED = new RegExp(
   `^connection to the remote node \\S+ failed with the following error: (?:${UNCONNECTED})|^could not establish any connections to the node `,
 );
 
-/** Whether Citus could not connect to the node that a call was for: then it cannot have done anything. */
+/** Whether Citus could not connect to the node of a call: then the call had no effect. */
 export function isUnconnected(error: unknown): boolean {
   return (
     error instanceof Error && errorCode(error) === "08006" && NOT_CONNECTED.test(error.message)

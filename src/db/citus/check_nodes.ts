@@ -1,10 +1,10 @@
-/** What a Citus cluster must be like before a database is distributed over it. @module */
+/** Requirements for a Citus cluster before a database is distributed over it. @module */
 import { quoteBody } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 
-/** The cluster, or what is recorded in the database, does not allow what was asked: the message lists every fault. */
+/** The cluster, or the database's record, does not allow the operation; the message lists every issue. */
 export class CitusError extends Error {
   constructor(faults: readonly string[]) {
     super(`Cannot distribute this database:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
@@ -19,19 +19,19 @@ type Coordinator = {
   nodes: { name: string; is_active: boolean; is_synced: boolean; has_shards: boolean }[];
 };
 
-/** What a node says of itself; the settings as PostgreSQL prints them. */
+/** A node's properties; the settings as PostgreSQL prints them. */
 type NodeSettings = {
   wal_level: string;
   max_prepared_transactions: string;
-  /** Null in versions that do not have it. */
+  /** Null in versions without it. */
   output_plugin_libraries: string | null;
 };
 
-/** A node's answer, or else what Citus says of its silence. */
+/** A node's result, or Citus's error if the node is unavailable. */
 export type NodeAnswer = { node: string; success: boolean; result: string };
 
 /**
- * Every fault of the cluster, in the words of an operator; none if it can be distributed over.
+ * Every issue of the cluster, as text for operators; empty if the database can be distributed.
  */
 export async function findClusterFaults(admin: Database): Promise<string[]> {
   const coordinator = await readCoordinator(admin);
@@ -108,12 +108,12 @@ function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
   ].map((fault) => `Node ${node}: ${fault}; restart it after the change`);
 }
 
-/** Describes a node that did not do what it was asked to. */
+/** Describes a node that failed to execute a statement. */
 export function toFault({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
   return `Node ${node} is unavailable or rejects the statement: ${result}`;
 }
 
-/** What every node, the coordinator among them, answers to a statement of one value. Writes nothing to the log. */
+/** Runs a statement with one value on every node, including the coordinator. Writes nothing to the log. */
 export async function askNodes(admin: Database, statement: string): Promise<NodeAnswer[]> {
   return await readRows<NodeAnswer>(
     admin,
@@ -124,9 +124,9 @@ export async function askNodes(admin: Database, statement: string): Promise<Node
   );
 }
 
-/** Runs statements as a block on every node, the coordinator among them. @throws {CitusError} a node is away or refuses */
+/** Runs statements as a block on every node, including the coordinator. @throws {CitusError} a node is unavailable or rejects them */
 export async function runOnNodes(admin: Database, statements: string): Promise<void> {
-  // PostgreSQL lets no two sessions change the same role or login at once.
+  // PostgreSQL lets no two sessions change the same role or login concurrently.
   const body = `begin
 perform ${MIGRATE_LOCK};
 perform set_config('citus.enable_ddl_propagation', 'off', true);

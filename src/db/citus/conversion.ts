@@ -1,6 +1,6 @@
 /**
- * A database with rows, distributed over the nodes of a Citus cluster by one message, which is one transaction: locks, the
- * check that nothing has changed since it was planned, counts, tables, functions, counts again, the record. Pure.
+ * Distributes a database with rows over the nodes of a Citus cluster, in one message, which is one transaction: locks,
+ * the check that nothing has changed since the plan, counts, tables, functions, counts again, the record. Pure.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { SIGNALS } from "../signals.ts";
 import { ANCHOR } from "./anchor.ts";
 import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
 
-/** What begins every line that the message says of its progress, while it runs. */
+/** The prefix of every progress line. */
 export const PROGRESS = "rowhouse: ";
 
-/** A reference between tables of a circle: dropped before they are distributed, and made again after. */
+/** A reference within a circle of tables: dropped before the distribution, and restored after it. */
 export type Reference = { name: string; child: string; parent: string; definition: string };
 
 export type Conversion = {
@@ -21,18 +21,18 @@ export type Conversion = {
   /** Apps' tables, parents before children. */
   tables: readonly string[];
   circular: readonly Reference[];
-  /** Statements that make the functions of apps' tables on every node, and their signatures. */
+  /** Statements that create the functions of apps' tables on every node, and their signatures. */
   functions: readonly string[];
   signatures: readonly string[];
-  /** A query of one text, and the digest of what it found: of another text, nothing is converted. */
+  /** A query with one text, and the digest of its result: if the text has changed, nothing is converted. */
   checked: { settings: string; query: string; digest: string };
   actor: string;
 };
 
-/** How long it waits for the locks that requests hold: they queue behind it meanwhile. */
+/** Max wait for the locks that requests hold: new requests queue behind it. */
 const LOCK_BUDGET_MS = 700;
 
-/** The message; its last statement gives the rows of each table and of how many apps they are. */
+/** The message; its last statement returns the rows of each table and the number of their apps. */
 export function renderConversion(conversion: Conversion): string {
   const { shards, tables, circular, functions, signatures } = conversion;
   const counted = [
@@ -59,7 +59,7 @@ export function renderConversion(conversion: Conversion): string {
     "set local citus.enable_ddl_propagation = 'on'",
     ...calls.map(toBlock),
     ...functions,
-    // Where a node makes a function, everyone may execute it.
+    // A function created on a node can be executed by everyone.
     ...[...CALLED, ...signatures].map((signature) =>
       toBlock(`revoke all on function ${signature} from public;`),
     ),
@@ -77,7 +77,7 @@ export function renderConversion(conversion: Conversion): string {
   ].join(";\n");
 }
 
-/** Locks out pushes, other migrations, and whoever reads or writes rows; then nothing can be other than what was checked. */
+/** Locks out pushes, other migrations, and readers and writers of rows, so that the checked state cannot change. */
 function renderStart({ tables, checked }: Conversion): string[] {
   const names = tables.map(quoteLiteral).join(", ");
   return [
@@ -115,7 +115,7 @@ const COMPARE = `if exists (
     raise exception 'the nodes have other rows' using errcode = '${SIGNALS.rowsDiffer}';
   end if;`;
 
-/** Processes and pushes that know the tables as they were learn of the change by their versions. */
+/** Processes and pushes that know the previous tables learn of the change by their versions. */
 function renderRecord({ shards, tables, actor }: Conversion): string {
   return `update rowhouse.versions set version = version + 1 where name = 'catalog';
   update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
@@ -139,7 +139,7 @@ function sayBody(line: string): string {
   return `raise notice '%', ${quoteLiteral(PROGRESS + line)};`;
 }
 
-/** Citus sends a message on whole for each statement of it, and a node takes one statement at a time. */
+/** Citus forwards a whole message for each of its statements, and a node accepts one statement at a time. */
 function toBlock(statements: string): string {
   return `do ${quoteBody(`begin\n  ${statements}\nend`)}`;
 }

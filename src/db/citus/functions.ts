@@ -1,14 +1,14 @@
-/** Those of the service's functions that are others where tables are distributed. @module */
+/** The service's functions that differ if tables are distributed. @module */
 
 import { APP_SETTING } from "../isolation.ts";
 import TABLES from "../migrations/tables.sql" with { type: "text" };
 import { ANCHOR } from "./anchor.ts";
 
 /**
- * The functions, each in place of the one of the same name. The app of a transaction must hold on
- * every node that it reaches, and is the only setting that goes along. Citus takes it along where it sees that there is more
- * than one statement, which it does in a block; and where it begins a transaction on the node, which it does for a write
- * but not for a look: so the anchor, which has no rows, is written to first. What follows uses the same connection.
+ * Replacements of the functions with the same names. The app of a transaction must be set on every node that it reaches,
+ * and it is the only setting that Citus passes on. Citus passes it on in a transaction with more than one statement,
+ * which includes a block, and only after it has begun a transaction on the node, which it does for a write but not for a
+ * read. So the anchor, which has no rows, is written first. The following statements use the same connection.
  */
 export const FUNCTIONS = `${defineInBlock(
   "enter_app(app uuid)",
@@ -40,8 +40,8 @@ $$;`;
 }
 
 /**
- * Tables are dropped by the role that has just counted their rows and deleted them: in one transaction Citus lets no other
- * role change what that one has changed.
+ * Tables are dropped by the role that has just counted and deleted their rows: in one transaction Citus lets no other
+ * role change what this role has changed.
  */
 function defineDropTables(): string {
   const [own] = /create function rowhouse\.drop_tables\([\s\S]*?\n\$\$;/.exec(TABLES) ?? [];

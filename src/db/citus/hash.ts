@@ -1,4 +1,4 @@
-/** PostgreSQL's hash of bytes, a signed number of 32 bits: Citus finds an app's shard by it. Pure. @module */
+/** PostgreSQL's hash of bytes, a signed number of 32 bits: Citus uses it to find an app's shard. Pure. @module */
 
 /** @see https://github.com/postgres/postgres/blob/master/src/common/hashfn.c */
 export function hashBytes(bytes: Uint8Array): number {
@@ -9,7 +9,7 @@ export function hashBytes(bytes: Uint8Array): number {
     add(state, bytes.slice(at, at + BLOCK));
     mix(state);
   }
-  // The lowest byte of the last word is kept for the length.
+  // The lowest byte of the last word is reserved for the length.
   const rest = new Uint8Array(BLOCK);
   rest.set(bytes.slice(whole, whole + 8));
   rest.set(bytes.slice(whole + 8), 9);
@@ -20,7 +20,7 @@ export function hashBytes(bytes: Uint8Array): number {
 
 type State = [a: number, b: number, c: number];
 
-/** Bytes of a block: three words, little end first. */
+/** A block of bytes as three words, little-endian. */
 const BLOCK = 12;
 
 function add(state: State, block: Uint8Array): void {

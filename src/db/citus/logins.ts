@@ -1,4 +1,4 @@
-/** Logins on the nodes of a Citus cluster: whoever serves, pushes or acts at the coordinator does so on every node. @module */
+/** Logins on the nodes of a Citus cluster: the coordinator's serving, pushing and Console logins exist on every node. @module */
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { ROLE_NAMES } from "../migrations/roles.ts";
 import type { Database } from "../pool/mod.ts";
@@ -6,12 +6,12 @@ import { readRows } from "../read_rows.ts";
 import { runOnNodes } from "./check_nodes.ts";
 
 /**
- * The roles as which statements go from the coordinator to another node. `rowhouse_tenant` is not among them: a call that
- * was not handed over whole to the node of its app must fail, because row security there would hide the app's rows from it.
+ * The roles of statements that the coordinator sends to another node. `rowhouse_tenant` is not included: a call that was
+ * not delegated completely to its app's node must fail, because row security there would hide the app's rows.
  */
 export const NODE_LOGINS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_rows"] as const;
 
-/** Lets every login that the coordinator lets serve, push or act do the same on the other nodes, with the same password. */
+/** Creates the coordinator's serving, pushing and Console logins on the other nodes, with the same passwords. */
 export async function spreadLogins(admin: Database): Promise<void> {
   const logins = await readRows<Login>(admin, LOGINS);
   if (logins.length > 0) await runOnNodes(admin, logins.map(renderLogin).join("\n"));
@@ -19,16 +19,16 @@ export async function spreadLogins(admin: Database): Promise<void> {
 
 type Login = { name: string; password: string | null; groups: string; settings: string };
 
-/** The roles of the service, which are no logins of anyone's. */
+/** The service's roles, which cannot log in. */
 const OWN_ROLES = `(array[${ROLE_NAMES.map(quoteLiteral).join(", ")}])`;
 
-/** Those that each node has to have. */
+/** The roles that each node must have. */
 export async function listLogins(admin: Database): Promise<string[]> {
   const logins = await readRows<Login>(admin, LOGINS);
   return logins.map(({ name }) => name);
 }
 
-/** Logins that are members of those, with their passwords as PostgreSQL keeps them. */
+/** Logins that are members of these roles, with their passwords as PostgreSQL stores them. */
 const LOGINS = `select rolname as name, rolpassword as password, groups::pg_catalog.text as groups,
   coalesce((select pg_catalog.to_json(setconfig) from pg_catalog.pg_db_role_setting where setrole = logins.oid
     and setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())), '[]')::pg_catalog.text as settings
@@ -41,7 +41,8 @@ where groups is not null and rolcanlogin and not rolsuper and rolname <> all ${O
 function renderLogin({ name, password, groups, settings }: Login): string {
   const login = quoteName(name);
   const secret = password === null ? "" : ` password ${quoteLiteral(password)}`;
-  // One that was changed at the coordinator must not let anyone in elsewhere; without one there, a node keeps its own.
+  // A login with a changed password at the coordinator must not log in elsewhere; without a password there, a node keeps
+  // its own.
   const renew =
     password === null
       ? ""

@@ -1,5 +1,5 @@
 /**
- * Nodes that were added to a Citus cluster and that `rowhouse migrate` has not set up: they get no shard until it has.
+ * Nodes that were added to a Citus cluster but not set up by `rowhouse migrate`: they get no shards until then.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import NEW_NODES from "./new_nodes.sql" with { type: "text" };
 
 const STRATEGY = "rowhouse";
 
-/** The body of a block: the record of nodes, and a strategy for the rebalancer, which an operator may replace. */
+/** The body of a block: the record of nodes, and a rebalancer strategy, which operators can replace. */
 export const RECORD_NODES = `set local citus.enable_ddl_propagation = 'off';
   ${NEW_NODES}
   if not exists (select from pg_catalog.pg_dist_rebalance_strategy where name = '${STRATEGY}') then
@@ -17,7 +17,7 @@ export const RECORD_NODES = `set local citus.enable_ddl_propagation = 'off';
     perform pg_catalog.citus_set_default_rebalance_strategy('${STRATEGY}');
   end if;`;
 
-/** Records the nodes, which are set up now, and lets the new ones have shards. A node that is drained stays so. */
+/** Records the set-up nodes, and allows shards on the new nodes. A drained node stays drained. */
 export async function admitNodes(admin: Database): Promise<void> {
   await admin.message(`with recorded as materialized (
       select pg_catalog.count(*) > 0 as is_known from rowhouse.nodes
@@ -30,7 +30,7 @@ export async function admitNodes(admin: Database): Promise<void> {
     where is_known and groupid <> 0 and not shouldhaveshards`);
 }
 
-/** Takes new nodes out of what may have shards. */
+/** Excludes new nodes from shards. */
 export async function holdNewNodes(db: Database): Promise<void> {
   await db.query("select rowhouse.hold_new_nodes()", [], {
     retry: "safe",

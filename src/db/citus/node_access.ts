@@ -1,6 +1,6 @@
 /**
- * Whether the coordinator of a Citus cluster is let in to the other nodes, as each role that it sends statements as. Where
- * they ask for passwords, the service's own roles are given some that no one has to know.
+ * Checks whether the coordinator of a Citus cluster can log in to the other nodes, with each role that it uses. If nodes
+ * require passwords, the service's own roles get generated passwords.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Database } from "../pool/mod.ts";
 import { CitusError } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 
-/** Lets the service's own roles in, where they are not. @throws {CitusError} a node does not let them in even so */
+/** Gives the service's own roles access, if they lack it. @throws {CitusError} a node still rejects them */
 export async function letRolesIn(admin: Database): Promise<void> {
   if ((await findRefusals(admin, NODE_LOGINS)).length === 0) return;
   for (const role of NODE_LOGINS) await admin.message(renderPassword(role));
@@ -19,7 +19,7 @@ export async function letRolesIn(admin: Database): Promise<void> {
   );
 }
 
-/** @throws {CitusError} a node does not let a login in that serves, pushes or acts */
+/** @throws {CitusError} a node rejects a serving, pushing or Console login */
 export async function checkLoginsLetIn(admin: Database): Promise<void> {
   refuse(
     await findRefusals(admin, await listLogins(admin)),
@@ -50,8 +50,8 @@ select nodename || ':' || nodeport as node from pg_catalog.run_command_on_worker
 }
 
 /**
- * Makes a password in the coordinator, which keeps it where only superusers read it, and sends on what it is checked by. It is in
- * no statement that a server logs. One that the role has already is left alone: another database may keep it.
+ * Generates a password on the coordinator, where only superusers can read it, and sends its verifier to the nodes. No
+ * logged statement contains it. An existing password of the role is kept: another database can use it.
  */
 function renderPassword(role: string): string {
   const body = `declare

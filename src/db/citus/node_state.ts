@@ -1,4 +1,4 @@
-/** Whether `rowhouse migrate` was run since a node was added to a Citus cluster: it does what Citus does not copy. @module */
+/** Whether `rowhouse migrate` was run since a node was added to a Citus cluster: it sets up what Citus does not copy. @module */
 import { quoteLiteral } from "../literal.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
@@ -6,7 +6,7 @@ import { askNodes, toFault } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 import { EVERYWHERE } from "./set_up.ts";
 
-/** What a node lacks that `rowhouse migrate` would give it, in the words of an operator; none if it may have rows. */
+/** What a node lacks until the next `rowhouse migrate`, as text for operators; empty if it can store rows. */
 export async function findNodeGaps(admin: Database, node: string): Promise<string[]> {
   const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
   const answer = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
@@ -16,7 +16,7 @@ export async function findNodeGaps(admin: Database, node: string): Promise<strin
   return (await hasCopy(admin, node)) ? gaps : [...gaps, `${EVERYWHERE} has no copy there`];
 }
 
-/** A statement of one value: what the node that runs it lacks. */
+/** A statement with one value: what the executing node lacks. */
 function renderGaps(logins: readonly string[]): string {
   const names = logins.map(quoteLiteral).join(", ");
   return `select coalesce(pg_catalog.json_agg(gap order by gap), '[]')::pg_catalog.text from (
@@ -38,7 +38,7 @@ function renderGaps(logins: readonly string[]): string {
   ) as gaps`;
 }
 
-/** Whether it has what is the same on every node, without which Citus moves nothing to it. */
+/** Whether it has the reference tables, without which Citus moves nothing to it. */
 async function hasCopy(admin: Database, node: string): Promise<boolean> {
   const [row] = await readRows<{ found: boolean }>(
     admin,

@@ -1,6 +1,6 @@
 /**
- * Which node of a Citus cluster serves an app, and which nodes are silent. Told by the look at the isolation; empty on plain
- * PostgreSQL.
+ * Which node of a Citus cluster serves an app, and which nodes are unavailable. Updated by the isolation check; empty on
+ * plain PostgreSQL.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import { BoundedMap } from "../../std/bounded_map.ts";
 import type { Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./hash.ts";
 
-/** The shards of a node: the least and the greatest hash of each. */
+/** The shards of a node: the lowest and the highest hash of each. */
 export type NodePlace = { name: string; ranges: readonly (readonly [number, number])[] };
 
 export type NodeMap = Nodes & {
-  /** Where the shards are now. */
+  /** Updates the locations of the shards. */
   readonly place: (places: readonly NodePlace[]) => void;
-  /** That a node has not answered what it was asked at this moment, of `performance.now`; `undefined`: it has. */
+  /** Records that a node has not responded to a request at this time, of `performance.now`; `undefined`: it has. */
   readonly tell: (name: string, silentSince: number | undefined) => void;
 };
 
 const APP = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Apps whose node is remembered. */
+/** Apps with a remembered node. */
 const MAX_APPS = 10_000;
 
 export function makeNodeMap(): NodeMap {
@@ -43,7 +43,7 @@ export function makeNodeMap(): NodeMap {
     find,
     isSilent: (queue) => silent.size > 0 && silent.has(find(queue) ?? ""),
     findSilent: () => [...silent.keys()][0],
-    // An app's call is as good a sign as an answer to what is asked.
+    // A successful call of an app also proves that the node responds.
     hear: (queue, sentAt) => {
       if (silent.size === 0) return;
       const name = find(queue) ?? "";

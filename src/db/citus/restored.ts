@@ -1,5 +1,5 @@
 /**
- * A dump of a distributed database, restored elsewhere: all rows are in ordinary tables, and the service's own functions
+ * A dump of a distributed database, restored elsewhere: all rows are in ordinary tables, but the service's own functions
  * are still those for nodes.
  *
  * @module
@@ -11,7 +11,7 @@ import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 
-/** Whether the database says that it is distributed, and is not. */
+/** Whether the database is recorded as distributed, but is not. */
 export async function isRestored(admin: Database): Promise<boolean> {
   const [row] = await readRows<{ has_anchor: boolean; has_citus: boolean }>(
     admin,
@@ -29,7 +29,7 @@ export async function isRestored(admin: Database): Promise<boolean> {
   return found?.is_distributed === false;
 }
 
-/** Makes it a database of one PostgreSQL; apps' functions are renewed after that. */
+/** Makes it a database of one PostgreSQL; apps' functions are renewed afterwards. */
 export async function undoDistribution(admin: Database): Promise<void> {
   await admin.message(`set local citus.enable_ddl_propagation = 'off';
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
@@ -45,7 +45,7 @@ update rowhouse.tables set version = (select version from rowhouse.versions wher
 select 1`);
 }
 
-/** The functions that set-up replaces, in the migrations' text. */
+/** The functions that the set-up replaces, from the migrations' text. */
 const OWN = [
   { sql: KEYS, name: "enter_app" },
   { sql: KEYS, name: "delete_proof" },

@@ -1,7 +1,7 @@
 /**
- * `rowhouse migrate --citus`: spreads what the service needs over the nodes of a Citus cluster. Idempotent, and run again
- * after each node that is added. The service's own tables stay on the coordinator, but for those that apps' functions
- * read and write: they are distributed by app, as rows are.
+ * `rowhouse migrate --citus`: distributes the service over the nodes of a Citus cluster. Idempotent; run it again after
+ * each added node. The service's own tables stay on the coordinator, except those that apps' functions read and write:
+ * they are distributed by app, like rows.
  *
  * @module
  */
@@ -18,16 +18,16 @@ import { NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
 import { letRolesIn } from "./node_access.ts";
 
-/** What Citus itself takes where nothing is said. */
+/** Citus's own default. */
 export const SHARDS = 32;
-/** As long as a push waits for locks: Citus does not pass on what a transaction sets for itself. */
+/** As long as a push waits for locks: Citus does not pass on a transaction's own settings. */
 const LOCK_TIMEOUT_MS = 700;
 
-/** Those of the service's tables that are distributed by app. */
+/** The service's tables that are distributed by app. */
 export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
-/** The same row on every node. */
+/** Tables with the same row on every node. */
 export const EVERYWHERE = "rowhouse.tag_seed";
-/** What apps' functions call. */
+/** The functions that apps' functions call. */
 export const CALLED = [
   "rowhouse.refuse_key()",
   "rowhouse.refuse_row(uuid)",
@@ -37,9 +37,9 @@ export const CALLED = [
 ] as const;
 
 /**
- * Checks before anything is migrated; does nothing on a plain database that is not to be distributed.
+ * Checks the cluster before any migration; does nothing for a plain database that is not to be distributed.
  *
- * @throws {CitusError} with every fault of the cluster; or another number of shards than the database has
+ * @throws {CitusError} every issue of the cluster; or a number of shards other than the database's
  */
 export async function checkCluster(admin: Database, shards: number | undefined): Promise<void> {
   const faults = await findClusterFaults(admin);
@@ -55,7 +55,7 @@ export async function checkCluster(admin: Database, shards: number | undefined):
     ]);
 }
 
-/** The number of shards; `undefined` of a database that is not distributed. */
+/** The number of shards; `undefined` for a database that is not distributed. */
 export async function countShards(admin: Database): Promise<number | undefined> {
   if (!(await isDistributed(admin))) return undefined;
   const [row] = await readRows<{ count: number }>(
@@ -75,25 +75,25 @@ async function hasTables(admin: Database): Promise<boolean> {
   return row?.found === true;
 }
 
-/** Roles and rights on every node, which change nothing for a database that is not distributed. */
+/** Roles and rights on every node; changes nothing in a database that is not distributed. */
 export async function prepareNodes(admin: Database): Promise<void> {
   await runOnNodes(admin, renderNode());
   await letRolesIn(admin);
 }
 
-/** Distributes a migrated database, or brings a distributed one and its nodes up to date. */
+/** Distributes a migrated database, or updates a distributed database and its nodes. */
 export async function setUpCluster(admin: Database, shards = SHARDS): Promise<void> {
   await prepareNodes(admin);
   for (const text of renderDistribution(shards)) await admin.message(text);
   await runOnNodes(admin, REVOKES);
 }
 
-/** All that setting up sends, to be read: what goes to every node first and last, and between them the messages. */
+/** All statements of the set-up, for review: the blocks for every node first and last, and the messages between them. */
 export function renderSetUp(shards: number): string[] {
   return [renderNode(), ...renderDistribution(shards), REVOKES];
 }
 
-/** Roles, schemas and rights: what Citus does not copy to a node. */
+/** Roles, schemas and rights: Citus does not copy them to a node. */
 function renderNode(): string {
   const schemas = ["rowhouse", "data", "api"].map(
     (name) => `create schema if not exists ${name} authorization rowhouse_owner;`,
@@ -110,7 +110,7 @@ ${schemas.join("\n")}
 ${SCHEMA_RIGHTS}`;
 }
 
-/** Of those functions alone that have it to lose: pushes that are under way change the others. */
+/** Only for functions that still have the grant: concurrent pushes change others. */
 const REVOKES = `declare
   routine regprocedure;
 begin
@@ -121,16 +121,16 @@ begin
   end loop;
 end;`;
 
-/** The messages that distribute; each changes nothing where it has been run before. */
+/** The messages that distribute; each is idempotent. */
 function renderDistribution(shards: number): string[] {
   return [
     ...renderBodies(shards).map(toMessage),
-    // Citus moves no shard while a node that was added lacks what is the same on every node.
+    // Citus moves no shards while an added node lacks the reference tables.
     "select pg_catalog.replicate_reference_tables('block_writes')",
   ];
 }
 
-/** What distributes the service's own part, as bodies of blocks: tables, then functions, then those that apps' functions call. */
+/** Distributes the service's own part, as bodies of blocks: tables, then functions, then the functions that apps' functions call. */
 export function renderBodies(shards: number): string[] {
   const distributes = BY_APP.map((table) =>
     unlessDistributed(
@@ -161,7 +161,7 @@ function unlessDistributed(table: string, statements: string): string {
   end if;`;
 }
 
-/** One block, because Citus sends a whole message on for each statement of it. */
+/** One block, because Citus forwards a whole message for each of its statements. */
 function toMessage(statements: string): string {
   const body = `begin
   perform ${MIGRATE_LOCK};

@@ -1,12 +1,12 @@
 /**
- * The names in an error of another node. Citus passes on the SQLSTATE and the words, without the fields that name a
- * constraint; and the words name the shard's. Pure.
+ * The names in an error of another node. Citus passes on the SQLSTATE and the message, without the fields for constraint
+ * and column; and the message contains the shard's names. Pure.
  *
  * @module
  */
 import { hashBytes } from "./hash.ts";
 
-/** What a broken rule is called, as far as the words say. */
+/** The names in the message of a violation. */
 export type ShardNames = {
   constraint: string | undefined;
   table: string | undefined;
@@ -14,7 +14,7 @@ export type ShardNames = {
 };
 
 /**
- * The quoted names by what was broken, in the order in which PostgreSQL's words have them.
+ * Patterns for the quoted names by kind of violation, in the order of PostgreSQL's messages.
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
@@ -24,7 +24,7 @@ const WORDS = {
   required: /"(?<column>[^"]+)"[^"]*"(?<table>[^"]+)"/,
 } as const;
 
-/** The names as the definition has them: a long one may be shortened. */
+/** The names as in the definition; a long name can be shortened. */
 export function readShardNames(kind: keyof typeof WORDS, message: string): ShardNames {
   const { constraint, table, column } = WORDS[kind].exec(message)?.groups ?? {};
   return { constraint: stripShard(constraint), table: stripShard(table), column };
@@ -35,7 +35,7 @@ function stripShard(name: string | undefined): string | undefined {
   return name?.replace(/_\d+$/, "");
 }
 
-/** Whether this is the name on a shard: as it is, or shortened to a beginning of it and a hash of the whole. */
+/** Whether this is the name on a shard: unchanged, or shortened to a prefix and a hash of the whole name. */
 export function isNamed(name: string, found: string): boolean {
   if (name === found) return true;
   const [, start, hash] = /^(.+)_([0-9a-f]{8})$/.exec(found) ?? [];
@@ -46,7 +46,7 @@ export function isNamed(name: string, found: string): boolean {
   );
 }
 
-/** Citus shortens names with it. */
+/** Citus's hash for shortened names. */
 function toHex(hash: number): string {
   return (hash >>> 0).toString(16).padStart(8, "0");
 }

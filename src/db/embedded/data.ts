@@ -1,4 +1,4 @@
-/** The data of an embedded PostgreSQL: created once, completely or not at all, and thrown away in one step. @module */
+/** The data of an embedded PostgreSQL: created completely or not at all, and discarded in one step. @module */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -20,7 +20,7 @@ export const USER = "postgres";
 
 export type Installation = { dataDir: string; account: Account; durable: boolean };
 
-/** Moved away in one step: if the machine stops here, what is left is never taken for a cluster. */
+/** Moved in one step: if the machine stops here, the rest is never mistaken for a cluster. */
 export function discard(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   const making = toMaking(dataDir);
@@ -28,12 +28,12 @@ export function discard(dataDir: string): void {
   renameSync(dataDir, making);
 }
 
-/** Where a cluster is while it is incomplete; what is there is deleted before the next one is created. */
+/** The path of an incomplete cluster; its content is deleted before the next cluster is created. */
 function toMaking(dataDir: string): string {
   return join(dirname(dataDir), "making");
 }
 
-/** Creates the cluster once, completely or not at all; the administrator's password is generated then and kept with the data. */
+/** Creates the cluster completely or not at all; generates the administrator's password and stores it with the data. */
 export async function initialise(binaries: Binaries, installation: Installation): Promise<string> {
   const { dataDir, account } = installation;
   const kept = join(dataDir, "rowhouse_password");

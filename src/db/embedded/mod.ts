@@ -12,15 +12,15 @@ import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 export type Cluster = {
   /** The administrator's connection string, to the database `postgres`. */
   url: string;
-  /** Stops it, `fast` (sessions end in order) or `immediate` (like a crash), and starts it again at the same address. */
+  /** Stops the server, `fast` (sessions end in order) or `immediate` (like a crash), and restarts it at the same address. */
   restart: (how: "fast" | "immediate") => Promise<void>;
   stop: () => Promise<void>;
-  /** Resolves when it has ended: true if `stop` was called, false if it died. */
+  /** Resolves when it has ended: true after `stop`, false if it died. */
   ended: Promise<boolean>;
 };
 
 export type ClusterOptions = {
-  /** Where its data is: created if missing, kept when it ends. */
+  /** The data folder: created if missing, kept after the end. */
   dataDir: string;
   /** Off for disposable clusters: faster, but lost if the machine crashes. */
   durable: boolean;
@@ -33,7 +33,7 @@ export type ClusterOptions = {
 /** @throws {Error} the supervisor's own message, if it could not start the server */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const script = fileURLToPath(new URL("./process.ts", import.meta.url));
-  // A process group of its own: Ctrl-C goes to the caller, which stops the cluster last.
+  // Separate process group: Ctrl-C goes to the caller, which stops the cluster last.
   const supervisor = spawn(process.execPath, [NO_BUNFIG, script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
@@ -62,7 +62,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     },
     stop: async () => {
       isStopping = true;
-      // If it has already ended, for example because it was killed, there is no exit event to wait for.
+      // If it has already ended, for example because it was killed, there is no exit event.
       if (supervisor.exitCode !== null || supervisor.signalCode !== null) return;
       const ended = once(supervisor, "exit");
       supervisor.ref();

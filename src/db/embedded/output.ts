@@ -1,4 +1,4 @@
-/** What a process prints, as far as anyone needs it. @module */
+/** The output of a process, up to a limit. @module */
 import type { ChildProcess } from "node:child_process";
 
 /** The first part of a process's output; the rest is read too, so that the process never blocks. */

@@ -1,6 +1,6 @@
 /**
  * The supervisor of an embedded PostgreSQL: prints its connection string when it is ready, and stops it when standard
- * input closes. It is a separate process, so that it outlives its parent just long enough to do so.
+ * input closes. A separate process, so that it can outlive its parent until the server has stopped.
  *
  * @module
  */
@@ -47,7 +47,7 @@ async function supervise(options: ClusterOptions): Promise<void> {
   process.exit(0);
 }
 
-/** What it prints is the parent's message. */
+/** Its output is the parent's error message. */
 function fail(error: unknown): never {
   if (!(error instanceof StartError)) throw error;
   process.stderr.write(error.message);
@@ -63,7 +63,7 @@ type Running = {
   stop: (signal: NodeJS.Signals) => Promise<void>;
 };
 
-/** Ends this process with a server that ends without being stopped. */
+/** Ends this process if the server ends unexpectedly. */
 function watch(first: ChildProcess): Running {
   const end = () => process.exit(1);
   let current = first.once("exit", end);

@@ -1,4 +1,4 @@
-/** The server of an embedded PostgreSQL: started on a free port, and found again where its supervisor was killed. @module */
+/** The server of an embedded PostgreSQL: started on a free port, and found again after its supervisor was killed. @module */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -12,7 +12,7 @@ const ATTEMPTS = 5;
 
 export type ServerOptions = Installation & { settings: readonly string[] };
 
-/** Starts the server on a free port; retries, because another process may take the port first. */
+/** Starts the server on a free port; retries, because another process can use the port first. */
 export async function start(
   binaries: Binaries,
   options: ServerOptions,
@@ -67,7 +67,7 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-/** Not by `once()` of node:events, which throws what "error" says to whoever waits for another event. */
+/** Not `once()` of node:events, which throws "error" events while waiting for another event. */
 export function isFreePort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
@@ -77,7 +77,7 @@ export function isFreePort(port: number): Promise<boolean> {
   });
 }
 
-/** A server whose supervisor was killed too is stopped before its data is opened again. */
+/** A server whose supervisor was killed is stopped before its data is opened again. */
 export async function stopLeftover(dataDir: string): Promise<void> {
   const file = join(dataDir, "postmaster.pid");
   if (!existsSync(file)) return;
@@ -86,7 +86,7 @@ export async function stopLeftover(dataDir: string): Promise<void> {
   for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
 }
 
-/** Whether a process is the server of this very folder: its pid may have been reused since. */
+/** Whether a process is the server of this folder: its pid can have been reused. */
 function isServerOf(pid: number, dataDir: string): boolean {
   const words = readCommandLine(pid);
   return words.includes("postgres") && words.includes(dataDir);

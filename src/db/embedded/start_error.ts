@@ -1,6 +1,6 @@
 /** Why an embedded PostgreSQL cannot be started. @module */
 
-/** The message is for people as it is, and ends with a line break. */
+/** The message is shown to people unchanged, and ends with a line break. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message);

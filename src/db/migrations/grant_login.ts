@@ -1,6 +1,6 @@
 /**
- * What logins are made members of: a serving login of the group of its role, a pushing login of the owner of tables, the
- * Console's of what may act for administrators.
+ * Group memberships of logins: a serving login is a member of its role's group, the pushing login of the owner of tables,
+ * the Console's login of the role for administrators' actions.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { MIGRATE_LOCK } from "./lock.ts";
 import { ROLE_NAMES } from "./roles.ts";
 
 /**
- * Keeps statements that fail out of the server's log: Citus sends calls to other nodes with their values, so a rejected
- * write would be logged with its row and the proof of its key. Only a superuser can set this; without one the doctor warns.
+ * Keeps failed statements out of the server's log: Citus sends calls to other nodes with their values, so a rejected
+ * write would be logged with its row and the proof of its key. Only a superuser can set this; otherwise the doctor warns.
  */
 export const QUIET_LOGINS = `declare
   login name;
@@ -38,7 +38,7 @@ begin
   end loop;
 end`;
 
-/** The same for every login of the service at once; on the nodes of a distributed database, too. */
+/** The same for all logins of the service, and on the nodes of a distributed database. */
 export async function quietLogins(
   admin: Database,
   { isDistributed }: { isDistributed: boolean },
@@ -52,14 +52,14 @@ select 1`);
 
 export class GrantLoginError extends Error {}
 
-/** Of temporary files for each session of a login that owns no table: its statements sort a page of rows at most. */
+/** Max temporary files per session of a login that owns no table: its statements sort at most a page of rows. */
 const TEMP_FILE_LIMIT = "256MB";
 
 /**
- * Lets the login of `databaseUrl` serve in a role, with the least rights for it: those of everything but identity, if
- * identity has a login of its own. If it is the administrator's own login, nothing changes.
+ * Grants the login of `databaseUrl` the rights to serve in a role, with least privileges: without those of identity, if
+ * identity has a separate login. The administrator's own login is left unchanged.
  *
- * @throws {GrantLoginError} there is no such role
+ * @throws {GrantLoginError} the role does not exist
  */
 export async function grantLogin(
   admin: Database,
@@ -76,9 +76,9 @@ export async function grantLogin(
 }
 
 /**
- * Lets the login of `identityUrl` serve identity where one process does everything.
+ * Grants the login of `identityUrl` the rights to serve identity in a process that runs all parts.
  *
- * @throws {GrantLoginError} there is no such role
+ * @throws {GrantLoginError} the role does not exist
  */
 export async function grantIdentity(admin: Database, identityUrl: string): Promise<void> {
   await grantMembership(admin, identityUrl, {
@@ -88,9 +88,9 @@ export async function grantIdentity(admin: Database, identityUrl: string): Promi
 }
 
 /**
- * Lets the login of `consoleUrl` act for administrators who prove that they are.
+ * Grants the login of `consoleUrl` the actions of administrators, which verify the user.
  *
- * @throws {GrantLoginError} there is no such role
+ * @throws {GrantLoginError} the role does not exist
  */
 export async function grantConsole(admin: Database, consoleUrl: string): Promise<void> {
   await grantMembership(admin, consoleUrl, {
@@ -100,22 +100,22 @@ export async function grantConsole(admin: Database, consoleUrl: string): Promise
 }
 
 /**
- * Lets the login of `rowsUrl` count, read, restore and delete apps' rows for an operator's commands.
+ * Grants the login of `rowsUrl` the rights to count, read, restore and delete apps' rows for operators' commands.
  *
- * @throws {GrantLoginError} there is no such role
+ * @throws {GrantLoginError} the role does not exist
  */
 export async function grantRows(admin: Database, rowsUrl: string): Promise<void> {
-  // Counting the rows of a large table takes as long as it needs.
+  // Counting the rows of a large table has no time limit.
   const membership = { groups: ["rowhouse_rows"], variable: "ROWS_DATABASE_URL", limitMs: 0 };
   await grantMembership(admin, rowsUrl, membership);
 }
 
 type Membership = {
   groups: readonly string[];
-  /** What it is no longer a member of. */
+  /** The group to remove it from. */
   without?: string | undefined;
   variable: string;
-  /** How long a statement may take; 0 for as long as it needs. */
+  /** Statement time limit; 0 for no limit. */
   limitMs?: number;
 };
 
@@ -152,7 +152,7 @@ do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
 
-/** Lets a login push: a member of the owner of apps' tables, and of nothing else. Without a time limit, because builds take long. */
+/** Grants a login the rights to push: a member of the owner of apps' tables only. Without a time limit, because builds take long. */
 export async function grantPush(admin: Database, pushUrl: string): Promise<void> {
   const login = decodeURIComponent(new URL(pushUrl).username);
   await admin.message(`

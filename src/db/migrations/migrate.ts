@@ -1,6 +1,6 @@
 /**
- * `rowhouse migrate`: the service's own tables and roles. Idempotent, even if several run at once; a database that another
- * release set up is refused.
+ * `rowhouse migrate`: the service's own tables and roles. Idempotent, also concurrently; rejects a database that another
+ * release set up.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
 
-/** Roles are shared by all databases of a cluster: setting up two at once can collide on their catalog rows. */
+/** Roles are shared by all databases of a cluster: concurrent set-ups can collide on their catalog rows. */
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
 const ATTEMPTS = 8;
 
-/** A database whose record of migrations is not the one that this release would have written. */
+/** A database whose record of migrations does not match this release. */
 export const OTHER_BASELINE = {
   says: "was set up by another release of Rowhouse and cannot be upgraded by this one",
   remedy:
@@ -29,16 +29,16 @@ export class BaselineError extends Error {
   }
 }
 
-/** How the migrations that a database recorded compare with those of this release. */
+/** Compares a database's recorded migrations with those of this release. */
 export type MigrationState = {
-  /** The numbers that the database lacks. */
+  /** The numbers of missing migrations. */
   missing: number[];
-  /** Whether it applied another text under one of our numbers, or a number that this release does not know. */
+  /** Whether it applied another text under a known number, or an unknown number. */
   isOtherBaseline: boolean;
 };
 
 /**
- * Applies what is missing; returns the names of what it applied.
+ * Applies the missing migrations; returns their names.
  *
  * @throws {BaselineError} the database was set up by another release; nothing was changed
  */
@@ -75,7 +75,7 @@ async function readApplied(db: Database): Promise<Map<number, string>> {
   return new Map(rows.map((row) => [row.number, row.checksum]));
 }
 
-/** Whether this call applied it, rather than another process at the same time. */
+/** Whether this call applied it, and not a concurrent process. */
 async function apply(admin: Database, migration: ServiceMigration): Promise<boolean> {
   const text = toMessage(migration);
   for (let attempt = 1; ; attempt++) {

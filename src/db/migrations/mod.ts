@@ -1,6 +1,6 @@
 /**
- * The service's own migrations in order, each one message and one transaction. The first one, the baseline, has a `.sql` file
- * for each area with its tables and functions, and beside each of them who may use it.
+ * The service's own migrations in order, each one message and one transaction. The first, the baseline, has a `.sql` file
+ * per area with its tables, functions and grants.
  *
  * Until 0.1.0 is released the baseline is edited in place; from then on migrations are only appended.
  *

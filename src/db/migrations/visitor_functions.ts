@@ -1,7 +1,7 @@
 /**
- * How a function that a browser's visitor calls is made of its `.sql` text.
+ * Generates the functions that a browser's visitor calls from their `.sql` text.
  *
- * An action, which operators call too, only has a line above its own function:
+ * An action, which operators also call, has only a line above its own function:
  *
  * ```sql
  * -- action: admin, recent sign-in
@@ -9,11 +9,12 @@
  * create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean …
  * ```
  *
- * The Console's function `rowhouse.console_revoke_key` follows from it: it proves who asks and passes that person as `actor`. A
- * further line replaces an argument by an expression over the visitor `who` and over other arguments, with their types.
+ * The Console's function `rowhouse.console_revoke_key` is derived from it: it verifies the user and passes that user as
+ * `actor`. Another line replaces an argument by an expression over the visitor `who` and other arguments, with their
+ * types.
  *
- * Any other function is written without arguments for cookies, without a language and without a grant, below a line that names
- * who may call it:
+ * Any other function is written without arguments for cookies, without a language and without a grant, below a line with
+ * its required visitor:
  *
  * ```sql
  * -- proves: admin
@@ -24,8 +25,8 @@
  * $$;
  * ```
  *
- * Both get what the browser presents as their first arguments and a proof as their first variables. So no body runs before
- * its proof, and PostgreSQL rejects a function of the second form that has no such line.
+ * Both get the browser's credentials as their first arguments and a proof as their first variables. So no body runs
+ * before its proof, and PostgreSQL rejects a function of the second form without such a line.
  *
  * @module
  */
@@ -40,9 +41,9 @@ type Proof = {
   logins: string;
 };
 
-/** By the words of the line `-- proves:`. The Console's need the role; a super_admin has every one. */
+/** By the text of the line `-- proves:`. The Console's need the role; a super_admin has every role. */
 const PROOFS: Readonly<Record<string, Proof>> = {
-  /** `own` is the session, `who` its owner, whose row the action holds. */
+  /** `own` is the session, `who` its owner, whose row the action locks. */
   owner: {
     variables: `own text := rowhouse.find_visitor_session(${PRESENTED_NAMES});
   who uuid := rowhouse.hold_visitor(own);`,
@@ -85,7 +86,7 @@ const ACTION = new RegExp(
 );
 
 /**
- * The text with the Console's function of every action, and every function of the form written out.
+ * The text with the Console's function of every action, and every function of the second form completed.
  *
  * @throws {Error} a line `-- action:` or `-- proves:` is not followed by a function of its form, or names an unknown proof or
  *   argument
@@ -99,7 +100,7 @@ export function defineVisitorFunctions(sql: string): string {
   return written;
 }
 
-/** What the Console's function takes of an argument, and what it passes on. */
+/** The argument of the Console's function, and the value that it passes on. */
 type Passed = { takes: string; passes: string };
 
 function addConsoleFunction({
@@ -138,7 +139,7 @@ function readArgument(argument: string): [string, Passed] {
   return [name, { takes: argument, passes: name }];
 }
 
-/** By the argument's name: `mail = rowhouse.email_of(person uuid)` takes a person and passes what the expression gives. */
+/** By the argument's name: `mail = rowhouse.email_of(person uuid)` accepts a person and passes on the expression's value. */
 function readReplacement(line: string): [string, Passed] {
   const [argument = "", expression = ""] = line.replace(/^-- +/, "").split(" = ");
   const typed = /(\w+) (?:uuid|text)\b/g;

@@ -1,6 +1,6 @@
 /**
- * Who gets a connection: at once if one is free, otherwise in turn. A caller waits for a limited time; if the database
- * refuses connections, all waiting callers fail.
+ * Hands out connections: immediately if one is free, otherwise in turn. A caller waits for a limited time; if the
+ * database rejects connections, all waiting callers fail.
  *
  * @module
  */
@@ -19,13 +19,13 @@ import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type AcquirerOptions = ConnectionsOptions & {
-  /** How many connections one queue may use at once. */
+  /** Max connections that one queue uses concurrently. */
   share?: number | undefined;
-  /** How many callers use one connection at once; more than one only if statements may be pipelined on it. Default: 1. */
+  /** Max callers of one connection; more than one only for pipelining. Defaults to 1. */
   callersPerConnection?: number;
-  /** Where the database is distributed: callers for a node that is silent are refused. */
+  /** In a distributed database: callers for an unavailable node are rejected. */
   nodes?: Nodes | undefined;
-  /** How many milliseconds a caller waits for a connection. */
+  /** Max wait for a connection, in milliseconds. */
   acquireMs: number;
   ticker: Ticker;
 };
@@ -35,7 +35,7 @@ export type PoolStats = {
   busy: number;
   connecting: number;
   waiting: number;
-  /** Callers turned away since the start, by reason. */
+  /** Rejected callers since the start, by reason. */
   shed: Readonly<Record<FullQueue | "waited" | "away", number>>;
 };
 
@@ -44,7 +44,7 @@ type Waiter = Ticking & {
   fail: (error: Error) => void;
 };
 
-/** Maximum number of waiting callers: in one queue, and in all. */
+/** Max waiting callers: per queue, and in total. */
 const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 
@@ -76,7 +76,7 @@ export class Acquirer {
         : makeSharedConnections({ ...options, callersPerConnection }, events);
   }
 
-  /** A connection, for the caller alone unless it is shared: at once if one is free. */
+  /** A connection, exclusive unless it is shared; immediately if one is free. */
   acquire(queue: string, caller?: Caller): Connection | Promise<Connection> {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
     const connection = isOpen && this.#fairQueue.mayStart(queue) ? this.#pool.take() : undefined;
@@ -107,7 +107,7 @@ export class Acquirer {
     this.#pool.close();
   }
 
-  /** Hands free connections to those whose turn it is, and opens more for the others. */
+  /** Gives free connections to the next callers, and opens more for the others. */
   #serve(): void {
     while (this.#fairQueue.waiting() > 0) {
       const connection = this.#pool.take();
@@ -127,7 +127,7 @@ export class Acquirer {
     for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
-  /** Why no caller of the queue can be served right now, if that is known. */
+  /** Why no caller of the queue can be served right now, if known. */
   #findError(queue: string): Error | undefined {
     if (this.#isClosed) return closed();
     if (this.#options.nodes?.isSilent(queue) === true) {

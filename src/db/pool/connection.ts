@@ -1,26 +1,26 @@
 /**
- * One connection: its own driver over its own socket, discarded at the first fault, so that nothing of a broken connection
- * can reach the next caller. The only file that knows the driver. A caller sends one statement at a time, unless the
- * connection is for pipelining.
+ * One connection: its own driver over its own socket, discarded at the first error, so that no state of a broken
+ * connection reaches the next caller. The only file that knows the driver. A caller sends one statement at a time, unless
+ * the connection is for pipelining.
  *
  * @module
  */
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 
-/** A value that PostgreSQL gets as a parameter: never `undefined`, which would hang the connection behind a pooler. */
+/** A parameter for PostgreSQL: never `undefined`, which would hang the connection behind a pooler. */
 export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
 
 export type Statement = {
   text: string;
-  /** `undefined`: the text may contain several statements, sent as one message. */
+  /** `undefined`: the text can contain several statements, sent as one message. */
   parameters: readonly Parameter[] | undefined;
   prepare: boolean;
   /** Rows as lists of raw bytes, not as objects. */
   isRaw: boolean;
 };
 
-/** A statement's result: settles when the server is ready again, which is after its commit. */
+/** A statement's result: settles when the server is ready again, after its commit. */
 export type Pending = Promise<unknown[]>;
 
 export type Connection = {
@@ -28,12 +28,12 @@ export type Connection = {
   /** Asks the database to cancel a statement; resolves when the request was accepted, whatever its effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
-  /** Called once if the connection is lost without having been ended. */
+  /** Called once if the connection is lost unexpectedly. */
   onLost: () => void;
   /** When it was opened and last used, in milliseconds of `performance.now`. */
   readonly openedAt: number;
   usedAt: number;
-  /** Ends the session; if the server does not react, the socket is destroyed. */
+  /** Ends the session; if the server does not respond, the socket is destroyed. */
   readonly end: () => void;
 };
 
@@ -42,15 +42,15 @@ export type ConnectionOptions = {
   prepare: boolean;
   name: string;
   /**
-   * Whether statements are sent before those in front of them are answered, each of them a transaction of its own. An answer
-   * must then be compared with its request by whoever sent it.
+   * Whether statements are sent before earlier statements have results, each as its own transaction. The sender must then
+   * compare each result with its request.
    */
   isPipelined?: boolean;
-  /** Called with what a statement says while it runs. */
+  /** Called with a statement's notices while it runs. */
   onNotice?: ((text: string) => void) | undefined;
 };
 
-/** How long connecting, signing in and a first answer may take. */
+/** Time limit for connecting, signing in and a first response. */
 const CONNECT_LIMIT_MS = 3000;
 const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
@@ -59,15 +59,15 @@ const KEEP_ALIVE_MS = 15_000;
 const WANTED_PATCH = 5;
 
 /**
- * Whether the running driver is the patched one. Without the patch nothing is prepared or pipelined, a connection ends at its
- * first failed statement, and a lost connection is reported less precisely.
+ * Whether the driver is patched. Without the patch nothing is prepared or pipelined, a connection ends at its first
+ * failed statement, and a lost connection is reported less precisely.
  */
 export function isDriverPatched(): boolean {
   return Reflect.get(postgres, "rowhousePatch") === WANTED_PATCH;
 }
 
 /**
- * A connection that has answered once.
+ * A connection that has responded once.
  *
  * @throws {Error} the driver's or the socket's own, with its code
  */
@@ -82,7 +82,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: CONNECT_LIMIT_MS / 1000,
-    // A connection is never reopened: a reconnect waits so long that it never happens.
+    // A connection is never reopened: this delay keeps the driver from reconnecting.
     backoff: () => 3600,
     onnotice: ({ message = "" }) => options.onNotice?.(message),
     connection: { application_name: options.name },
@@ -96,7 +96,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     onclose: () => {
       lost = true;
       if (!ended) connection.onLost();
-      // What was sent meanwhile would wait in the driver for a connection that never comes.
+      // Later statements would wait in the driver for a connection that never opens.
       end();
     },
   });
@@ -110,14 +110,14 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   const makeQuery = ({ text, parameters, prepare, isRaw }: Statement) => {
     if (parameters === undefined) return sql.unsafe(text);
     const values = [...parameters] as postgres.ParameterOrJSON<never>[];
-    // The driver as published sends other values when it sends a prepared statement again.
+    // The unpatched driver sends other values when it repeats a prepared statement.
     const query = sql.unsafe(text, values, toQueryOptions(prepare && isPatched, parameters));
     return isRaw ? query.raw() : query;
   };
   const connection: Connection = {
     send: (statement) => {
       const query = makeQuery(statement);
-      // The driver as published counts the rows of a failed statement into the next result.
+      // The unpatched driver counts the rows of a failed statement into the next result.
       if (!isPatched) query.catch(end);
       return query;
     },
@@ -138,13 +138,13 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   }
 }
 
-/** What the driver knows of the rows of a statement: the process that it was told at sign-in, and the name that it gave. */
+/** The driver's data about a statement: the process id from the sign-in, and the statement's name. */
 export function readOrigin(rows: unknown[]): { pid: number | undefined; statement: string } {
   const { state, statement } = rows as Partial<postgres.RowList<postgres.Row[]>>;
   return { pid: state?.pid, statement: statement?.name ?? "" };
 }
 
-/** What the driver must be told explicitly, because for anything missing it reads PG* environment variables. */
+/** Explicit driver options, because the driver reads PG* environment variables for missing options. */
 function toAddress(url: string): { username: string; password: string; database: string } {
   const { username, password, pathname } = new URL(url);
   return {
@@ -156,10 +156,10 @@ function toAddress(url: string): { username: string; password: string; database:
 
 type Parsed = { host: string[]; port: number[]; path: string | false };
 
-/** More than are ever sent at once: callers limit themselves. */
+/** More than are ever sent together: callers limit themselves. */
 const MAX_PIPELINE = 1000;
 
-/** Options that the driver knows but its types do not. */
+/** Driver options that its types lack. */
 function toDriverOptions(
   { isPipelined = false }: ConnectionOptions,
   socket: (parsed: Parsed) => Promise<Socket>,
@@ -168,8 +168,8 @@ function toDriverOptions(
 }
 
 /**
- * A statement that is neither prepared nor `direct` is described first, which is a round trip of its own. Only a list's type
- * does not follow from its value.
+ * A statement that is neither prepared nor `direct` is described first, which is a separate round trip. Only the type of
+ * a list does not follow from its value.
  */
 function toQueryOptions(
   prepare: boolean,
@@ -180,7 +180,7 @@ function toQueryOptions(
 }
 const PREPARED = { prepare: true };
 const UNPREPARED = { prepare: false };
-/** Known to the patched driver only. */
+/** Only in the patched driver. */
 const DIRECT = { prepare: false, direct: true };
 
 /** A connected socket to the first host that accepts one. */
@@ -223,14 +223,14 @@ function dialOne(address: { path: string } | { host: string; port: number }): Pr
 }
 
 /**
- * The driver's own `cancel()` drops the promise of its cancelling connection, and its rejection would end the process when
- * the database is away: its canceller is called here instead.
+ * The driver's own `cancel()` drops the promise of its canceling connection, and its rejection would end the process
+ * while the database is unavailable. So its canceler is called here directly.
  */
 async function cancel(pending: Pending): Promise<void> {
   const canceller: unknown = Reflect.get(pending, "canceller");
   if (typeof canceller !== "function") return;
   Reflect.set(pending, "canceller", null);
-  // If the cancellation does not arrive, the statement ends at its own time limit.
+  // If the cancellation is lost, the statement ends at its own time limit.
   await Promise.resolve(canceller(pending)).catch(() => undefined);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pool's connections: opened on demand, kept while they are free, discarded when they are old, suspect, or have been
- * idle for long. Knows no callers and no queues.
+ * The pool's connections: opened on demand, reused while they are healthy, discarded when they are old, suspect, or idle
+ * for long. Knows no callers and no queues.
  *
  * @module
  */
@@ -13,36 +13,36 @@ export type ConnectionsOptions = ConnectionOptions & {
   connections: number;
   /** Called when no connection is left and none can be made, with the error of the last attempt. */
   onAway?: (cause: unknown) => void;
-  /** Called when a connection was made. */
+  /** Called when a connection is made. */
   onThere?: () => void;
 };
 
-/** What the connections tell the pool. */
+/** Notifications from the connections to the pool. */
 export type ConnectionsEvents = {
-  /** There is a free connection, or room for one. */
+  /** A connection is free, or another can be opened. */
   onRoom: () => void;
-  /** There is no connection left, and none could be made. */
+  /** No connection is left, and none could be made. */
   onNone: (error: Error) => void;
 };
 
 export type Connections = {
-  /** A free connection, for the caller alone until it is given back. */
+  /** A free connection, exclusive to the caller until it is returned. */
   readonly take: () => Connection | undefined;
-  /** Gives back an unused connection. */
+  /** Returns an unused connection. */
   readonly keep: (connection: Connection) => void;
   readonly release: (connection: Connection, isSuspect: boolean) => void;
-  /** Opens connections until there are as many under way as waiting callers, or there is no more room. */
+  /** Opens connections until every waiting caller has one in progress, or the limit is reached. */
   readonly grow: (waiting: number) => void;
   /** Why there is no connection, and since when, in milliseconds of `performance.now`. */
   readonly failure: () => { error: Error; at: number } | undefined;
   readonly size: () => { open: number; connecting: number };
-  /** Ends all connections, free or not; from then on none is opened or kept. */
+  /** Closes all connections; later none is opened or reused. */
   readonly close: () => void;
 };
 
-/** How long to wait after a failed attempt to connect. */
+/** Delay after a failed attempt to connect. */
 export const RECONNECT_DELAY_MS = 100;
-/** After a minute of silence a connection may be dead without notice: it is replaced, not trusted. */
+/** After a minute of silence a connection can be dead without notice: it is replaced. */
 const MAX_IDLE_MS = 60_000;
 export const MAX_AGE_MS = 30 * 60_000;
 

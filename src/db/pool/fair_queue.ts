@@ -1,35 +1,35 @@
 /**
- * Whose turn it is: one bounded queue per app, and one for the service itself, served in rotation, so that an app that has
- * its share waits behind itself and never in front of others. Knows no connections and no clock.
+ * Fair scheduling: one bounded queue per app, and one for the service itself, served in rotation, so that a busy app
+ * waits behind its own requests and never blocks others. Knows no connections and no clock.
  *
  * @module
  */
 
 export type FairQueueLimits = {
-  /** Maximum number of statements under way, over all queues. */
+  /** Max statements in progress, over all queues. */
   connections: number;
-  /** The same for one queue; default: as many, but in a larger pool never the last one. */
+  /** The same for one queue; defaults to all, but in a larger pool never the last connection. */
   share?: number | undefined;
-  /** The node that serves a queue; the queues of one node never take every connection together. */
+  /** The node that serves a queue; the queues of one node never use all connections together. */
   nodeOf?: ((queue: string) => string | undefined) | undefined;
-  /** Maximum number of waiting callers in one queue, and in all of them. */
+  /** Max waiting callers in one queue, and in total. */
   perQueue: number;
   total: number;
 };
 
-/** `queue_full`: the caller's own queue; `full`: all together. */
+/** `queue_full`: the caller's own queue; `full`: all queues together. */
 export type FullQueue = "queue_full" | "full";
 
 export type FairQueue<Waiter> = {
-  /** Whether a caller of this queue may start at once, given a free connection. */
+  /** Whether a caller of this queue can start immediately, given a free connection. */
   readonly mayStart: (queue: string) => boolean;
   readonly start: (queue: string) => void;
   readonly finish: (queue: string) => void;
   /** Joins a queue, if there is room. */
   readonly join: (queue: string, waiter: Waiter) => FullQueue | undefined;
-  /** Leaves a queue unserved: the waiter has given up. */
+  /** Leaves a queue unserved: the waiter has timed out. */
   readonly leave: (queue: string, waiter: Waiter) => void;
-  /** The next waiter in rotation, taken out of its queue and started. */
+  /** The next waiter in rotation, removed from its queue and started. */
   readonly next: () => Waiter | undefined;
   readonly waiting: () => number;
   readonly running: () => number;
@@ -38,21 +38,21 @@ export type FairQueue<Waiter> = {
 type Queue<Waiter> = {
   running: number;
   waiters: Set<Waiter>;
-  /** As it was when its first statement under way was started. */
+  /** The value at the start of its first statement in progress. */
   node: string | undefined;
 };
 
-/** From this many connections on, one queue can never take the last one. */
+/** From this pool size on, one queue can never use the last connection. */
 const SHARED_FROM = 4;
 
 function defaultShare(connections: number): number {
   return connections >= SHARED_FROM ? connections - 1 : connections;
 }
 
-/** The rest is for the apps of other nodes and for the service's own statements, one of which asks a node that hangs. */
+/** The rest is for the apps of other nodes and for the service's own statements, including checks of a hanging node. */
 const SHARE_OF_NODE = 5 / 8;
 
-/** Where a queue's share is small, one more: a queue that has it all never keeps the others of its node out. */
+/** If a queue's share is small, one more: a queue that uses all of it never blocks the other queues of its node. */
 function nodeShare({ connections, share = 0 }: FairQueueLimits): number {
   if (connections < SHARED_FROM) return connections;
   return Math.max(Math.floor(connections * SHARE_OF_NODE), Math.min(share + 1, connections - 1));
@@ -64,7 +64,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
   const ofNode = nodeShare(limits);
   const runningOf = new Map<string, number>();
   const queues = new Map<string, Queue<Waiter>>();
-  /** Queues with waiters; the next in turn comes first. */
+  /** Queues with waiters; the next queue in turn is first. */
   const rotation = new Map<string, Queue<Waiter>>();
   let waiting = 0;
   let running = 0;
@@ -132,7 +132,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
         const [waiter] = queue.waiters;
         if (waiter === undefined) continue;
         start(name);
-        // To the end of the rotation: all other queues come first now.
+        // To the end of the rotation, behind all other queues.
         rotation.delete(name);
         rotation.set(name, queue);
         remove(name, queue, waiter);

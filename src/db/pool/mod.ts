@@ -1,8 +1,8 @@
 /**
- * The shared pool, as the rooms see it. A call is one statement in one implicit transaction, with values as parameters, a
- * time limit, and a connection of its own; nothing here begins a transaction or sets session state. A call that certainly
- * did not happen is retried; if it may have happened, the outcome is reported as unknown. Short reads are
- * pipelined on a few connections first.
+ * The shared pool for all modules. A call is one statement in one implicit transaction, with values as parameters, a time
+ * limit, and an exclusive connection; nothing here begins a transaction or sets session state. A call that certainly had
+ * no effect is retried; otherwise the outcome is reported as unknown. Short reads are first pipelined on a few
+ * connections.
  *
  * @module
  */
@@ -16,31 +16,31 @@ import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import type { Caller } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
 
-/** The queue of the service's own statements: versions, keys, people. Apps wait in queues of their own. */
+/** The queue of the service's own statements: versions, keys, people. Apps have their own queues. */
 export const SERVICE_QUEUE = "service";
 
 export type CallOptions = {
   /**
-   * Whether the statement may run twice: `safe` if a repetition does no harm; `unsafe` if after a lost connection it may
-   * have happened.
+   * Whether the statement can run twice: `safe` if a repetition is harmless; `unsafe` if after a lost connection its
+   * outcome is unknown.
    */
   retry: "safe" | "unsafe";
-  /** Who waits for the result, such as the request: once its signal is aborted, the statement is canceled in the database. */
+  /** The waiting caller, such as the request: once its signal is aborted, the statement is canceled in the database. */
   caller?: Caller;
-  /** Whose queue the call waits in: an app's id, or {@linkcode SERVICE_QUEUE}. */
+  /** The queue of the call: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
-  /** Adds up the time that the database takes. */
+  /** Sums up the database's time. */
   meter?: { dbMs: number };
 };
 
 /**
- * A call that may be pipelined: a short read that may run twice. Its text has {@linkcode echoColumn} as its last column,
- * for a parameter after those that it is called with.
+ * A call that can be pipelined: a short read that can run twice. The last column of its text is {@linkcode echoColumn},
+ * for a parameter after the call's own parameters.
  */
 export type ReadOptions<Content> = CallOptions & {
-  /** Whether what was found is what was asked for, by its own content; `undefined` where that does not tell. */
+  /** Whether the result belongs to the call, by its content; `undefined` if the content does not show it. */
   isOwn?: ((content: Content) => boolean | undefined) | undefined;
-  /** How long it may take: what takes long would hold up the others. Default: as short as a look-up by key. */
+  /** Its expected duration: slow reads would delay the others. Defaults to a look-up by key. */
   length?: ReadLength | undefined;
 };
 
@@ -52,7 +52,7 @@ export type Database = {
     options: ReadOptions<Row[]>,
   ) => Promise<Row[]>;
   /**
-   * The first value of the only row, as the bytes that the database sent: for a text, its UTF-8. `null` if there is no value,
+   * The first value of the only row, as the bytes from the database: for a text, its UTF-8. `null` if there is no value,
    * or no row.
    */
   readonly bytes: (
@@ -61,14 +61,14 @@ export type Database = {
     options: ReadOptions<Bytes>,
   ) => Promise<Bytes | null>;
   /**
-   * The rows of the last of several statements, sent as one message, which is one transaction. Waits in
-   * {@linkcode SERVICE_QUEUE} unless another queue is named.
+   * The rows of the last of several statements, sent as one message, which is one transaction. Waits in {@linkcode
+   * SERVICE_QUEUE} unless another queue is given.
    */
   readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
-  /** A node of a distributed database that is known not to answer: whatever is for all nodes would wait for it. */
+  /** An unavailable node of a distributed database: statements for all nodes would wait for it. */
   readonly findSilentNode: () => string | undefined;
   readonly stats: () => PoolStats;
-  /** Ends the pool: waits at most `timeoutS` seconds for statements under way. */
+  /** Ends the pool: waits at most `timeoutS` seconds for statements in progress. */
   readonly close: (timeoutS?: number) => Promise<void>;
 };
 
@@ -80,24 +80,24 @@ export { echoColumn } from "./pipeline.ts";
 
 export type DatabaseOptions = {
   url: string;
-  /** Maximum number of connections. */
+  /** Max connections. */
   connections: number;
-  /** How many connections one queue may use at once; default: all, but in a larger pool never the last one. */
+  /** Max connections that one queue uses concurrently; defaults to all, but in a larger pool never the last one. */
   share?: number;
-  /** Off behind a pooler that does not know protocol-level prepared statements (PgBouncer before 1.21). */
+  /** Disable it behind a pooler without support for protocol-level prepared statements (PgBouncer before 1.21). */
   prepare: boolean;
-  /** What the server shows as application_name. */
+  /** The server's application_name. */
   name: string;
-  /** The nodes of a distributed database, as far as they are known. */
+  /** The nodes of a distributed database, if known. */
   nodes?: Nodes;
-  /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
+  /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
-  /** Called with what a statement says while it runs, such as how far it is. */
+  /** Called with a statement's notices while it runs, such as its progress. */
   onNotice?: (text: string) => void;
-  /** Called when no connection is left and none can be made, with the error of the last attempt; and when there is one again. */
+  /** Called when no connection is left and none can be made, with the error of the last attempt; and when a connection is available again. */
   onAway?: (cause: unknown) => void;
   onThere?: () => void;
-  /** Called when a pipelined answer was not the one to its request, which must never happen; it was not delivered. */
+  /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
   onMismatch?: () => void;
 };
 
@@ -105,7 +105,7 @@ export type DatabaseOptions = {
 export const EXECUTION_LIMIT_MS = 30_000;
 const MAX_ATTEMPTS = 3;
 
-/** A pool over one connection string. Opening it connects to nothing. */
+/** A pool for one connection string. Opening it does not connect. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare, nodes, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
@@ -165,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** The driver's values are views of what it received. */
+/** The driver's values are views of its receive buffer. */
 type RawRow = [value?: Bytes | null, echo?: Buffer];
 
 type Parts = RunParts & { pipelines: Pipelines };
@@ -175,7 +175,7 @@ type ReadWork = Work & {
   call: { length?: ReadLength | undefined };
 };
 
-/** Pipelined if possible; otherwise, and if that gives no answer that is certainly right, on a connection of its own. */
+/** Pipelined if possible; otherwise, or without a certainly correct result, on an exclusive connection. */
 async function read<Row>(
   parts: Parts,
   work: ReadWork,
@@ -192,7 +192,7 @@ async function read<Row>(
     : (rows as Row[]);
 }
 
-/** Several statements give a list of results, one gives its rows. */
+/** Several statements return a list of results, one returns its rows. */
 function lastResult<Row>(results: Row[]): Row[] {
   const last = results.at(-1);
   return Array.isArray(last) ? (last as Row[]) : results;

@@ -1,12 +1,12 @@
-/** What the pool must know of a database that is distributed over nodes. @module */
+/** The pool's view of the nodes of a distributed database. @module */
 
 export type Nodes = {
-  /** The node that serves this queue's calls; `undefined` where there is but one, and of the service's own queues. */
+  /** The node that serves this queue's calls; `undefined` with only one node, and for the service's own queues. */
   readonly find: (queue: string) => string | undefined;
-  /** Whether the node of this queue is known not to answer. */
+  /** Whether the node of this queue is known to be unavailable. */
   readonly isSilent: (queue: string) => boolean;
-  /** A node that is known not to answer, if there is one. */
+  /** An unavailable node, if there is one. */
   readonly findSilent: () => string | undefined;
-  /** That a call of this queue, sent at this moment of `performance.now`, was answered. */
+  /** Records that a call of this queue, sent at this time of `performance.now`, got a result. */
   readonly hear: (queue: string, sentAt: number) => void;
 };

@@ -1,7 +1,7 @@
 /**
- * Sends statements on shared connections and waits for their answers, but not for long: whoever waits longer goes on
- * without, and nothing is canceled. A statement that holds up those behind it, such as one that waits for a lock, keeps its
- * queue off shared connections for a while.
+ * Sends statements on shared connections with a short wait: a caller that waits longer continues without a result, and
+ * nothing is canceled. A statement that delays later statements, such as one that waits for a lock, keeps its queue off
+ * shared connections for a while.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import type { Connection, Statement } from "./connection.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type PatientSender = {
-  /** The rows; `undefined` if there was an error, or nothing in time. */
+  /** The rows; `undefined` after an error or a timeout. */
   readonly send: (statement: Statement, by: Sending) => Promise<unknown[] | undefined>;
-  /** Whether someone has waited in vain on a connection: it must be discarded. */
+  /** Whether a caller has timed out on a connection: it must be discarded. */
   readonly isStuck: (connection: Connection) => boolean;
-  /** Whether a queue has held up others a moment ago. */
+  /** Whether a queue has recently delayed others. */
   readonly isAvoided: (queue: string) => boolean;
 };
 
@@ -21,12 +21,12 @@ export type Sending = { connection: Connection; queue: string };
 
 type Sent = Sending & { ticks: number; leave: () => void };
 
-/** Ticks, not time: after a pause of this process, answers that are already there are read first. */
+/** Ticks, not time: after a pause of this process, results that have already arrived are read first. */
 const PATIENCE_TICKS = 10;
 const AVOID_MS = 5000;
 
 export function makePatientSender(ticker: Ticker): PatientSender {
-  /** In the order in which they were sent. */
+  /** In the order of sending. */
   const sent = new Set<Sent>();
   const stuck = new WeakSet<Connection>();
   const avoided = new Map<string, number>();
@@ -35,7 +35,7 @@ export function makePatientSender(ticker: Ticker): PatientSender {
     attempt.ticks++;
     const isLate = attempt.ticks > PATIENCE_TICKS;
     if (!isLate && attempt.connection.isAlive()) return;
-    // The first attempt holds up those behind it.
+    // The first attempt delays those behind it.
     if (isLate && !stuck.has(attempt.connection))
       avoided.set(attempt.queue, performance.now() + AVOID_MS);
     if (isLate) stuck.add(attempt.connection);

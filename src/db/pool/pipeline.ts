@@ -1,10 +1,10 @@
 /**
- * Short reads, pipelined: sent on few connections, each before the statements in front of it are answered, which
- * saves most system calls and wake-ups. Each is a transaction of its own.
+ * Pipelining for short reads: sends each statement on one of a few connections before earlier statements have results,
+ * which saves most system calls and wake-ups. Each statement is its own transaction.
  *
- * No answer is trusted. It is delivered only if it repeats the request's echo and its content is the caller's; anything else
- * (nothing found, an error, silence) is asked again by the caller on a connection of its own. Nothing is ever
- * canceled here, because a cancellation could meet another caller's statement.
+ * No result is trusted. It is delivered only if it repeats the request's echo and its content matches the call; otherwise
+ * (no rows, an error, a timeout) the caller repeats the read on an exclusive connection. Nothing is ever canceled here,
+ * because a cancellation could hit another caller's statement.
  *
  * @module
  */
@@ -14,11 +14,11 @@ import { makePatientSender } from "./patient_sender.ts";
 import type { Caller } from "./statement.ts";
 
 export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
-  /** Called when an answer was not the one to its request, which must never happen; it was not delivered. */
+  /** Called when a result did not match its request, which must never happen; it was not delivered. */
   onMismatch?: (() => void) | undefined;
 };
 
-/** A statement whose last parameter is an echo, which its answer repeats. */
+/** A statement whose last parameter is an echo, which its result repeats. */
 export type EchoedStatement = Statement & { parameters: readonly Parameter[] };
 
 export type PipelinedCall = {
@@ -27,20 +27,20 @@ export type PipelinedCall = {
   meter?: { dbMs: number } | undefined;
 };
 
-/** Compares an answer with its request; `undefined` if it has no rows. */
+/** Compares a result with its request; `undefined` if it has no rows. */
 export type Compare = (rows: unknown[]) => Compared | undefined;
 
 export type Compared = {
-  /** The echo in the answer. */
+  /** The echo in the result. */
   echo: string | undefined;
-  /** Whether its content is what was asked for; `undefined` if there is none. */
+  /** Whether the content matches the call; `undefined` if there is no content. */
   isOwn: boolean | undefined;
 };
 
 export type Pipeline = {
   /**
-   * The rows that certainly answer this statement; `undefined` if there are none, and it has to be sent on a connection of its
-   * own. Never rejects.
+   * The rows that certainly belong to this statement; `undefined` if there are none, and the caller must repeat the read
+   * on an exclusive connection. Never rejects.
    */
   readonly ask: (
     statement: EchoedStatement,
@@ -51,14 +51,14 @@ export type Pipeline = {
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-/** One in so many connections is for pipelining, up to a few: more would not be faster. */
+/** The share of connections for pipelining, up to a few: more would not be faster. */
 const CONNECTIONS_PER_PIPELINE = 5;
 const MAX_PIPELINES = 4;
 /** So few that the last one waits for a millisecond or two. */
 const CALLERS_PER_CONNECTION = 32;
-/** What one queue may use of them. */
+/** The part of them that one queue can use. */
 const SHARE = 0.75;
-/** How long a caller waits for a connection here before it waits for one of its own. */
+/** Max wait for a shared connection before the caller waits for an exclusive one. */
 const ACQUIRE_MS = 200;
 
 /** How many of a pool's connections are for pipelining. */
@@ -80,7 +80,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       const { queue, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
       const taken = acquirer.acquire(queue, caller);
-      // Why there is no connection, the caller's own attempt will report.
+      // The caller's own attempt reports why there is no connection.
       const connection = taken instanceof Promise ? await taken.catch(() => undefined) : taken;
       if (connection === undefined) return undefined;
       const startedAt = performance.now();
@@ -88,7 +88,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
       const answer = rows === undefined ? "unknown" : judge(rows, statement, compare);
       if (answer === "mismatch") {
-        // Ended at once: whatever else was sent on it is asked again, too.
+        // Closed immediately: all other reads on it are repeated, too.
         connection.end();
         options.onMismatch?.();
       }
@@ -101,7 +101,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-/** Whether an answer is the call's, is certainly another's, or does not tell. */
+/** Whether a result belongs to the call, belongs to another call, or does not show it. */
 function judge(
   rows: unknown[],
   { parameters }: EchoedStatement,
@@ -114,7 +114,7 @@ function judge(
   return found.isOwn ? "own" : "mismatch";
 }
 
-/** What was changed on its way may have no shape that can be compared. */
+/** A result that was corrupted on its way can have a shape that cannot be compared. */
 function compareSafely(rows: unknown[], compare: Compare): Compared | undefined {
   try {
     return compare(rows);
@@ -123,7 +123,7 @@ function compareSafely(rows: unknown[], compare: Compare): Compared | undefined 
   }
 }
 
-/** The figures of a pool and of its pipelines as one. */
+/** The combined statistics of a pool and its pipelines. */
 export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): PoolStats {
   const sum = { ...pool };
   for (const { open, busy, connecting, waiting } of pipelines) {
@@ -132,7 +132,7 @@ export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): Pool
     sum.busy += Math.min(busy, open);
     sum.connecting += connecting;
     sum.waiting += waiting;
-    // Whoever a pipeline turns away goes on to the pool.
+    // Callers that a pipeline rejects continue with the pool.
   }
   return sum;
 }
@@ -140,13 +140,13 @@ export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): Pool
 const PROCESS = crypto.randomUUID();
 let echoes = 0;
 
-/** Another one for every call of every process. */
+/** Unique for every call of every process. */
 export function makeEcho(): string {
   echoes++;
   return `${PROCESS}-${echoes}`;
 }
 
-/** The column by which a statement repeats its echo, with its place among the parameters. */
+/** The column with which a statement repeats its echo, by the position of the parameter. */
 export function echoColumn(place: number): string {
   return `$${place}::pg_catalog.text as echo`;
 }

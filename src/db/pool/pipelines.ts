@@ -1,6 +1,6 @@
 /**
- * The pipelines of a pool: one for the shortest reads and one for longer ones, so that the shortest never wait behind those.
- * A small pool has one for both, or none.
+ * The pipelines of a pool: one for the shortest reads and one for longer reads, so that the shortest never wait for the
+ * longer. A small pool has one for both, or none.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { PoolStats } from "./acquire.ts";
 import { countPipelines, makePipeline, type Pipeline, type PipelineOptions } from "./pipeline.ts";
 
 /**
- * How long a read may take: `short`, a look-up by key; `longer`, up to a millisecond or two; `long`, which is never
- * pipelined.
+ * The expected duration of a read: `short`, a look-up by key; `longer`, up to a millisecond or two; `long`, which is
+ * never pipelined.
  */
 export type ReadLength = "short" | "longer" | "long";
 
 export type Pipelines = {
-  /** The pipeline for reads of this length; `undefined` if they need connections of their own. */
+  /** The pipeline for reads of this duration; `undefined` if they need exclusive connections. */
   readonly find: (length: ReadLength) => Pipeline | undefined;
   /** How many of the pool's connections are for pipelining. */
   readonly connections: number;

@@ -1,6 +1,5 @@
 /**
- * A statement on a connection of its own, as often as it takes: it is sent again if it certainly did nothing and may
- * succeed now.
+ * Runs a statement on an exclusive connection, and repeats it if it certainly had no effect and can succeed now.
  *
  * @module
  */
@@ -11,7 +10,7 @@ import type { Nodes } from "./nodes.ts";
 import { type Caller, runStatement } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
-/** The longest wait for a connection. */
+/** Max wait for a connection. */
 export const ACQUIRE_LIMIT_MS = 3000;
 const PAUSE_MS = 20;
 
@@ -29,7 +28,7 @@ export type Work = {
   attempts: number;
 };
 
-/** Its rows. @throws {Error} as `toDatabaseError` says */
+/** The rows. @throws {Error} see `toDatabaseError` */
 export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work): Promise<Row[]> {
   const { queue, caller, meter, retry } = work.call;
   const askedAt = performance.now();
@@ -49,8 +48,8 @@ export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work
     }
     const isHandedOver = nodes?.find(queue) !== undefined;
     const failure = { retry, ...end, isHandedOver, isEarly: isEarly(startedAt, work) };
-    // A caller that has already waited that long gets the error, and does not have to wait again; but one that has waited
-    // for its app to be moved, or the database to be distributed, is answered at once by the other node.
+    // A caller that has already waited that long gets the error instead of another wait. But after a wait for a move of
+    // its app, or for the distribution of the database, the other node responds immediately.
     const isMoved = isMisrouted(end.error) || isOutdated(end.error);
     const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS || isMoved;
     if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
@@ -59,7 +58,7 @@ export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work
   }
 }
 
-/** Whether a statement failed before its limit: then neither we nor the server's own limit canceled it. */
+/** Whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */
 function isEarly(startedAt: number, { limitMs }: Work): boolean {
   return performance.now() - startedAt < limitMs;
 }

@@ -1,6 +1,6 @@
 /**
- * Connections that many callers use at once, for pipelining: as few as answer quickly, more while they do not. Whoever
- * takes one again while it is taken sends behind those who took it before.
+ * Connections that many callers use concurrently, for pipelining: as few as respond quickly, more while they do not. A
+ * caller sends behind the earlier callers of its connection.
  *
  * @module
  */
@@ -14,22 +14,22 @@ import {
 } from "./connections.ts";
 
 export type SharedConnectionsOptions = ConnectionsOptions & {
-  /** How many callers use one connection at once. */
+  /** Max callers of one connection. */
   callersPerConnection: number;
 };
 
-/** While a new caller is likely to be answered within this time, all callers share one connection. */
+/** While a new caller's expected wait is within this time, all callers share one connection. */
 const QUICK_MS = 2;
-/** How much of the usual time of an answer is that of the last one. */
+/** The weight of the last response time in the average. */
 const LAST_PART = 0.1;
 
 type Use = {
   callers: number;
   /** When its first statement was sent, or became the first, in milliseconds of `performance.now`. */
   headSince: number;
-  /** How many milliseconds an answer usually takes once its statement is the first. */
+  /** The average response time in milliseconds, once a statement is the first. */
   answerMs: number;
-  /** No new caller gets it; it is discarded when the last one gives it back. */
+  /** No new caller gets it; it is discarded when the last caller returns it. */
   isSuspect: boolean;
 };
 
@@ -40,7 +40,7 @@ export function makeSharedConnections(
   const pool = makeConnections({ ...options, isPipelined: true }, events);
   const uses = new Map<Connection, Use>();
 
-  /** The connection to send on: the first one that is quick, otherwise the quickest. */
+  /** The connection for sending: the first that is quick, otherwise the quickest. */
   const choose = (now: number): Connection | undefined => {
     let chosen: Connection | undefined;
     let shortest = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ export function makeSharedConnections(
       if (leave(connection, use)) pool.release(connection, use.isSuspect);
     },
     grow: (waiting) => {
-      // Full ones are no reason: those who wait are served as soon as others are.
+      // Full connections are no reason: waiting callers are served when others finish.
       const isServed = [...uses].some(([connection, use]) => isUsable(connection, use));
       if (waiting > 0 && !isServed) pool.grow(1);
     },
@@ -95,12 +95,12 @@ function startUse(now: number): Use {
   return { callers: 1, headSince: now, answerMs: 0, isSuspect: false };
 }
 
-/** How many milliseconds a new caller is likely to wait: at least as long as the first one has waited already. */
+/** A new caller's expected wait in milliseconds: at least the current wait of the first. */
 function expectWait({ callers, headSince, answerMs }: Use, now: number): number {
   return Math.max(now - headSince, callers * answerMs);
 }
 
-/** Whether a new caller may use it; in use without a pause, it is too old some day. */
+/** Whether a new caller can use it; a connection in continuous use eventually becomes too old. */
 function isUsable(connection: Connection, { headSince, isSuspect }: Use): boolean {
   return !isSuspect && connection.isAlive() && headSince - connection.openedAt < MAX_AGE_MS;
 }

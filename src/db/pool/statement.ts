@@ -1,6 +1,6 @@
 /**
- * One statement on one connection, with a time limit: canceled in the database at its limit or when its caller is gone, and
- * given up if neither it nor the cancellation is answered. Never leaves a promise unsettled.
+ * One statement on one connection, with a time limit: canceled in the database at its limit or when its caller has gone,
+ * and abandoned if neither it nor the cancellation gets a response. Never leaves a promise unsettled.
  *
  * @module
  */
@@ -9,17 +9,17 @@ import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";
 
-/** Who waits for an answer; it is only asked whether it is gone while the answer takes long. */
+/** The caller; checked only while the statement takes long. */
 export type Caller = { readonly signal: AbortSignal };
 
 export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
 
 export type StatementEnd = {
-  /** The connection must not be used again: it is lost or silent, or a cancellation may still be on its way to it. */
+  /** The connection must not be reused: it is lost or unresponsive, or a cancellation can still reach it. */
   isSuspect: boolean;
 } & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
 
-/** How long a canceled statement may go on before its caller is answered without it. */
+/** How long a canceled statement can continue before its caller gets an error. */
 const CANCEL_GRACE_MS = 1000;
 
 /** How the statement ended; never rejects. */
@@ -46,7 +46,7 @@ type Sent = {
   limitMs: number;
 };
 
-/** The state of a statement between its sending and its end. */
+/** The state of a statement between sending and end. */
 function makeRunning(
   { connection, pending, caller, limitMs }: Sent,
   end: (end: StatementEnd) => void,
@@ -77,7 +77,7 @@ function makeRunning(
       if (caller?.signal.aborted === true) cancel();
       if (isForgotten) fail(lost());
       else if (now >= limitAt) passLimit(now);
-      // The driver rejects what was under way on a lost connection; the next tick handles what it forgot.
+      // The driver rejects the statements of a lost connection; the next tick handles those that it missed.
       isForgotten = !connection.isAlive();
     },
   };

@@ -1,11 +1,11 @@
 /**
- * Ticker: one timer checks everything under way every few milliseconds, so that a quick call, as nearly all are, needs no
- * timer and no listener of its own. Deadlines are exact to one tick.
+ * Ticker: one timer checks everything in progress every few milliseconds, so that quick calls, which are nearly all, need
+ * no timer and no listener. Deadlines are exact to one tick.
  *
  * @module
  */
 
-/** Something under way. */
+/** An operation in progress. */
 export type Ticking = {
   /** Called at every tick with the time, in milliseconds of `performance.now`. */
   readonly tick: (now: number) => void;
