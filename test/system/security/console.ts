@@ -24,7 +24,7 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "make, roll and revoke keys, change people, their roles and sessions, hand over, leave and drop tables, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+      "create, roll and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // Of its tables none is another app's, too.
@@ -37,7 +37,7 @@ export const CONSOLE: Page = {
         },
     },
     Cannot: {
-      "act without both cookies, or make a key, change a person, hand over a table or delete an app ten minutes later.":
+      "act without both cookies, or create a key, change a person, transfer a table or delete an app ten minutes later.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
@@ -50,7 +50,7 @@ export const CONSOLE: Page = {
           await ageSession(world, jar);
           await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
         },
-      "give a Console role, or change the account of a person who has one, for an `admin` who is no `super_admin`.":
+      "grant a Console role, or change the account of a person who has one, for an `admin` who is no `super_admin`.":
         async (world) => {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
@@ -65,13 +65,13 @@ export const CONSOLE: Page = {
             SIGNALS.superAdminNeeded,
           );
         },
-      "do what is sensitive for a person with a second factor, ten minutes after it was shown; or do anything in a session that has not shown it, or for a person who has put one off for longer than a week.":
+      "perform a sensitive action for a person with a second factor, ten minutes after it was shown; or any action in a session that has not shown it, or for a person who has deferred one for longer than a week.":
         (world) =>
           asksForFactor(world, {
             lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),
             sensitive: (jar) => SENSITIVE.map((call) => callOf(world, jar, call)),
           }),
-      "read or change a table, or call anything but these reads and acts.": (world) =>
+      "read or change a table, or call anything but these reads and actions.": (world) =>
         world.refuses("console", [
           ...PEOPLE,
           ...KEYS,
@@ -83,7 +83,7 @@ export const CONSOLE: Page = {
   },
   "A device's cookie": {
     Can: {
-      "try the passwords of the people whose ids are in it ten times in 15 minutes, whatever strangers have used up.":
+      "try the passwords of the people whose ids are in it ten times in 15 minutes, even if strangers are at their limit.":
         async (world) => {
           const device = await knownDevice(world);
           const { email } = world.victim;
@@ -99,7 +99,7 @@ export const CONSOLE: Page = {
         expect((await me(world, `${DEVICE_COOKIE}=${device.get(DEVICE_COOKIE)}`)).status).toBe(401);
         expect((await visit(world.service, device, "/login")).text).toContain('name="password"');
       },
-      "be made for another person without `IDENTITY_SECRET`.": async (world) => {
+      "be created for another person without `IDENTITY_SECRET`.": async (world) => {
         const { email, id } = world.victim;
         const own = await makePerson(world.service);
         const jar = await signInAs(world.service, own);

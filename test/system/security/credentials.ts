@@ -31,7 +31,7 @@ export const CREDENTIALS: Page = {
         },
     },
     Cannot: {
-      "reach a row of another app, or tell whether it is there.": async (world) => {
+      "reach a row of another app, or learn whether it exists.": async (world) => {
         const answers = await Promise.all(
           [world.otherRow, Bun.randomUUIDv7()].map((id) =>
             world.service.call(world.mine, `${LIST}/${id}`),
@@ -45,14 +45,14 @@ export const CREDENTIALS: Page = {
         ).toBe(1);
         expect((await world.service.call(world.mine, LIST)).text).not.toContain("theirs");
       },
-      "push, where it has no such scope.": async (world) => {
+      "push, without the scope to do so.": async (world) => {
         const app = await world.service.makeApp(undefined, { scopes: ["data:read", "data:write"] });
         const json = { definition: { version: 1, tables: [] } };
         expect(
           (await world.service.call(app, "/v1/data/schema", { method: "POST", json })).status,
         ).toBe(403);
       },
-      "have the SQL in a migration run: a service takes only the definition from its text.": async (
+      "run the SQL in a migration: a service reads only the definition from its text.": async (
         world,
       ) => {
         const { service } = world;
@@ -64,7 +64,7 @@ export const CREDENTIALS: Page = {
         expect(answer.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
         expect((await service.call(world.mine, LIST)).status).toBe(200);
       },
-      "be used once it is revoked, not even at a process that has it in memory.": async (world) => {
+      "be used once it is revoked, not even in a process that has cached it.": async (world) => {
         const key = await makeKey(world, world.mine);
         expect((await world.service.call(world.mine, LIST, { key })).status).toBe(200);
         await revokeKey({ admin: world.service.service.admin }, key.split(/[_.]/)[1] ?? "");
@@ -86,7 +86,7 @@ export const CREDENTIALS: Page = {
       },
     },
     Cannot: {
-      "open the identity pages, which ask for a second cookie that no other host receives.": async (
+      "open the identity pages, which require a second cookie that no other host receives.": async (
         world,
       ) => {
         const page = await visit(
@@ -118,7 +118,7 @@ export const CREDENTIALS: Page = {
       },
     },
     Cannot: {
-      "present a key, a session or a link: what is in it are digests.": async (world) => {
+      "present a key, a session or a link: it contains only their digests.": async (world) => {
         const { linkText } = await makePasswordLink(
           testDeps(world.service.service),
           world.victim.email,
@@ -140,10 +140,10 @@ export const CREDENTIALS: Page = {
           (await world.service.call(world.other, LIST, { key: `${id}.${digest}` })).status,
         ).toBe(401);
       },
-      "make a code of an authenticator app, or use a recovery code.": (world) =>
+      "generate a code of an authenticator app, or use a recovery code.": (world) =>
         keepsCodes(world, () => dumpAll(world)),
-      "sign in with a passkey: what is in it is a public key.": dumpsNoPasskey,
-      "check a guess at a password, without `IDENTITY_SECRET`.": async (world) => {
+      "sign in with a passkey: it contains only the public key.": dumpsNoPasskey,
+      "check a guessed password, without `IDENTITY_SECRET`.": async (world) => {
         expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false });
         expect(await guesses(world, "not the password")).toEqual({
           withSecret: false,

@@ -18,20 +18,19 @@ import { type Login, me, type Page, type World } from "./world.ts";
 export const FACTORS: Page = {
   "A password without the second factor": {
     Can: {
-      "learn that there is one, and try five codes in 15 minutes, and 100 in 30 days.": async (
-        world,
-      ) => {
-        const { person } = await enrolPerson(world.service, await makePerson(world.service));
-        const { jar, location } = await passPassword(world.service, person);
-        expect(location).toBe("/second-factor");
-        for (const status of [422, 422, 422, 422, 422, 429])
-          expect((await enterFactor(world.service, jar, { code: "000000" })).status).toBe(status);
-        await world.service.service.admin.message(
-          `delete from rowhouse.throttle where key not like '% lasting %';
+      "learn that a second factor exists, and try five codes in 15 minutes, and 100 in 30 days.":
+        async (world) => {
+          const { person } = await enrolPerson(world.service, await makePerson(world.service));
+          const { jar, location } = await passPassword(world.service, person);
+          expect(location).toBe("/second-factor");
+          for (const status of [422, 422, 422, 422, 422, 429])
+            expect((await enterFactor(world.service, jar, { code: "000000" })).status).toBe(status);
+          await world.service.service.admin.message(
+            `delete from rowhouse.throttle where key not like '% lasting %';
           update rowhouse.throttle set attempts = 100 where key = '${person.id} lasting totp'; select 1`,
-        );
-        expect((await enterFactor(world.service, jar, { code: "000000" })).status).toBe(429);
-      },
+          );
+          expect((await enterFactor(world.service, jar, { code: "000000" })).status).toBe(429);
+        },
     },
     Cannot: {
       "open a page or an app as that person.": async (world) => {
@@ -42,7 +41,7 @@ export const FACTORS: Page = {
         expect((await visit(world.service, new Map(jar), "/account")).status).toBe(303);
         expect((await me(world, `${SESSION_COOKIE}=${waiting}`)).status).toBe(401);
       },
-      "take the second factor away by a link that sets a new password.": async (world) => {
+      "remove the second factor with a link that sets a new password.": async (world) => {
         const { person } = await enrolPerson(world.service, await makePerson(world.service));
         const { service } = world.service;
         const deps = { ...testDeps(service), db: service.db };

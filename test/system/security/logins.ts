@@ -49,7 +49,7 @@ const MADE_UP = "pg_catalog.decode(repeat('07', 32), 'hex')";
 export const SERVING_LOGINS: Page = {
   "Any login of the database": {
     Can: {
-      "stop what uses it: change its own password and settings, and end its own connections.":
+      "interrupt its users: change its own password and settings, and end its own connections.":
         async (world) => {
           for (const login of [...SERVING, "push"] as const)
             await world.allows(login, [
@@ -67,7 +67,7 @@ export const SERVING_LOGINS: Page = {
         },
     },
     Cannot: {
-      "become another role, or make one.": async (world) => {
+      "become another role, or create one.": async (world) => {
         for (const login of [...SERVING, "push"] as const)
           await world.refuses(login, [
             "set local role rowhouse_owner",
@@ -82,7 +82,7 @@ export const SERVING_LOGINS: Page = {
             "set local role rowhouse_tenant",
           ]);
       },
-      "make a schema, a temporary table, or anything in the schemas `public` and `rowhouse`.":
+      "create a schema, a temporary table, or anything in the schemas `public` and `rowhouse`.":
         async (world) => {
           for (const login of [...SERVING, "push"] as const)
             await world.refuses(login, [
@@ -136,9 +136,9 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "add entries to the audit log about refused sign-ins and wrong codes that never happened, without a limit.":
+      "add entries to the audit log about rejected sign-ins and wrong codes that never happened, without a limit.":
         (world) => reachesPeople(world, "all"),
-      "tell who has a second factor.": (world) =>
+      "read who has a second factor.": (world) =>
         world.allows("all", [`select rowhouse.has_second_factor('${world.victim.id}')`]),
       "read the owner and the public key of a passkey by its id.": async (world) => {
         const { person, authenticator } = await makeHolder(world.service);
@@ -146,14 +146,14 @@ export const SERVING_LOGINS: Page = {
         const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
         expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
       },
-      "count attempts to sign in that were never made, so that people have to wait, for max 30 days.":
+      "count sign-in attempts that never happened, so that people have to wait, for max 30 days.":
         async (world) => {
           await reachesPeople(world, "all");
           await countsForDays(world, "all");
         },
-      "make people without a role, without a limit, with links to accounts at providers, none of which the service believes.":
+      "create people without a role, without a limit, with links to accounts at providers, none of which the service accepts.":
         (world) => plantsLinks(world, "all"),
-      "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
+      "have links that set a password mailed to people, five in an hour, and lose queued mails.": (
         world,
       ) =>
         world.allows("all", [
@@ -161,9 +161,9 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
-      "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
+      "use up the limits of an app, a key or an address that it can name, so that requests get 429 until a minute after it stops; raise no limit beyond what each process allows without it.":
         (world) => usesUpLimits(world, "all"),
-      "add counts and failures of requests that were never made to what the Console shows, and read none.":
+      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
         (world) => addsStatistics(world, "all"),
     },
     Cannot: {
@@ -188,16 +188,14 @@ export const SERVING_LOGINS: Page = {
           ],
         ).toContain("theirs");
       },
-      "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
+      "read, create, roll or revoke a key.": (world) => world.refuses("all", KEYS),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
       "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
       "accept the invitation of another person, and so act as that person, not even with the Console's login.":
         (world) => acceptsNoInvitation(world, "all"),
-      "get a Console role for a person that it has made, not even with the Console's login, or keep a way to act as that person once an operator has confirmed the address.":
+      "get a Console role for a person that it has created, not even with the Console's login, or keep a way to act as that person once an operator has confirmed the address.":
         (world) => getsNoConsoleRole(world),
-      "have text of its own mailed, or anything to an address that the service has not set.": (
-        world,
-      ) =>
+      "mail its own text, or anything to an address that the service has not set.": (world) =>
         // What is sent of what it can store: test/identity/mail_test.ts.
         world.refuses("all", [
           "insert into rowhouse.mails (template) values ('invitation')",
@@ -239,7 +237,9 @@ export const SERVING_LOGINS: Page = {
             SIGNALS.notSignedIn,
           );
         },
-      "make a person who can sign in, give a role that counts, or set a limit.": async (world) => {
+      "create a person who can sign in, grant a role that counts, or set a limit.": async (
+        world,
+      ) => {
         await plantsRole(world);
         await world.refuses("all", [
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
@@ -304,9 +304,9 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
-      "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
+      "use up the limits of an app, a key or an address that it can name, so that requests get 429 until a minute after it stops; raise no limit beyond what each process allows without it.":
         (world) => usesUpLimits(world, "gateway"),
-      "add counts and failures of requests that were never made to what the Console shows, and read none.":
+      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
         (world) => addsStatistics(world, "gateway"),
     },
     Cannot: {
@@ -327,13 +327,13 @@ export const SERVING_LOGINS: Page = {
             "body"
           ],
         ).toContain("theirs"),
-      "read on with a proof that is revoked meanwhile, in a transaction that keeps an older snapshot.":
+      "continue to read with a revoked proof, in a transaction that keeps an older snapshot.":
         readsOnInSnapshot,
-      "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
+      "mark nonces as used, so that a signed write whose nonce it has seen is rejected, and list none.":
         (world) => usesNonces(world, "data"),
-      "add counts and failures of requests that were never made to what the Console shows, and read none.":
+      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
         (world) => addsStatistics(world, "data"),
-      "go on with a deletion of rows that an administrator has begun, or take it back, and begin none.":
+      "continue or cancel a deletion of rows that an administrator has begun, and begin none.":
         async (world) => {
           await world.refuses(
             "data",
@@ -369,11 +369,11 @@ export const SERVING_LOGINS: Page = {
   },
   "The identity service's serving login": {
     Can: {
-      "do with people and sessions what that of one process can.": (world) =>
+      "do with people and sessions what the serving login of one process can.": (world) =>
         reachesPeople(world, "identity"),
-      "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
+      "mark nonces as used, so that a signed write whose nonce it has seen is rejected, and list none.":
         (world) => usesNonces(world, "identity"),
-      "add counts and failures of requests that were never made to what the Console shows, and read none.":
+      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
         (world) => addsStatistics(world, "identity"),
     },
     Cannot: {

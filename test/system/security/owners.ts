@@ -24,7 +24,7 @@ import { DEFINITIONS, KEYS, LIST, listCall, type Page, PEOPLE, ROWS, SCHEMA } fr
 export const OWNING_LOGINS: Page = {
   "The pushing login": {
     Can: {
-      "read and change every row of every app: it owns their tables, and may set their row security aside.":
+      "read and change every row of every app: it owns their tables, and can disable their row security.":
         async (world) => {
           const { rows } = await world.tryAs(
             "push",
@@ -34,7 +34,7 @@ export const OWNING_LOGINS: Page = {
         },
       "read the ids and slugs of apps, what all their tables look like, and the SQL of all their migrations.":
         (world) => world.allows("push", [...DEFINITIONS, "select id, slug from rowhouse.apps"]),
-      "make, change and drop apps' tables and functions, and so note the proofs of keys with which processes call them.":
+      "create, change and drop apps' tables and functions, and so record the proofs of keys with which processes call them.":
         () =>
           inSpareDatabase(async (spare, app) => {
             const name = functionOf(SCHEMA, "todos", "list");
@@ -93,7 +93,7 @@ export const OWNING_LOGINS: Page = {
           "select * from rowhouse.audit",
           "select rowhouse.begin_sign_in('x', array['x'], 'x', null, 'x', 1, array[1], 1, 1)",
         ]),
-      "make, read or revoke a key: what it reads of proofs are digests.": async (world) => {
+      "create, read or revoke a key: it reads only digests of proofs.": async (world) => {
         await world.refuses(
           "push",
           KEYS.filter((text) => !text.startsWith("select * from rowhouse.proofs")),
@@ -158,7 +158,7 @@ export const OWNING_LOGINS: Page = {
   },
   "The administrator's login": {
     Can: {
-      "read and change everything in the database, make keys for every app, and give its own account any role.":
+      "read and change everything in the database, create keys for every app, and grant its own account any role.":
         (world) =>
           world.allows("admin", [
             ...ROWS,
@@ -170,7 +170,7 @@ export const OWNING_LOGINS: Page = {
           ]),
     },
     Cannot: {
-      "make a session, a link or a password that the service believes, without `IDENTITY_SECRET`.":
+      "create a session, a link or a password that the service accepts, without `IDENTITY_SECRET`.":
         () =>
           inSpareDatabase(async (spare) => {
             const person = await makePerson(spare);
@@ -196,7 +196,7 @@ export const OWNING_LOGINS: Page = {
             });
             expect(status).toBe(422);
           }),
-      "make a passkey that the service believes, or change whose one is, without `IDENTITY_SECRET`.":
+      "create a passkey that the service accepts, or change the owner of one, without `IDENTITY_SECRET`.":
         plantsNoPasskey,
       "have a link mailed to an address that it has changed, or a person linked by that address, without `IDENTITY_SECRET`.":
         () =>

@@ -16,7 +16,7 @@ import { finishCall, guesses, hashOf, LIST, me, type Page, type World } from "./
 export const SECRETS: Page = {
   "`INTERNAL_HMAC_SECRET` of the data service": {
     Can: {
-      "speak to the data service as the gateway does, where it reaches it: past limits, and with a key's proof that it knows.":
+      "call the data service as the gateway does, if it can reach it: past limits, and with a key's proof that it knows.":
         async (world) => {
           const { status, text } = await sendSigned(world.data.url, {
             audience: "data",
@@ -60,7 +60,7 @@ export const SECRETS: Page = {
   },
   "`INTERNAL_HMAC_SECRET` of the identity service": {
     Can: {
-      "speak to the identity service as the gateway does, where it reaches it: attempts to sign in are counted for whatever address it names.":
+      "call the identity service as the gateway does, if it can reach it: sign-in attempts are counted for any address that it names.":
         async (world) => {
           const before = await countClients(world);
           await signInSigned(world, "192.0.2.77");
@@ -91,7 +91,7 @@ export const SECRETS: Page = {
   },
   "`IDENTITY_SECRET`": {
     Can: {
-      "with a dump, guess at passwords.": async (world) =>
+      "with a dump, guess passwords.": async (world) =>
         expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false }),
       "with a dump, use the links in it that set passwords.": async (world) => {
         const { linkText } = await makePasswordLink(
@@ -105,7 +105,7 @@ export const SECRETS: Page = {
         const [{ id, at } = {}] = rows;
         expect(deriveLinkText(IDENTITY_SECRETS.current, String(id), Number(at))).toBe(linkText);
       },
-      "with a dump, make the codes of authenticator apps.": async (world) => opensApps(world),
+      "with a dump, generate the codes of authenticator apps.": async (world) => opensApps(world),
       "with the serving login of one process or of the identity service, sign in as any person.":
         async (world) => {
           for (const login of ["all", "identity"] as const) {
@@ -119,7 +119,7 @@ export const SECRETS: Page = {
             ]);
           }
         },
-      "try the password of a person whose id it knows ten times in 15 minutes for each device that it makes up, past what stops strangers.":
+      "try the password of a person whose id it knows ten times in 15 minutes for each device that it invents, past the limits for strangers.":
         async (world) => {
           const { email, id } = world.victim;
           await lockOut(world, email);
