@@ -360,6 +360,16 @@ test.each([
       ),
     err: "differ from the archive",
   },
+  {
+    name: "a line that is not JSON",
+    change: (line: string) => (line.startsWith('{"id"') ? "x" : line),
+    err: "breaks a rule",
+  },
+  {
+    name: "a line that is not a row",
+    change: (line: string) => (line.startsWith('{"id"') ? "null" : line),
+    err: "is not a JSON object",
+  },
 ])("a forged archive with $name leaves the app disabled", async ({ change, err }) => {
   const names = makeNames();
   const app = await makeApp(names);

@@ -12,7 +12,7 @@ import {
   setTargets,
   type Target,
 } from "../../accounts/apps/mod.ts";
-import { type Database, ViolationError } from "../../db/mod.ts";
+import { type Database, readSqlState, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
@@ -134,7 +134,12 @@ async function storeRows(
     });
 }
 
+/** What `jsonb_populate_recordset` says of a line that is JSON, and no object. */
+const NO_OBJECT = "22023";
+
 function explainViolation(error: unknown, table: string): unknown {
+  if (readSqlState(error) === NO_OBJECT)
+    return new RefusedError(`A row of ${table} is not a JSON object`);
   if (!(error instanceof ViolationError)) return error;
   return new RefusedError(
     `A row of ${table} violates a constraint of the table here (${error.violation.kind})`,
