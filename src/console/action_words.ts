@@ -1,4 +1,4 @@
-/** What the codes of the audit log mean, as people say it. @module */
+/** Texts for the actions of the audit log. @module */
 
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",

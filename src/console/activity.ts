@@ -1,4 +1,4 @@
-/** The audit log, newest first: of everything, or of one app; filtered, paged, and as CSV. @module */
+/** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
 import {
   type ConsoleAuditEntry,
   listConsoleAudit,
@@ -95,7 +95,7 @@ function renderEntries(
   );
 }
 
-/** One sentence: who did what, to whom, on which app. */
+/** A sentence with actor, action, person and app. */
 function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
   const { actor, actorEmail, action, userId, email } = entry;
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
@@ -104,7 +104,7 @@ function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
   return html`<p>${who} ${ACTION_WORDS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && html`<a href="${toAppPath(app)}">${app}</a>`}</p>`;
 }
 
-/** Of one who was deleted, only the id is left. */
+/** A deleted person has only an id. */
 function renderPerson(id: string | null, email: string | null): Part {
   if (id === null) return "";
   return email === null
@@ -114,7 +114,7 @@ function renderPerson(id: string | null, email: string | null): Part {
 
 const SHORT_CHARS = 160;
 
-/** What changed: its names and values, and with a click the whole as it was noted. */
+/** A summary of the details, which expands to the full JSON. */
 function renderDetails(details: string): Part {
   if (details === "{}") return "";
   const summary = toSummary(details);
@@ -122,7 +122,7 @@ function renderDetails(details: string): Part {
   return html`<details><summary><bdi>${short}</bdi></summary><pre class="list-details" tabindex="0"><code><bdi>${details}</bdi></code></pre></details>`;
 }
 
-/** Without the marks of JSON; a text that was cut is none, and stays. */
+/** The details without JSON punctuation; JSON that was cut stays as it is. */
 function toSummary(details: string): string {
   const noted = tryParseJson(details);
   if (!isObject(noted)) return details;

@@ -1,4 +1,4 @@
-/** The audit log as CSV: what a filter finds, read page by page while it is sent. @module */
+/** The filtered audit log as CSV, read page by page while it is sent. @module */
 import { type ConsoleAuditEntry, listConsoleAudit } from "../accounts/console/mod.ts";
 import { Problem } from "../problem.ts";
 import { toCsvLine } from "../std/csv.ts";
@@ -6,7 +6,7 @@ import { readFilter } from "./activity_filter.ts";
 import type { Visit } from "./enter.ts";
 
 const PAGE_ROWS = 1000;
-/** What fits in a cell of a spreadsheet. */
+/** Max characters of a spreadsheet cell. */
 const DETAILS_CHARS = 32_000;
 
 const COLUMNS = {
@@ -22,11 +22,11 @@ const COLUMNS = {
   details: ({ details }) => details,
 } as const satisfies Record<string, (entry: ConsoleAuditEntry) => string | null>;
 
-/** @throws {Problem} invalid_query — with every fault of the filter */
+/** @throws {Problem} invalid_query — with every issue of the filter */
 export async function answerActivityCsv(visit: Visit): Promise<Response> {
   const { faults } = readFilter(visit.context.query, undefined);
   if (faults.length > 0) throw new Problem("invalid_query", { message: faults.join("; ") });
-  // The first page before the answer begins: whoever may not see it is told so.
+  // Read the first page before the response begins, so that a rejection has its own status.
   const first = await readPage(visit, undefined);
   const day = new Date(visit.deps.now()).toISOString().slice(0, 10);
   return new Response(toStream(visit, first), {
@@ -48,7 +48,7 @@ async function readPage(
   return (await listConsoleAudit(deps, cookies, { ...filter, ...page })).entries;
 }
 
-/** Each page is read when the one before has been taken. A failure cuts the answer off, so that no one takes it for whole. */
+/** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */
 function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let entries = first;
@@ -61,7 +61,7 @@ function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint
       try {
         entries = await readPage(visit, entries.at(-1)?.id);
       } catch {
-        // Whoever asks again is told why.
+        // The next request reports the reason.
         controller.error();
       }
     },

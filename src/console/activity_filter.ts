@@ -1,4 +1,4 @@
-/** What the pages of the audit log are asked for: who, what, which app, whom, from when to when. @module */
+/** The filter of the audit log: actor, action, app, person and time. @module */
 import type { AuditFilter } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -8,11 +8,11 @@ import { ACTIVITY, toAppPath } from "./paths.ts";
 
 const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
 type Name = (typeof NAMES)[number];
-/** As it was typed, for the form and for links. */
+/** The input as typed, for the form and for links. */
 export type Typed = Record<Name, string>;
 export type ReadFilter = { typed: Typed; filter: AuditFilter; faults: string[] };
 
-/** `app` is that of an app's own page. */
+/** `app` is set on an app's page. */
 export function readFilter(query: string, app: string | undefined): ReadFilter {
   const given = new Map(readParameters(query));
   const read = (name: Name) =>
@@ -34,16 +34,16 @@ export function readFilter(query: string, app: string | undefined): ReadFilter {
 const MAX_CHARS = 254;
 const DAY_MS = 86_400_000;
 
-/** The beginning of a day, or of a later one, in UTC. */
+/** The start of a day, or of a later day, in UTC. */
 function readDay(text: string, later: number): string | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
-  // The 31st of a shorter month would be another day.
+  // Date.parse() turns the 31st of a shorter month into another day.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text)) return undefined;
   return new Date(ms + later * DAY_MS).toISOString();
 }
 
-/** The same filter as a query; of an app's own page without its app. */
+/** The filter as a query; without the app on an app's page. */
 export function toQuery(typed: Typed, more: Record<string, string> = {}): string {
   const all = Object.entries({ ...typed, ...more }).filter(([, value]) => value !== "");
   return new URLSearchParams(all).toString();

@@ -1,4 +1,4 @@
-/** What the pages of one app have in common: the heading, the way back, the tabs. @module */
+/** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
 import { type ConsoleVisitor, type Span, showConsoleApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
@@ -55,7 +55,7 @@ export async function readApp({ deps, cookies, context }: Visit, span?: Span) {
   return { ...(await showConsoleApp(deps, cookies, { slug, span })), slug };
 }
 
-/** A page for one act on an app. */
+/** A page for one action on an app. */
 export function answerAppAct(
   { me, slug }: { me: ConsoleVisitor; slug: string },
   page: { title: string; body: Part; status?: number },

@@ -1,4 +1,4 @@
-/** Who has which role on an app, and how someone gets one there. @module */
+/** The people with a role on an app, and a form to add a person. @module */
 import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

@@ -1,4 +1,4 @@
-/** The tables that an app uses: whose they are, what the app declares of them, and the way to its rows. @module */
+/** The tables that an app uses: owner, declared columns and links to the rows. @module */
 import { type ConsoleAppTable, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
@@ -72,7 +72,7 @@ function renderList(slug: string, tables: readonly ConsoleAppTable[]): Html {
   );
 }
 
-/** Another app may have declared more. */
+/** Other apps can declare more columns. */
 function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
   return columns.length === all ? all : `${columns.length} of ${all}`;
 }

@@ -1,4 +1,4 @@
-/** The apps: a list by slug that can be searched and paged. @module */
+/** The list of apps by slug, with search and pages. @module */
 import { type ConsoleApp, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";

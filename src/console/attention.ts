@@ -1,4 +1,4 @@
-/** What an administrator should look at, each with what to do about it. @module */
+/** Issues that need an administrator, each with a fix. @module */
 import type { ConsoleHome } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderLink, renderText, renderTime } from "./parts.ts";
@@ -16,7 +16,7 @@ export function renderAttention(home: ConsoleHome, now: number): Part {
   return html`<section class="attention" aria-label="Needs attention"><ul>${notes.map((note) => html`<li>${note}</li>`)}</ul></section>`;
 }
 
-/** Above everything else: while it is broken, no app is served. */
+/** Comes first: no app is served while isolation is broken. */
 function renderIsolation({ processes: { faults } }: ConsoleHome): Part[] {
   if (faults.length === 0) return [];
   return [
@@ -71,7 +71,7 @@ function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
 ${renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { isDialog: true })}`;
 }
 
-/** That nothing is wrong is said too, with how one knows. */
+/** The result of the last checks when there are no issues. */
 export function renderCalm({ processes, lastPush }: ConsoleHome, now: number): Html {
   const { running, isolationAt, faults } = processes;
   return html`<p class="calm">${

@@ -15,7 +15,7 @@ import { MIN_REQUESTS, type Step, toSteps } from "./steps.ts";
 
 type Drawn = { axis: Axis; span: Span; slug: string; now: number };
 
-/** An app's axis, or that of all apps without a slug. */
+/** The axis of an app; without a slug, of all apps. */
 export function renderAxis({ axis, span, slug, now }: Drawn): Html {
   const steps = toSteps(axis);
   const lanes = toLanes(steps);
@@ -59,7 +59,7 @@ type Drawing = {
   changes: Map<number, string[]>;
 };
 
-/** Not for screen readers and not in the order of keys: the figures above and the form below say the same. */
+/** Hidden from screen readers and the Tab order: the figures above and the form below have the same content. */
 function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
   const width = WIDTH / steps.length;
   const height = LANE * lanes.length;
@@ -71,7 +71,7 @@ ${lanes.map(({ shapes }, place) => html`<g transform="translate(0 ${place * LANE
 ${toLinks(axis).map(({ place, length, from, to }) => html`<a href="${toChangesPath({ app: slug, from, to })}" tabindex="-1">${steps.slice(place, place + length).map((step, index) => html`<rect x="${round((place + index) * width)}" width="${round(width)}" height="${height}"><title>${toTitle(step, axis, { place: place + index, changes: changes.get(place + index) })}</title></rect>`)}</a>`)}</svg>`;
 }
 
-/** How many steps of a span one link selects: a minute has too few requests to explain. */
+/** Steps per link: a single minute has too few requests. */
 const LINK_STEPS = 5;
 const MINUTE_S = 60;
 
@@ -89,7 +89,7 @@ function toBounds({ since, stepS }: Axis, place: number): { from: string; to: st
   return { from: toMinuteText(at), to: toMinuteText(at + stepS * 1000) };
 }
 
-/** Without seconds: it is in many links. */
+/** Without seconds, to keep the many links short. */
 export function toMinuteText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16)}Z`;
 }
@@ -139,7 +139,7 @@ function toShortTime(at: Date, span: Span): string {
   return span === "week" ? text.slice(5, 10) : text.slice(11, 16);
 }
 
-/** Where no script runs, and for the keyboard. */
+/** For browsers without scripts, and for the keyboard. */
 function renderSelect(axis: Axis, slug: string): Html {
   const { from } = toBounds(axis, 0);
   const { to } = toBounds(axis, axis.steps - 1);
@@ -149,7 +149,7 @@ ${renderMoment("from", "From (UTC)", from)}${renderMoment("to", "To (UTC)", to)}
 <button class="button button-quiet" type="submit">What changed</button></form>`;
 }
 
-/** In UTC, as a browser's field for a moment has it. */
+/** A datetime-local field, in UTC. */
 export function renderMoment(name: string, label: string, value: string): Html {
   return html`<div class="field"><label for="${name}">${label}</label><input type="datetime-local" id="${name}" name="${name}" value="${value.slice(0, 16)}"></div>`;
 }

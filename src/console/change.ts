@@ -1,4 +1,4 @@
-/** A change as a sentence: when, who, what, with the way to its page. @module */
+/** A change as a sentence with time, actor, action and a link to its page. @module */
 import type { Change } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isObject } from "../std/is_object.ts";
@@ -25,7 +25,7 @@ function renderWhat(change: Change): Part {
   return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_WORDS[action] ?? action}</a>${renderObject(change)}`;
 }
 
-/** As pushes are shown everywhere. */
+/** A push's number in its displayed format. */
 export function toNumber(seq: number): string {
   return String(seq).padStart(4, "0");
 }
@@ -34,7 +34,7 @@ function renderActor({ actor, actorEmail }: Change): Html {
   return actorEmail === null ? renderText(actor) : renderAddress(actorEmail);
 }
 
-/** The key, the person or the role that it was about. */
+/** The key, person or role of the change. */
 function renderObject({ details, email }: Change): Part {
   const noted = tryParseJson(details);
   const { keyId, role } = isObject(noted) ? noted : {};

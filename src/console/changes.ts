@@ -1,4 +1,4 @@
-/** A selected time: which errors rose on which table, key and field, and what changed just before. @module */
+/** A selected period: increased errors by table, key and field, and the changes just before. @module */
 import { type RisenCode, readConsole, type ShownChanges } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -49,11 +49,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Longer times are read by the hour. */
 const MAX_BY_MINUTE_MS = 3 * HOUR_MS;
-/** Minutes are kept for a day, and the time before is read, too. */
+/** Minutes are stored for a day, and the previous period is read too. */
 const MINUTES_BACK_MS = 20 * HOUR_MS;
 const MAX_MS = 7 * 24 * HOUR_MS;
 
-/** What cannot be read is the last hour; a time is as long as its unit at least, and a week at most. */
+/** The requested period: min one unit, max a week. Unreadable input means the last hour. */
 function readAsked(query: string, now: number): Asked {
   const given = new Map(readParameters(query));
   const app = (given.get("app") ?? "").trim();
@@ -72,7 +72,7 @@ function readAsked(query: string, now: number): Asked {
   };
 }
 
-/** In UTC, with or without its letter: fields for a moment send none. */
+/** In UTC, with or without `Z`: datetime-local fields send no zone. */
 function readMoment(text = ""): number | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?$/.test(text)) return undefined;
   const ms = new Date(text.endsWith("Z") ? text : `${text}Z`).getTime();

@@ -1,4 +1,4 @@
-/** Small charts, drawn by the server: lines without an axis, beside a number that says the same in words. @module */
+/** Small charts without an axis, drawn by the server, next to the same numbers as text. @module */
 import { type Html, html } from "../pages/mod.ts";
 
 const WIDTH = 100;
@@ -20,7 +20,7 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
   );
 }
 
-/** Sums of adjacent counts, so that at most so many are left. */
+/** Sums of adjacent counts, max `maxCount` values. */
 export function toFewer(counts: readonly number[], maxCount: number): number[] {
   const size = Math.ceil(counts.length / maxCount);
   const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, place) =>

@@ -1,7 +1,7 @@
 /** How two definitions of an app differ, table by table, as lines of text. Pure. @module */
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 
-/** A line of a table's text; `was` is what it replaces. */
+/** A line of a table's text; `was` is the replaced text. */
 export type Line =
   | { change: "same" | "added" | "removed"; text: string }
   | { change: "changed"; text: string; was: string };
@@ -9,11 +9,11 @@ export type Line =
 export type TableChange = {
   table: string;
   change: "added" | "removed" | "changed";
-  /** All of them, in the order of the table; what was removed stands last. */
+  /** All lines in the table's order; removed lines come last. */
   lines: Line[];
 };
 
-/** Tables that are not the same in both. */
+/** The tables that differ. */
 export function compareDefinitions(
   before: Definition | undefined,
   after: Definition,

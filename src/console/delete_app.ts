@@ -1,4 +1,4 @@
-/** Deleting an app: what goes is said, its name is typed, then it goes in bounded steps. @module */
+/** Deletes an app: lists the effects, requires the typed name, then deletes in bounded steps. @module */
 import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -8,7 +8,7 @@ import { checkTypedName, makeFormPage } from "./form_page.ts";
 import { renderFault, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
 
-/** One request deletes for so long; what is left goes with the next. */
+/** Max time per request; the next request continues. */
 const WORK_MS = 15_000;
 
 export const deleteAppPage = makeFormPage({
@@ -56,7 +56,7 @@ export const deleteAppPage = makeFormPage({
   failed: "The app was not deleted.",
 });
 
-/** Tables of the app that others need, each with the page that changes it. */
+/** Tables that other apps need, each with a link to resolve it. */
 function renderBlockers({ used, referredTo }: AppEnd): Html[] {
   return [
     ...used.map(

@@ -1,4 +1,4 @@
-/** What an action has just done, on the page that follows it. @module */
+/** The notice after an action, on the page that follows it. @module */
 import { readParameters } from "../http/mod.ts";
 import { answerSeeOther, type Html } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
@@ -33,7 +33,7 @@ export function answerDone(path: string, done: keyof typeof DONE): Response {
   return answerSeeOther(`${path}?${new URLSearchParams({ done })}`);
 }
 
-/** The remark for a page that follows an action. */
+/** The notice for a page that follows an action. */
 export function renderDone({ context }: Visit): Html | undefined {
   const given = new Map(readParameters(context.query)).get("done");
   const text = Object.entries(DONE).find(([name]) => name === given)?.[1];

@@ -1,4 +1,4 @@
-/** Dropping a table that no app uses any more: what goes is said, its name is typed. @module */
+/** Drops an unused table: lists the effects and requires the typed name. @module */
 import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { answerDone } from "./done.ts";

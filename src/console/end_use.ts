@@ -1,4 +1,4 @@
-/** Ending an app's use of a table: the table's name is typed, then the data service deletes the rows. @module */
+/** Ends an app's use of a table: requires the typed name, then the data service deletes the rows. @module */
 import { beginEndRegistration } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, readConsole } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
@@ -9,7 +9,7 @@ import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "
 import { renderFault, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
 
-/** A request waits for so long; the data service goes on after that. */
+/** Max wait per request; the data service continues after it. */
 const WAIT_MS = 10_000;
 
 export const endUsePage = makeFormPage({

@@ -1,7 +1,7 @@
 /**
- * How every page of the Console is entered: with both cookies, by an administrator. Who is not signed in is sent to sign in
- * and back; who signed in too long ago for a sensitive act, too; anyone else is told that this is not for them, and
- * nothing else. The database decides, in the call that reads or acts.
+ * Access to the Console's pages: requires both cookies of an administrator. Redirects to the sign-in without a session, or if
+ * the sign-in is too old for a sensitive action. Everyone else sees only that access is denied. The database decides, in the
+ * same call that reads or writes.
  *
  * @module
  */
@@ -31,27 +31,27 @@ import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 
 export type ConsolePageDeps = PageDeps & {
-  /** Unset: there is no Console. */
+  /** Unset if there is no Console. */
   consoleDb: Database | undefined;
   keyPrefix: string;
-  /** Sends a request to the gateway, whatever its origin; unset where the gateway's address is unknown. */
+  /** Sends a request to the gateway, for any origin; unset if the gateway's address is unknown. */
   callApi: ((request: Request) => Promise<Response>) | undefined;
-  /** Keys for rows, by a digest of who uses them for what. */
+  /** Keys for rows, by a digest of visitor and use. */
   rowsKeys: Map<string, RowsKey>;
-  /** Whether the list endpoint searches and sorts, as far as this process knows. */
+  /** Whether the list endpoint is expected to search and sort. */
   hasFilters: boolean;
 };
 
-/** A row may be sent back whole. */
+/** Large enough for a complete row. */
 const MAX_FORM_BYTES = 102_400;
 
 /** A request for one page. */
 export type Visit = {
-  /** With the cookies, by which actions know who acts. */
+  /** Dependencies with the cookies, which identify the actor. */
   deps: ConsolePageDeps & ConsoleActor;
   cookies: ShownCookies;
   context: RequestContext;
-  /** What was sent; empty for a page that is only read. */
+  /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;
   /** For the forms of the page. */
   token: string;
@@ -93,7 +93,7 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
   };
 }
 
-/** To the password, and back to this page. */
+/** Redirects to the sign-in, which returns to this page. */
 export function answerToSignIn(
   { request }: RequestContext,
   cookies: readonly string[] = [],
@@ -102,7 +102,7 @@ export function answerToSignIn(
   return answerSeeOther(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`, { cookies });
 }
 
-/** To the page that asks for a second factor, and back to this one. */
+/** Redirects to the second factor page, which returns to this page. */
 function answerToFactor({ request }: RequestContext): Response {
   const to = request.method === "GET" ? toTarget(splitTarget(request.url)) : CONSOLE_PATH;
   return answerSeeOther(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);

@@ -1,4 +1,4 @@
-/** What a push did to a column, in words. Pure. @module */
+/** A push's change of a column, as text. Pure. @module */
 import type { PushedDefinition } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { compareDefinitions, type Line } from "./definition_changes.ts";

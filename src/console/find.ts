@@ -1,6 +1,6 @@
 /**
- * Finds apps, people, tables, keys, requests and pages by what is typed into the search of the navigation. Where scripts run, the
- * command palette shows this page's results.
+ * The search of the navigation: finds apps, people, tables, keys, requests and pages. The command palette, a script, shows this
+ * page's results.
  *
  * @module
  */
@@ -33,9 +33,9 @@ const SEARCHED: Searched = {
   label: "App, person, table, key or request id",
   maxLength: 254,
 };
-/** Of each kind. */
+/** Max results of each kind. */
 const MAX_HITS = 8;
-/** A request's id, or the end of it that a caller was shown. */
+/** A request's id, or its last characters from an error page. */
 const REFERENCE = /^[0-9a-f]{12}$/;
 
 type Hit = { name: string; path: string; note?: Part; email?: string };
@@ -114,7 +114,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
   ];
 }
 
-/** The request itself is looked for on its page. */
+/** A link to the list of requests, which finds the request. */
 function toRequests(search: string): Hit[] {
   if (!isUuid(search) && !REFERENCE.test(search)) return [];
   return [{ name: search, path: `${REQUESTS}?${new URLSearchParams({ id: search })}` }];

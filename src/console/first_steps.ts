@@ -1,4 +1,4 @@
-/** The way to a first row: what is done is ticked, what comes next has a button or a command to copy. @module */
+/** The steps to a first row: completed steps are marked, the next step has a button or a command. @module */
 import type { ConsoleHome } from "../accounts/console/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";

@@ -1,6 +1,6 @@
 /**
- * A page with one form, sent to itself: shown, sent, and shown again with the errors. What cannot be done is reported in place
- * of the form.
+ * A page with one form, which is sent to the same page and shown again with the errors. A message replaces the form if the
+ * action is not possible.
  *
  * @module
  */
@@ -36,14 +36,14 @@ export type FormBody = { title: string; body: Part; status: number };
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
-  /** What was sent is in the `fields` of the visit. */
+  /** The visit's `fields` has the sent values. */
   form: (content: Content, visit: Visit) => Promise<ShownForm | NoForm> | ShownForm | NoForm;
   /** Returns the page that follows. */
   run: (visit: Visit, content: Content) => Promise<Response>;
   cancel: (visit: Visit, content: Content) => string;
   /** The body in its frame. */
   answer: (content: Content, page: FormBody, visit: Visit) => Response;
-  /** The function that it calls: the database says whether that needs a recent sign-in. */
+  /** The function that it calls: the database decides whether it needs a recent sign-in. */
   action: ConsoleFunction;
   /** Heads the errors. */
   failed?: string;
@@ -111,7 +111,7 @@ function renderForm({ context, token }: Visit, form: ShownForm, cancel: string):
 
 type Fields = Visit["fields"];
 
-/** The field of an input with what was sent, or with what is stored; `more` is special to the form. */
+/** The field of an input with the sent or stored value; `more` has the form's options. */
 export function renderInput(
   name: string,
   { label, hint, maxChars, isRequired, isEmail, choices, suggestions }: Field,
@@ -146,7 +146,7 @@ export function readText(fields: Fields, name: string): string {
   return (fields.get(name) ?? "").trim();
 }
 
-/** What was sent for inputs; nothing for an empty field that can be empty. @throws {Problem} invalid_request — with every issue */
+/** The sent values of inputs; an optional empty field has no value. @throws {Problem} invalid_request — with every issue */
 export function readInputs<Values extends Readonly<Record<string, unknown>>>(
   fields: Fields,
   inputs: { [Name in keyof Values]: Input<Values[Name]> },

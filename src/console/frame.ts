@@ -1,4 +1,4 @@
-/** The frame of the Console's pages: where one is, what else there is, who one is. @module */
+/** The frame of the Console's pages: breadcrumbs, navigation and visitor. @module */
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import {
   ACCOUNT_PATH,
@@ -22,7 +22,7 @@ const ENTRIES = [
   { name: "Activity", path: `${CONSOLE_PATH}/activity` },
 ] as const;
 
-/** `g` and one of these, where scripts run; each once. */
+/** Shortcuts: `g`, then one of these unique keys. */
 const KEYS: Readonly<Record<string, string>> = {
   Home: "h",
   Apps: "a",
@@ -35,22 +35,22 @@ const KEYS: Readonly<Record<string, string>> = {
 
 export type ConsolePage = {
   me: ConsoleVisitor;
-  /** Which entry of the navigation it belongs to. */
+  /** Its entry in the navigation. */
   entry: (typeof ENTRIES)[number]["name"] | undefined;
   title: string;
-  /** Which of the pages under one heading it is; in the title of the window only. */
+  /** Distinguishes pages with the same heading; only in the window's title. */
   part?: string;
-  /** The pages above it. */
+  /** The parent pages. */
   crumbs?: readonly { name: string; path: string }[];
-  /** Beside the heading. */
+  /** Next to the heading. */
   actions?: Part;
-  /** Under the heading, such as the pages of one app. */
+  /** Below the heading, such as an app's tabs. */
   tabs?: Part;
   body: Part;
   status?: number;
-  /** Whether there is a grid of rows on it. */
+  /** Whether it has a grid of rows. */
   hasGrid?: boolean;
-  /** Whether rows are imported on it. */
+  /** Whether it imports rows. */
   isImport?: boolean;
 };
 
@@ -69,13 +69,13 @@ export function answerConsolePage(page: ConsolePage): Response {
   );
 }
 
-/** From the page up to the entry, so that tabs and bookmarks can be distinguished. */
+/** From the page up to the entry, so that browser tabs and bookmarks differ. */
 function toWindowTitle({ part, title, crumbs = [] }: ConsolePage): string {
   const above = crumbs.map(({ name }) => name).toReversed();
   return [part, title, ...above].filter((name) => name !== undefined).join(" · ");
 }
 
-/** A page for an error, with the way to all other pages. */
+/** An error page with the navigation. */
 export function answerConsoleProblem(problem: Problem, refused: RefusedRequest): Response {
   const { title, body, headers } = describeProblem(problem, refused);
   return answerPage(
@@ -84,7 +84,7 @@ export function answerConsoleProblem(problem: Problem, refused: RefusedRequest):
   );
 }
 
-/** Without a visitor, nothing on it is about one. */
+/** Without a visitor it shows no personal data. */
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
@@ -112,7 +112,7 @@ ${body}
 </div>`;
 }
 
-/** How many there are; to screen readers as a title, so that the name of the link stays short. */
+/** The count; hidden from screen readers, so that the link's name stays short. */
 function renderCount(name: string, me: ConsoleVisitor | undefined): Html | undefined {
   const count = new Map(Object.entries(me?.counts ?? {})).get(name);
   if (count === undefined) return undefined;

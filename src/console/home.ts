@@ -1,4 +1,4 @@
-/** Home: what needs attention, how the apps do, and on an empty service the steps to a first row. @module */
+/** Home: issues, requests of the apps, and the steps to a first row for an empty service. @module */
 import { type ConsoleHome, readConsole, type Span } from "../accounts/console/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -11,7 +11,7 @@ import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanWords } fr
 import { renderLink, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
 
-/** More are on the page of all apps. */
+/** Max apps on Home. */
 const MAX_APPS = 20;
 
 export async function answerHome(visit: Visit): Promise<Response> {

@@ -1,4 +1,4 @@
-/** What is done with an open invitation: sent again, or withdrawn. No one who can sign in is changed by either. @module */
+/** Resends and withdraws pending invitations. Neither changes a person who can sign in. @module */
 
 import type { ShownPerson } from "../accounts/console/mod.ts";
 import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/people/mod.ts";

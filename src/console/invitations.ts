@@ -1,4 +1,4 @@
-/** Who was invited and has not accepted it: by whom, to what, until when, and whether the mail went out. @module */
+/** Pending invitations: inviter, roles, expiry and the state of the mail. @module */
 
 import { readConsole } from "../accounts/console/mod.ts";
 import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
@@ -71,7 +71,7 @@ function renderListedState({ disabledAt, state }: ListedInvitation): Html {
   return renderPill(state, state === "pending" ? "plain" : "warn");
 }
 
-/** Who invited: an id is all that is left of someone who was deleted. */
+/** The inviter; a deleted person has only an id. */
 export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
   if (invitedByEmail !== null) return html`by ${renderText(invitedByEmail)}`;
   return invitedBy === "operator"
@@ -79,13 +79,13 @@ export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
     : html`by <code>${invitedBy}</code>, deleted`;
 }
 
-/** Until when the link works. */
+/** The link's expiry. */
 export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): Html {
   if (linkEndsAt === null) return html`link no longer works`;
   return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;
 }
 
-/** What became of the mail with the link. */
+/** The state of the mail with the link. */
 export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
   if (mail === "sent") return html`mailed ${renderTime(mailedAt, now)}`;
   if (mail === "failed") return renderPill("mail failed", "bad");

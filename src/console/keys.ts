@@ -1,4 +1,4 @@
-/** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
+/** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
 
 import { revokeKey } from "../accounts/apps/mod.ts";
 import type { AppKey } from "../accounts/console/mod.ts";
@@ -12,7 +12,7 @@ import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
-/** What each scope lets a key do, as people say it. */
+/** Labels of scopes. */
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
   "data:write": "write",
@@ -60,7 +60,7 @@ function renderKeys(slug: string, keys: readonly AppKey[], now: number): Html {
 
 type PairedKey = AppKey & { replaces: string | undefined };
 
-/** Each key, and right after it the key that it replaced. */
+/** Each key, followed by the key that it replaced. */
 function pairKeys(keys: readonly AppKey[]): PairedKey[] {
   const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
   const known = new Set(keys.map(({ keyId }) => keyId));
@@ -113,7 +113,7 @@ function renderActs(slug: string, { keyId, name }: AppKey): Html {
 <a class="button button-danger button-small" data-dialog href="${path}/revoke">Revoke${what}</a></span>`;
 }
 
-/** The key that an address names, and whose app it is. @throws {Problem} not_found — it is not in force */
+/** The key and the app in the address. @throws {Problem} not_found — the key is not active */
 export async function readActiveKey(visit: Visit) {
   const { key: keyId = "" } = visit.context.params;
   const shown = await readApp(visit);

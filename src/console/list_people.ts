@@ -11,7 +11,7 @@ export const listPeoplePage = makeFormPage({
   title: ({ slug, app }) =>
     `${app.listsPeople ? "Turn off" : "Turn on"} the list of people of ${slug}`,
   form: ({ app: { listsPeople } }) => ({
-    // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+    // The wanted state, not a toggle: a form that is sent twice has no second effect.
     fields: html`<input type="hidden" name="listed" value="${listsPeople ? "no" : "yes"}">
 <p>${listsPeople ? "The app can no longer list its people." : "Each person with a role on the app can list the others: id, name, picture and role, never addresses."}</p>`,
     button: listsPeople ? "Turn off" : "Turn on",

@@ -10,7 +10,7 @@ export const livePage = makeFormPage({
   read: readApp,
   title: ({ slug, app }) => `${app.isLive ? "Turn off" : "Turn on"} live updates of ${slug}`,
   form: ({ app: { isLive } }) => ({
-    // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+    // The wanted state, not a toggle: a form that is sent twice has no second effect.
     fields: html`<input type="hidden" name="live" value="${isLive ? "no" : "yes"}">
 <p>${isLive ? "Event streams of its tables end immediately. Clients poll instead." : "Clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes."}</p>`,
     button: isLive ? "Turn off" : "Turn on",

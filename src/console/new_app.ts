@@ -1,4 +1,4 @@
-/** Creating an app: its slug, and where its pages live. @module */
+/** Creates an app: slug, origins and redirects. @module */
 import { createApp, SLUG } from "../accounts/apps/mod.ts";
 import { readConsole } from "../accounts/console/mod.ts";
 import { answerDone } from "./done.ts";

@@ -1,4 +1,4 @@
-/** Issuing a key: its name, what it may do, when it ends. @module */
+/** Issues a key: name, scopes and expiry. @module */
 import { refuseFor } from "../accounts/actions/mod.ts";
 import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";

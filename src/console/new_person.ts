@@ -1,4 +1,4 @@
-/** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
+/** Invites people, optionally with a role on an app. The password link is shown once. @module */
 import { refuseFor } from "../accounts/actions/mod.ts";
 import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
 import {
@@ -23,7 +23,7 @@ import { readConsoleRole } from "./person_acts.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
 import { readLines, readPersonId } from "./read.ts";
 
-/** One statement makes all of them. */
+/** Max people per form: one statement invites all. */
 const MAX_PEOPLE = 50;
 
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
@@ -80,7 +80,7 @@ export const newPersonPage = makeFormPage({
 
 type InviteAll = { id: string; emails: readonly string[]; typed: Typed };
 
-/** One line for each: what became of the invitation, and the link where no mail is sent. */
+/** A row for each person: the result, and the link if no mail is sent. */
 async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promise<Part> {
   const { name, consoleRole, app, role } = typed;
   const faults = [
@@ -115,7 +115,7 @@ const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
   taken: "Not invited: already has an account",
 };
 
-/** An id for each line, the same when the form is sent twice. */
+/** An id for each line; the same if the form is sent twice. */
 function toNextId(id: string, place: number): string {
   const last = (Number.parseInt(id.slice(-4), 16) + place) % 0x1_0000;
   return id.slice(0, -4) + last.toString(16).padStart(4, "0");
@@ -126,7 +126,7 @@ function readQuery({ context }: Visit): (name: string) => string {
   return (name) => (query.get(name) ?? "").slice(0, 254);
 }
 
-/** What the page that leads here has typed in. */
+/** Values from the address of the referring page. */
 function toSuggested(visit: Visit): Typed {
   const read = readQuery(visit);
   const app = read("app");

@@ -1,4 +1,4 @@
-/** All people: who each is, and whether they can sign in. @module */
+/** The list of people and their sign-in state. @module */
 import { type AnyPerson, type ConsolePerson, readConsole } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -55,7 +55,7 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
   );
 }
 
-/** Whether someone can sign in, and if not, why. */
+/** A person's sign-in state. */
 export function renderState(person: AnyPerson): Part {
   const { disabledAt, hasPassword, hasProvider, invitationState } = person;
   if (disabledAt !== null) return renderPill("disabled", "warn");

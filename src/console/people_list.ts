@@ -1,4 +1,4 @@
-/** Lists of people by address that can be searched and paged: all, those who are invited, and those of an app. @module */
+/** Lists of people by address, with search and pages: all people, invitations and an app's people. @module */
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -17,7 +17,7 @@ import {
   toPage,
 } from "./search.ts";
 
-/** The search and page that an address of these lists asks for. */
+/** The search and page in the address of a list. */
 export function readPeopleQuery({ context }: Visit): ListQuery {
   return readListQuery(context.query, SEARCHED_PEOPLE);
 }
@@ -30,16 +30,16 @@ export function toPeopleValues({ search, after }: ListQuery) {
 type PeopleList<Row> = {
   path: string;
   query: ListQuery;
-  /** What was read for the query. */
+  /** The rows of the query. */
   rows: readonly Row[];
   /** Whether there is anything to search. */
   isSearched: boolean;
-  /** In place of the rows where there are none. */
+  /** Shown if there are no rows. */
   none: Html;
   render: (shown: readonly Row[], now: number) => Html;
 };
 
-/** What was just done, the search, a page of the rows, and the way to the next. */
+/** The notice, the search, a page of rows, and the link to the next page. */
 export function renderPeopleList<Row extends { email: string }>(
   visit: Visit,
   { path, query, rows, isSearched, none, render }: PeopleList<Row>,
@@ -53,7 +53,7 @@ export function renderPeopleList<Row extends { email: string }>(
   ];
 }
 
-/** One of the lists of the entry People, with how many invitations there are. */
+/** A list of the entry People, with the number of invitations. */
 export function answerPeopleList<Row extends { email: string }>(
   visit: Visit,
   { me, invited, ...list }: PeopleList<Row> & { me: ConsoleVisitor; invited: number },
@@ -69,7 +69,7 @@ export function answerPeopleList<Row extends { email: string }>(
   });
 }
 
-/** All people, and those who have not accepted an invitation. */
+/** Tabs for all people and for pending invitations. */
 function renderTabs(shown: string, invited: number): Html {
   const tabs = [
     { path: PEOPLE, name: "All people" },
@@ -78,7 +78,7 @@ function renderTabs(shown: string, invited: number): Html {
   return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === shown && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
-/** The name and under it the address; the address alone where there is no name. */
+/** The name with the address below it; without a name only the address. */
 export function renderPersonLink({
   id,
   displayName,

@@ -1,4 +1,4 @@
-/** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
+/** A person: account, roles on apps, sessions, and links to the actions. @module */
 import { type ShownPerson, showConsolePerson } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
@@ -174,7 +174,7 @@ function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): P
   ];
 }
 
-/** A role, and whose claim gave it. */
+/** A role, and the provider whose claim granted it. */
 export function renderRole(
   { role, provider }: { role: string; provider: string | null },
   { providers }: Pick<ConsolePageDeps, "providers">,
@@ -185,12 +185,12 @@ export function renderRole(
   return html`<code class="act-name">${role}</code>${by}`;
 }
 
-/** What a provider is called, also when its settings are gone. */
+/** A provider's label; its name if the settings are removed. */
 export function toLabel(name: string, providers: ConsolePageDeps["providers"]): string {
   return providers.find(name)?.settings.label ?? name;
 }
 
-/** What can be done with a role; `what` names it to those who hear the page. */
+/** The actions on a role; `what` names it for screen readers. */
 export function renderRoleActs({
   path,
   what,

@@ -1,4 +1,4 @@
-/** What is done with an account: a new password link, the Console role, disabling, signing out, deletion. @module */
+/** Actions on an account: password link, Console role, disabling, sign-out and deletion. @module */
 import {
   CONSOLE_ROLE,
   CONSOLE_ROLES,
@@ -110,7 +110,7 @@ export const personStateAct = makePersonAct({
   form: ({ me, person }) => {
     const isDisabled = person.disabledAt !== null;
     return {
-      // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+      // The wanted state, not a toggle: a form that is sent twice has no second effect.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
 <p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are kept. An unused password link stops working."}</p>
 ${me.id === person.id && html`<p>This is your account.</p>`}`,
@@ -169,7 +169,7 @@ export const endSessionAct = makePersonAct({
     look: "danger",
   }),
   run: async ({ deps, context }, { person }) => {
-    // One that has ended meanwhile is as it was asked for.
+    // A session that has already ended counts as success.
     await endSessionOf(deps, person, context.params["session"] ?? "");
     return answerDone(toPersonPath(person.id), "ended");
   },
@@ -204,7 +204,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
   },
 });
 
-/** Where the log says who did so to someone. */
+/** The audit log filtered by action and person. */
 function toActsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What the pages of one person have in common: the way back, and acts, each of which is a page with one form, sent to
- * itself. What cannot be done is said in place of its form.
+ * Common parts of a person's pages: breadcrumbs, and actions, each a page with one form. A message replaces the form if the
+ * action is not possible.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { PEOPLE, toPersonPath } from "./paths.ts";
 
-/** What people are called on their pages. */
+/** A person's name on the pages. */
 export function toPersonName({
   displayName,
   email,
@@ -27,7 +27,7 @@ export function toPersonName({
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }
 
-/** The person that an address names, with the role on the app that it names. @throws {Problem} not_found */
+/** The person in the address, with the role on the app in the address. @throws {Problem} not_found */
 async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerson> {
   const { person: id = "", app } = context.params;
   return await showConsolePerson(deps, cookies, {
@@ -42,7 +42,7 @@ export function hasFactor({ hasTotp, passkeys }: ShownPerson["person"]): boolean
   return hasTotp || passkeys > 0;
 }
 
-/** Why an administrator cannot change an account, if so. */
+/** The reason why an administrator cannot change an account, if any. */
 export function findHindrance({ me, person }: ShownPerson): Html | undefined {
   if (person.consoleRole === null || me.role === "super_admin") return undefined;
   return person.id === me.id
@@ -50,20 +50,20 @@ export function findHindrance({ me, person }: ShownPerson): Html | undefined {
     : html`${renderText(person.email)} has a Console role: only a super_admin can change the account.`;
 }
 
-/** Why an account cannot lose its rights, if so. */
+/** The reason why an account cannot lose its Console role, if any. */
 export function findLastHindrance(shown: ShownPerson): Html | undefined {
   if (!shown.person.isLast) return findHindrance(shown);
   return html`${renderText(shown.person.email)} is the last super_admin. Make another person a super_admin first.`;
 }
 
 type PersonAct = Pick<FormPage<ShownPerson>, "action" | "form" | "run" | "title"> & {
-  /** Why it cannot be done, if so. */
+  /** The reason why the action is not possible, if any. */
   hindrance: (shown: ShownPerson) => Part;
-  /** Where from, if it is not the person's page. */
+  /** The page to return to; defaults to the person's page. */
   cancel?: (visit: Visit) => string;
 };
 
-/** The page of an act, and what its form does. */
+/** The page of an action, and the handler of its form. */
 export function makePersonAct({ hindrance, form, cancel, ...act }: PersonAct) {
   const toOrigin = (visit: Visit, { person }: ShownPerson) =>
     cancel?.(visit) ?? toPersonPath(person.id);

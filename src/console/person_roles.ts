@@ -1,4 +1,4 @@
-/** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
+/** Grants, changes and revokes roles on apps. Each change takes effect on the person's next request. @module */
 
 import { readConsole, type ShownPerson } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
@@ -12,7 +12,7 @@ import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
 import { makePersonAct, toPersonName } from "./person_page.ts";
 
-/** At most so many apps are offered where one is typed. */
+/** Max suggested apps. */
 export const MAX_CHOICES = 200;
 
 export const newRoleAct = makePersonAct({
@@ -98,7 +98,7 @@ export const revokeRoleAct = makePersonAct({
   cancel: toOrigin,
 });
 
-/** What becomes of a role that a provider's claim gave. */
+/** The effect on a role that a provider's claim granted. */
 function renderClaim(
   [grant]: ShownPerson["grants"],
   { providers }: Visit["deps"],
@@ -113,7 +113,7 @@ async function grant({ deps, fields }: Visit, { person }: ShownPerson, slug: str
   await grantRole(deps, { email: person.email, slug, role: readText(fields, "role") });
 }
 
-/** The page that named the role: the person's or the app's. */
+/** The referring page: the person's or the app's. */
 function toOrigin({ context }: Visit): string {
   const { app = "", person = "" } = context.params;
   const from = new Map(readParameters(context.query)).get("from");

@@ -1,4 +1,4 @@
-/** One push: what it changed, the statements that ran, and what was built after it. @module */
+/** One push: its changes, its statements and its deferred builds. @module */
 import { type ShownPush, showConsolePush } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
@@ -68,7 +68,7 @@ function toDefinition(text: string | null): Definition | undefined {
   return text === null ? undefined : (JSON.parse(text) as Definition);
 }
 
-/** What is different; with the lines that are not, where there are some. */
+/** The changed lines, and the whole table if it has unchanged lines. */
 function renderTableChange({ table, change, lines }: TableChange): Html {
   const different = lines.filter((line) => line.change !== "same");
   const look = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
@@ -91,7 +91,7 @@ function renderDiffLine(line: Line): Html {
     : html`<del>− ${line.text}</del>\n`;
 }
 
-/** More than this is no longer read on a page. */
+/** Max characters of SQL on the page. */
 const MAX_CHARS = 100_000;
 
 function renderSql(sql: string): Part {

@@ -1,4 +1,4 @@
-/** An app's pushes, newest first: what each did, when, and what is still being built. @module */
+/** An app's pushes, newest first, with their changes and running builds. @module */
 import { type ConsolePush, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -71,7 +71,7 @@ export function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
 
 const MAX_STEPS = 3;
 
-/** As the file says it; how many more. */
+/** The first steps from the migration file, and the number of other steps. */
 function renderSteps({ head, name }: ConsolePush): Part {
   const steps = head
     .split("\n")

@@ -1,9 +1,9 @@
-/** What forms of the Console send, checked. @module */
+/** Parsers for form fields of the Console. @module */
 import { isIdText } from "../accounts/secrets/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 
-/** @throws {Problem} invalid_request — a hand made this form */
+/** @throws {Problem} invalid_request — the form was not sent by its page */
 export function readKeyId(text: string | undefined): string {
   if (text !== undefined && isIdText(text)) return text;
   throw new Problem("invalid_request", {
@@ -11,7 +11,7 @@ export function readKeyId(text: string | undefined): string {
   });
 }
 
-/** @throws {Problem} invalid_request — a hand made this form */
+/** @throws {Problem} invalid_request — the form was not sent by its page */
 export function readPersonId(text = ""): string {
   if (isUuid(text)) return text;
   throw new Problem("invalid_request", {
@@ -19,7 +19,7 @@ export function readPersonId(text = ""): string {
   });
 }
 
-/** What a page put into its form, to be sent on in a header. @throws {Problem} invalid_request — a hand made this form */
+/** A hidden field, which is sent on in a header. @throws {Problem} invalid_request — the form was not sent by its page */
 export function readHeaderValue(text = ""): string {
   if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
   throw new Problem("invalid_request", {
@@ -27,12 +27,12 @@ export function readHeaderValue(text = ""): string {
   });
 }
 
-/** Everything that a refusal says. */
+/** All messages of an error. */
 export function toMessages({ message, details = [] }: Problem): string[] {
   return details.length === 0 ? [message] : details.map((detail) => detail.message);
 }
 
-/** A field with one value a line. */
+/** A field with one value per line. */
 export function readLines(text: string | undefined): string[] {
   return (text ?? "")
     .split(/\r?\n/)

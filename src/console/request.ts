@@ -1,4 +1,4 @@
-/** One failed, slow or rejected request: why, by which key, at which fields, and how to send it again. @module */
+/** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
 import { type ShownRequest, showConsoleRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
@@ -111,7 +111,7 @@ ${lastPush !== null && app !== null && html`<p>The last push before it: <a href=
 <p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
 }
 
-/** Ready to paste, with placeholders for whatever is not stored. */
+/** A command to paste, with placeholders for values that are not stored. */
 function toCurl({ method, route, table, paths }: ShownRequest, url: string): string {
   const path = route
     .replace(":table", table ?? "{table}")
@@ -126,12 +126,12 @@ function toCurl({ method, route, table, paths }: ShownRequest, url: string): str
   return lines.filter((line) => line !== "").join(" \\\n  ");
 }
 
-/** Anyone may send a method that a shell would run. */
+/** Callers choose the method: it must not inject shell code. */
 function toShownMethod(method: string): string {
   return /^[A-Z]+$/.test(method) ? method : "{METHOD}";
 }
 
-/** The columns at fault; of a batch, of one row. */
+/** A body with the invalid columns; for a batch, of one row. */
 function toBody(paths: readonly string[]): string {
   const columns = new Set(paths.map((path) => path.replace(/^\/(\d+\/)?/, "")));
   const fields = [...columns].map((column) => `${JSON.stringify(column)}: "{${column}}"`);

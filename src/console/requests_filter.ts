@@ -1,4 +1,4 @@
-/** What the list of requests is asked for, and the form that asks. @module */
+/** The filter of the list of requests, and its form. @module */
 import { REQUEST_KINDS, type RequestFilter, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
@@ -8,7 +8,7 @@ import { REQUESTS } from "./paths.ts";
 
 const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
 type Name = (typeof NAMES)[number];
-/** As it was typed, for the form and for links. */
+/** The input as typed, for the form and for links. */
 export type TypedRequests = Record<Name, string>;
 
 const MAX_CHARS = 80;
@@ -34,7 +34,7 @@ export function toRequestFilter(typed: TypedRequests): RequestFilter {
   return { ...filter, from: readMoment(from), before: readMoment(to) };
 }
 
-/** A moment as links have it; anything else does not filter. */
+/** A time in the format of links; other text does not filter. */
 export function readMoment(text: string): Date | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|\+00:00)$/.test(text))
     return undefined;
@@ -42,7 +42,7 @@ export function readMoment(text: string): Date | undefined {
   return Number.isNaN(moment.getTime()) ? undefined : moment;
 }
 
-/** The list with a filter; what is empty is left out. */
+/** The path of the list with a filter, without empty values. */
 export function toRequestsPath(typed: Partial<TypedRequests>): string {
   const query = new URLSearchParams(Object.entries(typed).filter(([, value]) => value !== ""));
   return query.size === 0 ? REQUESTS : `${REQUESTS}?${query}`;

@@ -1,4 +1,4 @@
-/** Rolling a key: a copy is shown once, and the old one ends after a grace period. @module */
+/** Rotates a key: shows a copy once, and the old key expires after a grace period. @module */
 import { readInput } from "../accounts/actions/mod.ts";
 import { GRACE, rollKey } from "../accounts/apps/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";

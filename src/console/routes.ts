@@ -113,7 +113,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },
 ];
 
-/** Files are streams, and stay as they are. */
+/** Compresses pages, but not files, which are streams. */
 function compressed(show: Handle): Handle {
   return async (visit) => {
     const answer = await show(visit);
@@ -122,7 +122,7 @@ function compressed(show: Handle): Handle {
   };
 }
 
-/** To the docs, which are on the API's host. */
+/** Redirects to the docs on the API's host. */
 function answerDocs(deps: ConsolePageDeps, context: RequestContext): Response {
   return answerSeeOther(`${toApiUrl({ deps, context })}/docs`);
 }
@@ -134,7 +134,7 @@ function page(
   { show, take }: { show: Handle; take?: Handle },
 ): Route<ConsolePageDeps>[] {
   const shown = { method: "GET", path, access: "open", handle: enter(show) } as const;
-  // The size of a compressed page would tell something of its form's token.
+  // The size of a compressed page would leak information about its form's token.
   if (take === undefined) return [{ ...shown, handle: enter(compressed(show)) }];
   return [shown, { method: "POST", path, access: "open", handle: enter(take) }];
 }

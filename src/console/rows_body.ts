@@ -1,4 +1,4 @@
-/** The body of a write, from what was typed: the data endpoints judge it. Pure. @module */
+/** The body of a write from typed values; the data endpoints validate it. Pure. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { toMoment } from "../rows/mod.ts";
@@ -8,11 +8,11 @@ import type { State } from "./rows_state.ts";
 export type TypedValue = { column: NamedColumn; state: State };
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** No column takes it: so the endpoint finds the faults of the other fields too, and stores nothing. */
+/** No column accepts it: so the endpoint reports the issues of the other fields too, and stores nothing. */
 const NEVER_TAKEN = '"\\ud800"';
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 
-/** What is left to its default is left out. */
+/** Leaves out columns with their default. */
 export function toBody(values: readonly TypedValue[]): string {
   const members = values
     .filter(({ state }) => state !== "default")
@@ -20,14 +20,14 @@ export function toBody(values: readonly TypedValue[]): string {
   return `{${members.join(",")}}`;
 }
 
-/** What this page finds itself: only it knows what was typed. */
+/** Issues that only this page can find, because only it has the typed text. */
 export function findTypingFaults(values: readonly TypedValue[]): Detail[] {
   return values
     .filter(({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_TAKEN)
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
 }
 
-/** Numbers and JSON go as they were typed, so that no digit is lost before someone looks. */
+/** Sends numbers and JSON as typed, so that no digit is lost before validation. */
 function toJson({ kind }: NamedColumn, state: State): string {
   if (typeof state === "string") return "null";
   return JSON_TEXTS[kind](state.text);

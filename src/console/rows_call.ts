@@ -1,6 +1,6 @@
 /**
- * Rows through the data endpoints, as any program reaches them, with a key that lives five minutes: so a page shows what
- * the app is served, and a form is rejected where the app would be. Such requests have a rate limit of their own.
+ * Calls the data endpoints like any client, with a key that is valid for five minutes: a page shows the app's data, and a form
+ * gets the same errors as the app. These requests have a separate rate limit.
  *
  * @module
  */
@@ -20,21 +20,21 @@ export type RowsCall = {
   headers?: Readonly<Record<string, string>>;
   /** JSON. */
   body?: string;
-  /** Reads of an export have a key of their own, which the audit log names. */
+  /** Exports use a separate key, which the audit log names. */
   isExport?: boolean;
 };
 
 export type RowsAnswer = {
   text: string;
   etag: string;
-  /** Whether an earlier request with the same key had been answered so. */
+  /** Whether this is the replayed response of an earlier request with the same key. */
   isReplay: boolean;
 };
 
-/** The data endpoints' answer. @throws {Problem} what they refused, with the faults of each field */
+/** The data endpoints' response. @throws {Problem} their rejection, with the issues of each field */
 export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer> {
   const first = await send(visit, call);
-  // A key that ended before its time, such as when the app was disabled and enabled again.
+  // A key that ended early, for example because the app was disabled and enabled again.
   const response = first.status === 401 ? await send(visit, call) : first;
   const text = await response.text();
   if (!response.ok) throw toProblem(response, text);

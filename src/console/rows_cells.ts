@@ -1,4 +1,4 @@
-/** Values of rows in a grid: by the kind of their column, cut to a line, null and empty told apart. @module */
+/** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderPill } from "./parts.ts";
@@ -74,7 +74,7 @@ const CELLS = {
   ref: (text, input) => ({ shown: renderReference(text, input) }),
 } satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
 
-/** What is no value, in words that no value has the look of. */
+/** A missing value, styled differently from any text. */
 function renderNothing(word: "null" | "empty" | "only spaces"): Html {
   return html`<i class="nothing">${word}</i>`;
 }
@@ -105,12 +105,12 @@ function renderMoment(value: string): Html {
   return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
 }
 
-/** The same for people; always in UTC, and says so. */
+/** A moment as text, always in UTC and labeled so. */
 export function toMomentText(value: string): string {
   return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }
 
-/** Both ends of an id: ids that are made one after the other begin alike. */
+/** Both ends of an id: ids of the same time start with the same digits. */
 export function shortenId(id: string): string {
   return `${id.slice(0, 4)}…${id.slice(-4)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A change of several rows: one column set to a value, or the rows deleted. First a preview shows each row as it is and as it
- * will be; then each row is written as it was shown, or not at all, and the page has a result for each.
+ * Changes several rows: sets one column, or deletes the rows. A preview shows each row before and after. Then each row is
+ * written if it has not changed since the preview, and the page shows a result for each.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** A row to copy: as JSON, and as the request or the call that makes such a row. @module */
+/** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
 import { type Html, html } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";

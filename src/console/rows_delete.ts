@@ -1,4 +1,4 @@
-/** Deleting a row, after a question: as it was when it was asked, or not at all. @module */
+/** Deletes a row after a confirmation, unless the row has changed since. @module */
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
@@ -29,7 +29,7 @@ export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
     });
   } catch (error) {
     const problem = toRejection(error);
-    // Someone else was first: it is gone as wanted.
+    // Already deleted by another user.
     if (problem.code !== "not_found") return await answerQuestion(visit, table, problem);
   }
   return answerSeeOther(withPlace(table.path, readPlace(visit), { deleted: "yes" }));
@@ -74,7 +74,7 @@ function renderRefusal(problem: Problem): Part {
 
 const SHOWN_COLUMNS = 6;
 
-/** Enough of it to know it by. */
+/** Enough values to recognize the row. */
 function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
   const some = definition.columns.slice(0, SHOWN_COLUMNS);
   return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], { slug })}</tr>`)}</tbody></table>`;

@@ -1,6 +1,6 @@
 /**
- * A row: its values in a form, and to copy. Only what was changed is sent, with the tag of the state that the form was opened
- * with: if someone else has changed the row since, nothing is stored, and the form shows both.
+ * A row: its values in a form, and to copy. Only changed values are sent, with the tag of the opened version: if another user has
+ * changed the row since, nothing is stored, and the form shows both versions.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows
 
 export type FoundRow = { row: Row; etag: string };
 
-/** The row that an address names; `undefined` if there is none. */
+/** The row in the address; `undefined` if it does not exist. */
 export async function findRow(
   visit: Visit,
   { appId, table }: RowsTable,
@@ -85,7 +85,7 @@ export async function answerRowForm(visit: Visit): Promise<Response> {
   }
 }
 
-/** What was changed since the form was opened. */
+/** The values that the user changed in the form. */
 function readTyped({ fields }: Visit, { definition }: RowsTable): TypedValue[] {
   const opened = readOpened(fields);
   return definition.columns.flatMap((column) => {
@@ -104,7 +104,7 @@ function readOpened(fields: ReadonlyMap<string, string>): Map<string, string> {
 type Shown = {
   found: FoundRow;
   typed: readonly TypedValue[];
-  /** Whether someone else was first. */
+  /** Whether another user has changed the row since. */
   isLate?: boolean;
   problem?: Problem;
 };
@@ -148,7 +148,7 @@ async function answerForm(
   });
 }
 
-/** The rows that refer to this one; a script lists them. */
+/** The rows that reference this row; a script lists them. */
 function renderReferrers(table: RowsTable, id: string) {
   const referrers = listReferrers(table);
   if (referrers.length === 0) return undefined;
@@ -161,7 +161,7 @@ function renderReferrers(table: RowsTable, id: string) {
   )}</div>`;
 }
 
-/** Columns that someone else has changed since the form was opened, as they are now. */
+/** Columns that another user has changed since the form was opened, with their stored values. */
 function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map<string, State> {
   const opened = readOpened(fields);
   return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));

@@ -1,7 +1,6 @@
 /**
- * All rows of a table as a file, read and sent a page at a time. Each page begins with the last row of the one before, so that
- * rows which are deleted meanwhile make none of the others be left out. What breaks off in the middle breaks off the
- * answer: a file never looks complete that is not.
+ * All rows of a table as a file, read and sent page by page. Each page begins with the last row of the previous page, so that a
+ * deletion during the export skips no rows. An error aborts the response, so that an incomplete file never looks complete.
  *
  * @module
  */
@@ -56,7 +55,7 @@ async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise
     ids.length > 0
       ? readSome(visit, table, ids)
       : readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
-  // The first one before the answer begins: what refuses it is answered as a page.
+  // Read the first page before the response begins, so that a rejection is shown as a page.
   const first = await pages.next();
   return new Response(toStream(table, FORMATS[format], { first, pages }), {
     headers: {
@@ -76,7 +75,7 @@ async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[])
   yield await findRows(visit, { ...table, ids });
 }
 
-/** Past the rate limit it waits, as programs do. */
+/** Waits if the rate limit is reached. */
 async function listPatiently(
   visit: Visit,
   place: { appId: string; table: string } & PagePlace,

@@ -14,7 +14,7 @@ export type RowField = {
   column: NamedColumn;
   state: State;
   faults: readonly string[];
-  /** What someone else has stored since the form was opened. */
+  /** The value that another user has stored since the form was opened. */
   now?: string | undefined;
   /** Rows that a reference may point to. */
   targets?: readonly Choice[] | undefined;
@@ -137,7 +137,7 @@ function renderChoice(
   return html`<select id="value.${name}" name="value.${name}"${described}>${choices.map(({ value, label }) => html`<option value="${value}"${value === text && html` selected`}>${label}</option>`)}</select>`;
 }
 
-/** A box for what is no value. */
+/** A checkbox for null, default or empty. */
 function renderBoxes({ column, state, isTooLong = false, isNew = false }: RowField): Part {
   if (isChosen(column) || isTooLong) return undefined;
   const { name, required } = column;

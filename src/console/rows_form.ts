@@ -1,4 +1,4 @@
-/** The form of a row, new or not: its fields, what was refused at each of them, and what a reference may point to. @module */
+/** The form of a new or existing row: fields, their errors, and the choices of references. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
@@ -17,7 +17,7 @@ import { type RowsTable, toRowPath } from "./rows_table.ts";
 
 export type Faults = { of: ReadonlyMap<string, string[]>; others: string[] };
 
-/** The faults at each column; what this page found itself comes before what the endpoint made of it. */
+/** The issues by column; this page's own issues replace the endpoint's for the same column. */
 export function sortFaults(
   { message, details = [] }: Problem,
   { columns }: RowsTable["definition"],

@@ -57,7 +57,7 @@ export async function answerImportForm(visit: Visit): Promise<Response> {
   return answerSeeOther(`${table.path}?imported=${stored}`);
 }
 
-/** A batch of the script: the answer is for it, not for people. */
+/** A batch from the script: the response is JSON. */
 async function answerBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
   try {
     const key = readHeaderValue(visit.fields.get("batch_key"));

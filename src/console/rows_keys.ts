@@ -1,4 +1,4 @@
-/** The keys with which this process reads and writes rows for who looks at them, kept while they last. @module */
+/** The keys of this process for reading and writing rows, cached per visitor until they expire. @module */
 import { openRows, type RowsKey } from "../accounts/console/mod.ts";
 import { BoundedMap } from "../std/bounded_map.ts";
 import type { Visit } from "./enter.ts";
@@ -10,7 +10,7 @@ export function makeRowsKeys(): Map<string, RowsKey> {
   return new BoundedMap(MAX_KEYS);
 }
 
-/** A key that ends within this time is not used any more. */
+/** A key that expires within this time is not used. */
 const MARGIN_MS = 10_000;
 
 export type RowsUse = {
@@ -20,7 +20,7 @@ export type RowsUse = {
   usedFor: string;
 };
 
-/** A key of the app for this visitor: the one at hand, or a new one, which the audit log notes. */
+/** A key of the app for this visitor: cached, or new and recorded in the audit log. */
 export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
   const { deps, cookies } = visit;
   const name = toName(visit, use);
@@ -33,7 +33,7 @@ export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> 
   return made;
 }
 
-/** One that was refused is not used again. */
+/** Removes a rejected key. */
 export function dropRowsKey(visit: Visit, use: RowsUse): void {
   visit.deps.rowsKeys.delete(toName(visit, use));
 }

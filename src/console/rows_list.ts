@@ -75,7 +75,7 @@ export async function countRows(visit: Visit, options: CountOptions): Promise<nu
   return low;
 }
 
-/** What `If-Match` takes for a row of a list. */
+/** The `If-Match` value for a row of a list. */
 export function tagOf({ text }: ListedRow): string {
   return `"${rowTag(new TextEncoder().encode(text))}"`;
 }

@@ -1,4 +1,4 @@
-/** A new row. The form carries a key of its own, so that one that is sent twice makes one row. @module */
+/** A new row. The form has its own idempotency key, so that a form that is sent twice creates one row. @module */
 import { readParameters } from "../http/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
@@ -76,7 +76,7 @@ function readValues({ fields }: Visit, { definition }: RowsTable): TypedValue[] 
   });
 }
 
-/** Required texts that were left alone: an empty one is stored only if its box is checked. */
+/** Required texts without input: an empty text is stored only if its box is checked. */
 function findUnasked(values: readonly TypedValue[]): Detail[] {
   return values
     .filter(({ column, state }) => state === "null" && isEmptyAsked(column))

@@ -97,7 +97,7 @@ export function answerDisabled(table: RowsTable): Response {
   return answerRowsPage(table, { title: table.table, body });
 }
 
-/** What the form before this page did. */
+/** The notice of the previous form. */
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
   const deleted = Number(query.get("deleted"));
@@ -155,7 +155,7 @@ function renderColumns({ path, definition }: RowsTable, { limit, offset, shown }
 /** In conditions these mean something else than a column. */
 const UNSEARCHED = ["and", "or", "not"];
 
-/** What a script searches with, and in which columns. */
+/** The search form for the script, with the searchable columns. */
 function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
   const columns = definition.columns
     .filter(({ name }) => !UNSEARCHED.includes(name))

@@ -1,6 +1,6 @@
 /**
- * What a form has of each column: a value as text, NULL, or the column's default. Whoever typed a value over a box that was
- * ticked when the form was opened means the value. Pure.
+ * A column's state in a form: a value as text, NULL, or the column's default. A typed value overrides a box that was checked
+ * when the form was opened. Pure.
  *
  * @module
  */

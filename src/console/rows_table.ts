@@ -1,4 +1,4 @@
-/** The table whose rows a page is about: who looks, what the app declares, where its pages are. @module */
+/** The table of a rows page: visitor, declared columns and paths. @module */
 import { type ShownRows, showConsoleRows } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";

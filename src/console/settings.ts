@@ -1,4 +1,4 @@
-/** An app's settings: where its pages live, whether it is in use, and its end. @module */
+/** An app's settings: origins, limits, state and deletion. @module */
 import {
   DEFAULT_PER_MINUTE,
   PER_MINUTE,
@@ -154,7 +154,7 @@ export const statePage = makeFormPage({
   form: ({ slug, app }) => {
     const isDisabled = app.disabledAt !== null;
     return {
-      // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+      // The wanted state, not a toggle: a form that is sent twice has no second effect.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
 <p>${isDisabled ? "Its keys work again immediately, and people can open it." : "Its keys stop working immediately, and people cannot open it. Nothing is deleted."}</p>`,
       button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,

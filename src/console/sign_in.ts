@@ -1,4 +1,4 @@
-/** The sign-in of the Console: first, or again before a sensitive act; then back to the page that asked for it. @module */
+/** The Console's sign-in, also before sensitive actions. Returns to the requested page. @module */
 import { hasAdministrator } from "../accounts/apps/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import {
@@ -40,7 +40,7 @@ export async function answerConsoleSignInForm(
 
 const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
 
-/** Nothing is claimed in a browser: whoever can run commands says who the first administrator is. */
+/** The first administrator is created with the CLI, never in a browser. */
 function answerUnclaimed(context: RequestContext): Response {
   const body = html`
 <h1>This service has no administrator yet</h1>

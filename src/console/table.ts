@@ -64,7 +64,7 @@ function renderSummary({ owner, users, size, definition, referredToBy }: ShownTa
   return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** What a person sees who compares; nothing is repaired. */
+/** The differences for the reader; nothing is repaired. */
 function renderDifferences(differences: readonly Difference[]): Part {
   if (differences.length === 0) return undefined;
   return html`<section class="attention" aria-label="Differences"><ul>

@@ -52,7 +52,7 @@ export function renderAppLinks(slugs: readonly string[]): Html {
   return html`${slugs.map((slug, place) => html`${place > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
 }
 
-/** What is worth a look, in a few words; nothing, as a rule. */
+/** Short labels of issues; usually none. */
 export function renderState(
   { users, builds }: Pick<ConsoleTable, "users" | "builds">,
   differences: number,

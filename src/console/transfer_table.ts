@@ -1,4 +1,4 @@
-/** Handing a table to another app that uses it: the name of the table is typed first. @module */
+/** Transfers a table to another app that uses it; requires the typed table name. @module */
 
 import { transferTable } from "../accounts/apps/mod.ts";
 import type { ShownTable } from "../accounts/console/mod.ts";

@@ -57,7 +57,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
       const encoding = readEncoding(request.headers.get("accept-encoding"));
       const made = kept.get(encoding) ?? make(encoding);
       kept.set(encoding, made);
-      // What failed is tried again by the next request.
+      // The next request retries a failure.
       made.catch(() => kept.delete(encoding));
       return new Response(await made, {
         headers: { ...headers, ...toEncodingHeader(encoding) },

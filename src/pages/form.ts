@@ -1,4 +1,4 @@
-/** Parts of forms: labelled fields with their faults, buttons, notices. @module */
+/** Parts of forms: labeled fields with their errors, buttons and notices. @module */
 import { type Html, html, type Part } from "./html.ts";
 
 export type Field = {
@@ -20,9 +20,9 @@ export type Field = {
   /** Lines of a text that has several. */
   rows?: number;
   value?: string | undefined;
-  /** What is expected, shown before anything is wrong. */
+  /** The expected input, always shown. */
   hint?: Part;
-  /** Everything that is wrong with what was sent. */
+  /** All issues of the sent value. */
   faults?: readonly string[];
   /** Values to choose from; any other can be typed. */
   choices?: readonly string[];
@@ -81,7 +81,7 @@ ${form.fields}
 </form>`;
 }
 
-/** A notice above a form; screen readers announce what went wrong at once. */
+/** A notice above a form; screen readers announce errors immediately. */
 export function renderNotice(kind: "fault" | "remark", text: Part): Html {
   return html`<p class="notice notice-${kind}" role="${kind === "fault" ? "alert" : "status"}">${text}</p>`;
 }

@@ -30,7 +30,7 @@ export type PageOptions = {
   formTargets?: readonly string[];
 };
 
-/** The answer with a page. */
+/** The response with a page. */
 export function answerPage(page: Page, options: PageOptions = {}): Response {
   const markup = new TextEncoder().encode(renderPage(page).markup);
   const response = new Response(toBody(markup), {
@@ -44,7 +44,7 @@ export function answerPage(page: Page, options: PageOptions = {}): Response {
   return withCookies(response, options.cookies ?? []);
 }
 
-/** The answer that redirects a browser, after a form or at once. */
+/** The response that redirects a browser. */
 export function answerSeeOther(
   location: string,
   options: { cookies?: readonly string[] } = {},

@@ -1,4 +1,4 @@
-/** What a script did, said to screen readers when they have finished the sentence that they are at. @module */
+/** Announces results of scripts to screen readers, without interrupting them. @module */
 
 const ID = "announcements";
 

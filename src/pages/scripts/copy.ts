@@ -21,7 +21,7 @@ async function copyFor(button: HTMLButtonElement): Promise<void> {
   else announce("Selected: copy it with the keyboard");
 }
 
-/** Whether the browser took it: only trusted pages have a clipboard, and a person may refuse. */
+/** Whether the text was copied: only trusted pages have a clipboard, and a person can deny it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

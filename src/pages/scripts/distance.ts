@@ -1,4 +1,4 @@
-/** How far away a moment is, in words; the server and the browser say it alike. @module */
+/** Relative times as text, the same on the server and in the browser. @module */
 
 const UNITS = [
   { unit: "day", seconds: 86_400 },

@@ -1,4 +1,4 @@
-/** After a refused form the focus is where the first fault is. @module */
+/** Focuses the first invalid field after a rejected form. @module */
 
 /** The field at fault; without one the refusal itself, unless the page has set the focus. */
 export function focusFirstFault(): void {

@@ -113,7 +113,7 @@ function readVersion(form: HTMLFormElement): string | undefined {
   return field?.value;
 }
 
-/** The name of a cell's column, which stands in the head. */
+/** The name of a cell's column, from the table head. */
 function readColumn({ cellIndex }: HTMLTableCellElement): string | undefined {
   return findGrid()?.tHead?.rows[0]?.cells[cellIndex]?.dataset["column"];
 }
@@ -244,7 +244,7 @@ async function undo(editor: Editor): Promise<void> {
   showSaved("Undone");
 }
 
-/** What is wrong with this field stands in it already; what is wrong with the row, such as a later change, does not. */
+/** The field already shows its own errors; errors of the row, such as a later change, are added here. */
 function showFaults(editor: Editor, faults: readonly string[]): void {
   editor.isStale = true;
   const form = editor.cell.querySelector("form");

@@ -1,4 +1,4 @@
-/** NULL beside a value: a box of its own, or an entry of a choice. Whoever types means a value. @module */
+/** NULL for a field: a checkbox or an entry of a choice. Typing clears it. @module */
 
 const BOX = "input[data-null]";
 

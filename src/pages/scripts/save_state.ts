@@ -1,4 +1,4 @@
-/** What became of the last change, in sight of everyone: saved, or not saved and why, with what can be done about it. @module */
+/** The visible result of the last change: saved, or not saved with the reason and an action. @module */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 

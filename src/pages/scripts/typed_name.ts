@@ -1,4 +1,4 @@
-/** What cannot be undone: its button waits until the name was typed. The server checks it again. @module */
+/** Enables the button of a permanent deletion after the name is typed. The server checks it again. @module */
 
 export function startTypedNames(root: ParentNode = document): void {
   for (const field of root.querySelectorAll<HTMLInputElement>("input[data-must-be]")) {

@@ -1,4 +1,4 @@
-/** Forms marked with data-unsaved: whoever leaves the page with something typed is asked first. @module */
+/** Forms with data-unsaved: asks before the page is left with unsaved input. @module */
 
 const FORM = "form[data-unsaved]";
 
