@@ -79,7 +79,7 @@ const REASONS: readonly string[] = [
   "needs Docker",
   "needs a Citus cluster",
   "needs systemd",
-  "needs a domain of one's own",
+  "needs a domain",
   "takes minutes",
   "the preview is off by default",
   "needs the other database",
