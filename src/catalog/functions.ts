@@ -15,7 +15,7 @@ const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] a
 const PREVIEWED = { filters: "query", live: "changes" } as const;
 export type Endpoint = (typeof ENDPOINTS)[number] | (typeof PREVIEWED)[Preview];
 
-/** Where the functions run: in one PostgreSQL or on the nodes of a Citus cluster, and with which previews. */
+/** The site of the functions: one PostgreSQL or the nodes of a Citus cluster, and the enabled previews. */
 export type FunctionSite = {
   readonly isDistributed: boolean;
   readonly previews: readonly Preview[];

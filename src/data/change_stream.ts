@@ -53,7 +53,7 @@ export function makeChangeStream(
     { highWaterMark: MAX_UNREAD_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
   );
   signal.addEventListener("abort", end, { once: true });
-  // A signal that was aborted before tells no one.
+  // An already aborted signal fires no event.
   if (signal.aborted) end();
   return {
     response: new Response(body, {

@@ -8,7 +8,7 @@ import type { DataDeps } from "./deps.ts";
 
 /** The path segment in place of a row's id. */
 export const CHANGES = "changes";
-/** A reader that is further behind must read the table again. */
+/** A reader that is more changes behind must read the table again. */
 const MAX_CHANGES = 1000;
 const MAX_CHANGES_BYTES = 1_048_576;
 /** The max length of our cursors. A cursor that PostgreSQL cannot read is unknown, and causes a reset. */

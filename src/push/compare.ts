@@ -119,7 +119,7 @@ export function showValues(column: NamedColumn): string {
   return `the values ${JSON.stringify(column.values ?? [])}`;
 }
 
-/** Whether `part` occurs in `whole` in the same order, with gaps allowed. */
+/** Whether `part` is a subsequence of `whole`. */
 export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let next = 0;
   for (const value of whole) if (value === part[next]) next++;

@@ -51,7 +51,7 @@ export function printTerms(constraint: Constraint): string {
 /**
  * The rows that an index contains, in DDL: only rows with a value in its first column. A unique constraint
  * loses nothing by this, because nulls are distinct. If every index had all rows, PostgreSQL could look up a row by id, or the
- * rows of a reference, with any of them, as each leads with the app; and while a table is small it takes the newest one.
+ * rows of a reference, with any of them, as each starts with the app; for a small table it chooses the newest index.
  * An index that the owner added to a table of several apps contains the owner's rows.
  */
 export function renderRows(index: Constraint): string {

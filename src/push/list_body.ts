@@ -21,7 +21,7 @@ import {
   toBase64Url,
 } from "./function_terms.ts";
 
-/** Up to about this many bytes, a page is built at once and then measured. */
+/** Up to about this many bytes, a page is built in one step and then measured. */
 export const BUILT_AT_ONCE_BYTES = 786_432;
 
 /**

@@ -15,7 +15,7 @@ export async function* readChunks(
     try {
       text = toText();
     } catch {
-      return undefined; // the decoder's message says no more
+      return undefined; // the decoder's message has no details
     }
     const part = reader.push(text);
     line = part.rows.at(-1)?.line ?? line;
