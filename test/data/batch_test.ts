@@ -92,7 +92,7 @@ test("rows are created in order, each with its values and its defaults, as singl
   expect(listed).toEqual(rows);
 });
 
-test("1,000 rows are created by one request, and one more is refused", async () => {
+test("one request creates 1,000 rows, and 1,001 rows are rejected", async () => {
   const own = await service.makeApp(schema);
   const send = (json: unknown) =>
     service.call(own, "/v1/data/db/projects", { method: "POST", json });
@@ -206,7 +206,7 @@ describe("nothing is created by", () => {
     ]);
   });
 
-  test("more faults than are listed", async () => {
+  test("more errors than are listed", async () => {
     const answer = await post(many(1000, () => ({ rank: "x" })));
     const { details } = answer.json as { details: Detail[] };
     expect([details.length, details.at(-1)?.path]).toEqual([1000, "/499/title"]);
@@ -223,7 +223,7 @@ async function readSize(table: string): Promise<number | undefined> {
   return row?.size;
 }
 
-test("what was refused for one row is created once that row is left out", async () => {
+test("a batch rejected for one row is created without that row", async () => {
   const rows = [{ title: "then" }, { title: "taken" }];
   expect((await post(rows)).status).toBe(409);
   expect((await post(rows.slice(0, 1))).status).toBe(201);
@@ -235,7 +235,7 @@ test("batches that clash with each other are created whole or not at all", async
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
 });
 
-test("a batch with an Idempotency-Key happens once, and a refused one leaves nothing", async () => {
+test("a batch with an Idempotency-Key happens once, and a rejected batch leaves nothing", async () => {
   const send = (key: string, json: unknown) =>
     service.call(app, LIST, { method: "POST", json, headers: { "idempotency-key": key } });
   const [short, long, fixed] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string];

@@ -90,7 +90,7 @@ test("a batch is one event with all its rows", async () => {
   expect(event.data).toBeArrayOfSize(2);
 });
 
-test("a reader that comes back with its last id gets what it missed", async () => {
+test("a reader that reconnects with its last id gets the missed changes", async () => {
   const events = await listen(app);
   const ready = await events.next();
   await events.close();
@@ -129,7 +129,7 @@ test("no event of one app reaches another", async () => {
   ).toMatchObject({ status: 400 });
 });
 
-test("an app that is not live is answered as without the preview", async () => {
+test("an app that is not live gets the same response as without the preview", async () => {
   const still = await service.makeApp(schema);
   const plain = await openTestService({ service: { previews: [] } });
   try {

@@ -215,7 +215,7 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
-describe("JSON is served where it is accepted beside an event stream:", () => {
+describe("JSON is served if it is accepted together with an event stream:", () => {
   test.each([
     "application/json, text/event-stream",
     "text/event-stream, application/json;q=0.1",
@@ -241,7 +241,7 @@ describe("an error", () => {
     expectRefusal({ ...answer, body: answer.text }, refusal);
   });
 
-  test("a refused duplicate changes nothing, and is accepted once the other row is gone", async () => {
+  test("a rejected duplicate changes nothing, and is accepted after the other row is deleted", async () => {
     const own = await service.makeApp(schema);
     const first = await service.call(own, "/v1/data/db/projects", post({ name: "n" }));
     const again = () => service.call(own, "/v1/data/db/projects", post({ name: "n" }));
@@ -414,7 +414,7 @@ describe("the order of the checks", () => {
   });
 });
 
-test("a message that says that nothing was written says it once", () => {
+test("a message states only once that nothing was written", () => {
   const away = nodeAway("10.0.0.2:5432", undefined);
   expect(toMessage(away, "POST")).toMatch(
     /^Cannot push: node 10\.0\.0\.2:5432 .*; nothing was written$/,

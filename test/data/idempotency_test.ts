@@ -152,7 +152,7 @@ describe("a create", () => {
     expect(await countRows()).toBe(before + 1);
   });
 
-  test("with another body, method or path under the key is refused, and the first answer stays", async () => {
+  test("with another body, method or path under the key is rejected, and the first response remains", async () => {
     const key = freshKey();
     const first = await post(key, { title: "one" });
     const before = await countRows();
@@ -173,7 +173,7 @@ describe("a create", () => {
     expect(await countRows()).toBe(before);
   });
 
-  test("that was refused leaves nothing, and is judged anew", async () => {
+  test("that was rejected leaves nothing, and is checked again", async () => {
     const project = await service.call(app, PROJECTS, { method: "POST", json: { name: "taken" } });
     const { id } = project.json as { id: string };
     const [clash, dangling, invalid] = [freshKey(), freshKey(), freshKey()];
@@ -228,7 +228,7 @@ describe("a create", () => {
     expect(await countRows()).toBe(before + 10);
   });
 
-  test("with a large answer is answered again with its id alone, and says so", async () => {
+  test("with a large response is replayed with only its id, and reports it", async () => {
     const key = freshKey();
     const json = { title: "x".repeat(20_000) };
     const [first, second] = [await post(key, json), await post(key, json)];
@@ -241,7 +241,7 @@ describe("a create", () => {
 });
 
 describe("an update", () => {
-  test("happens once, whatever has changed since, and before If-Match is looked at", async () => {
+  test("happens once, whatever has changed since, and before If-Match is checked", async () => {
     const made = await post(freshKey(), { title: "one" });
     const path = made.headers.get("location") ?? "";
     const asked = {
@@ -294,7 +294,7 @@ describe("an update", () => {
   });
 });
 
-describe("what is kept", () => {
+describe("stored keys", () => {
   test("is for the app's proven keys alone", async () => {
     const key = freshKey();
     await post(key, { title: "secret" });
@@ -366,7 +366,7 @@ describe("what is kept", () => {
     expect(counted?.bytes).toBeGreaterThan(14_000);
   });
 
-  test("has its bound: whoever is told so has no write under way", async () => {
+  test("are limited: an app over the limit has no write under way", async () => {
     const full = await service.makeApp(schema);
     const made = await post(freshKey(), { title: "one" }, TODOS, full);
     const { id } = made.json as { id: string };
@@ -390,7 +390,7 @@ describe("what is kept", () => {
     expect([first.status, second.status, isReplayed(second)]).toEqual([200, 200, "true"]);
   });
 
-  test("has its bound: past it no new key is taken, and old ones are answered", async () => {
+  test("are limited: above the limit new keys are rejected, and old keys are replayed", async () => {
     const full = await service.makeApp(schema);
     const first = freshKey();
     await post(first, { title: "first" }, TODOS, full);

@@ -166,7 +166,7 @@ test("the proofs of an app's keys go with the app", async () => {
   expect(await count()).toBe(0);
 });
 
-test("what was refused has changed nothing", async () => {
+test("rejected requests changed nothing", async () => {
   const rows = await service.service.admin.query<{ is_mine: boolean; title: string }>(
     "select app_id = $1 as is_mine, title from data.notes order by 1, 2",
     [mine.id],

@@ -98,7 +98,7 @@ async function list(as = app, query = "", headers: Record<string, string> = {}) 
 /** Far less than the page, and more than what a process looks up beside it. */
 const UNCHANGED = 2_500;
 
-describe("a page that was answered", () => {
+describe("a cached page", () => {
   test("is not sent by the database again until it changes", async () => {
     const first = await list();
     const second = await list();
@@ -112,7 +112,7 @@ describe("a page that was answered", () => {
     expect((await list()).sent).toBeLessThan(UNCHANGED);
   });
 
-  test("is answered for the same page only", async () => {
+  test("is served for the same page only", async () => {
     await list(app, "?limit=3");
     for (const query of ["?limit=2", "?limit=3&offset=1", "?limit=4"]) {
       const { text } = await list(app, query);
@@ -129,7 +129,7 @@ describe("a page that was answered", () => {
     expect(text).toBe(JSON.stringify(empty));
   });
 
-  test("is not answered to a key that has been revoked", async () => {
+  test("is not served to a revoked key", async () => {
     const own = await service.makeApp(schema);
     await make(own, "one");
     expect((await list(own)).response.status).toBe(200);
@@ -138,7 +138,7 @@ describe("a page that was answered", () => {
     expect((await list(own)).response.status).toBe(401);
   });
 
-  test("is answered to a reader whose own state is an older one", async () => {
+  test("is served to a reader with an older state", async () => {
     const before = (await list()).response.headers.get("etag") ?? "";
     const id = await make(app, "new");
     await list();

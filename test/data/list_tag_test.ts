@@ -112,7 +112,7 @@ describe("changes with", () => {
     expect([asked.status, asked.json]).toMatchObject([200, { rows: [{ name: "one", size: 5 }] }]);
   });
 
-  test("the database: what another answered says nothing here", async () => {
+  test("the database: another database's tag is invalid here", async () => {
     const seed = `update rowhouse.tag_seed set value = uuid_send('${crypto.randomUUID()}') returning 1 as id`;
     const tag = await tagOf();
     await service.service.admin.message(seed);
@@ -166,7 +166,7 @@ test("two apps with the same rows have different tags, and neither's is known to
   expect(await tagOf("", one)).not.toBe(await tagOf("", other));
 });
 
-test("HEAD and every form of the tag are answered alike", async () => {
+test("HEAD and every format of the tag get the same response", async () => {
   const tag = await tagOf();
   const forms = [`W/${tag}`, `"x", ${tag}`, tag.replace(/"$/, '-zstd"'), "*"];
   for (const form of forms) expect((await call(TODOS, { "if-none-match": form })).status).toBe(304);

@@ -249,7 +249,7 @@ describe("another process", () => {
     });
   });
 
-  test("accepts a new key and refuses a revoked one at once, as this one does", async () => {
+  test("immediately accepts a new key and rejects a revoked key, as this process does", async () => {
     await withSecond(async (second) => {
       const key = await issueKey(testDeps(service.service), {
         slug: app.slug,

@@ -69,7 +69,7 @@ describe("a row's tag", () => {
     expect(tagOf(back)).toBe(tag);
   });
 
-  test("says that an answer may be kept, and asked about", async () => {
+  test("allows storing a response and revalidating it", async () => {
     const { path, tag } = await makeNote();
     for (const answer of [await read(path), await read(path, { "if-none-match": tag })]) {
       expect(answer.headers.get("cache-control")).toBe("private, no-cache");
@@ -193,7 +193,7 @@ describe("If-Match", () => {
   });
 });
 
-describe("a header that is none", () => {
+describe("an invalid header", () => {
   const MALFORMED = [
     "",
     "x",
@@ -227,7 +227,7 @@ describe("a header that is none", () => {
     expect((await read(path)).status).toBe(200);
   });
 
-  test("is refused after the id and before the body", async () => {
+  test("is rejected after the id and before the body", async () => {
     const bad = { "if-match": "x" };
     expect((await write(`${NOTES}/no-id`, {}, bad)).json).toMatchObject({ error: "invalid_id" });
     const answer = await service.call(app, `${NOTES}/${MISSING}`, {

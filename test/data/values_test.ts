@@ -344,7 +344,7 @@ describe("a value that is accepted", () => {
   });
 });
 
-describe("a value that is refused", () => {
+describe("a rejected value", () => {
   test.each(BAD)("$column does not accept $name", async ({ column, sent, fault }) => {
     const before = (await service.call(app, `/v1/data/db/things/${row}`)).text;
     for (const answer of [
@@ -365,7 +365,7 @@ describe("a value that is refused", () => {
     expect((await service.call(app, `/v1/data/db/things/${row}`)).text).toBe(before);
   });
 
-  test("all faults of a body are reported at once", async () => {
+  test("reports all errors of a body together", async () => {
     const answer = await create(
       "strict",
       '{"title":null,"count":"1","note":["x"],"rank":null,"unknown":"\\u0000"}',
@@ -417,7 +417,7 @@ test("of two equal keys the last one counts", async () => {
 });
 
 describe("defaults", () => {
-  test("fill in what is absent, byte for byte", async () => {
+  test("fill in absent values, byte for byte", async () => {
     const before = Date.now();
     const made = await create("initial", "{}");
     const { id: _id, app_id: _app, made: moment, ...values } = made.json;
@@ -463,7 +463,7 @@ describe("no value is too long for an index", () => {
     expect(made.json).toMatchObject(body);
   });
 
-  test("a unique constraint refuses equal values and accepts all others, wherever they differ", async () => {
+  test("a unique constraint rejects equal values and accepts all others, wherever they differ", async () => {
     const value = noise(9000);
     const statuses: number[] = [];
     for (const unique of [
@@ -486,7 +486,7 @@ describe("no value is too long for an index", () => {
 });
 
 describe("laws", () => {
-  test("a JSON value that is not refused comes back equal", async () => {
+  test("an accepted JSON value comes back equal", async () => {
     const texts = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.string({ unit: "grapheme" }),
@@ -518,7 +518,7 @@ describe("laws", () => {
     );
   });
 
-  test("a number, a text and a decimal that are not refused come back equal", async () => {
+  test("an accepted number, text or decimal comes back equal", async () => {
     const values = fc.record({
       number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
       string: fc.string({ unit: "binary" }),

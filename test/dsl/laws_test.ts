@@ -41,7 +41,7 @@ const nearDefinition = fc.record(
   { requiredKeys: [] },
 );
 
-describe("readDefinition() never throws and answers with a definition or with faults", () => {
+describe("readDefinition() never throws and returns a definition or errors", () => {
   test.each([
     { name: "any JSON", values: fc.jsonValue() },
     { name: "almost definitions", values: nearDefinition },
@@ -97,7 +97,7 @@ const table = columns.map((made) => {
 });
 const schemas = fc.dictionary(tableName, table, { maxKeys: 5 });
 
-describe("a schema without faults", () => {
+describe("a schema without errors", () => {
   test("comes back from its definition's JSON as it was, table by table", () => {
     fc.assert(
       fc.property(schemas, (tables) => {

@@ -3,7 +3,7 @@ import { readDefinition } from "../../src/dsl/mod.ts";
 import { quote } from "../../src/std/quote.ts";
 import { withColumn, withTable } from "./definitions.ts";
 
-describe("readDefinition() refuses the table name", () => {
+describe("readDefinition() rejects the table name", () => {
   const pattern =
     "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter";
   test.each(
@@ -29,7 +29,7 @@ describe("readDefinition() refuses the table name", () => {
   });
 });
 
-describe("readDefinition() refuses the column name", () => {
+describe("readDefinition() rejects the column name", () => {
   const pattern = "must be 1 to 63 letters, digits or underscores, not starting with a digit";
   const automatic = "every table already has it";
   const system = "the name is reserved by PostgreSQL";

@@ -4,7 +4,7 @@ import { withColumn } from "./definitions.ts";
 
 const LABELS = Array.from({ length: 101 }, (_, i) => `v${i}`);
 
-describe("readDefinition() refuses a column with", () => {
+describe("readDefinition() rejects a column with", () => {
   test.each([
     {
       name: "another kind",

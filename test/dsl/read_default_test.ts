@@ -68,7 +68,7 @@ const DEFAULTS = [
   })),
 ];
 
-describe("readDefinition() refuses the default", () => {
+describe("readDefinition() rejects the default", () => {
   test.each(DEFAULTS.map((row) => ({ row, name: toName(row.value) })))(
     "$name of a $row.kind",
     ({ row }) => {

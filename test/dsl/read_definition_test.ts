@@ -17,7 +17,7 @@ test("readDefinition() accepts circular references and sorts tables by name", ()
 
 const EMPTY = { columns: [], indexes: [], uniques: [] };
 
-describe("readDefinition() refuses", () => {
+describe("readDefinition() rejects", () => {
   test.each([
     {
       name: "nothing",
@@ -94,7 +94,7 @@ test("readDefinition() reads no prototype: inherited keys are absent", () => {
   ]);
 });
 
-test("readDefinition() reports 200 faults at most, and counts the others", () => {
+test("readDefinition() reports max 200 errors, and counts the others", () => {
   const columns = MANY.slice(0, 200).map(({ name }) => ({ ...PLAIN, name, unique: 0, index: 0 }));
   const messages = messagesOf(withTable({ columns }));
   expect(messages).toHaveLength(200);

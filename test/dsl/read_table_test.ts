@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readDefinition } from "../../src/dsl/mod.ts";
 import { AB, MANY, messagesOf, PLAIN, withTable } from "./definitions.ts";
 
-describe("readDefinition() refuses a table with", () => {
+describe("readDefinition() rejects a table with", () => {
   test.each([
     {
       name: "columns that are no list",

@@ -50,7 +50,7 @@ test("toDefinition() reads data that other copies of the package made", () => {
   expect(toDefinition(copy)).toEqual(toDefinition(exampleSchema));
 });
 
-test("toDefinition() tells columns, models and tables apart when their names collide", () => {
+test("toDefinition() distinguishes columns, models and tables with equal names", () => {
   const tables = {
     tables: { model: t.string(), column: t.json(), index: t.string(), unique: t.string() },
     model: t.model({ model: t.string(), columns: t.string() }).index("model", "columns"),
@@ -67,7 +67,7 @@ test("toDefinition() tells columns, models and tables apart when their names col
 
 const EXPORT = 'must be "export default defineSchema({ … })"';
 
-describe("toDefinition() refuses an export that is", () => {
+describe("toDefinition() rejects an export that is", () => {
   test.each([
     { name: "missing", schema: undefined, message: `Cannot read undefined as a schema: ${EXPORT}` },
     { name: "null", schema: null, message: `Cannot read null as a schema: ${EXPORT}` },
@@ -178,7 +178,7 @@ describe("toDefinition() finds", () => {
     expect(toDefinition({ tables })).toEqual({ faults: [fault] });
   });
 
-  test("faults of the source and of the definition at once, without repeating any", () => {
+  test("reports errors of the source and of the definition together, each once", () => {
     const tables = {
       users: {},
       todos: {
@@ -219,7 +219,7 @@ const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
 // biome-ignore lint/suspicious/noExplicitAny: the compiler rejects every row below
 const untyped: any = t;
 
-describe("toDefinition() lists what a schema passes in vain:", () => {
+describe("toDefinition() lists unused arguments of a schema:", () => {
   test.each([
     {
       name: "an option of a plain builder",

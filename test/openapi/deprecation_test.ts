@@ -96,7 +96,7 @@ describe("an answer", () => {
   });
 });
 
-test("the description marks what is deprecated, and says since when", () => {
+test("the description marks deprecated parts with their dates", () => {
   const { paths } = makeDocument(own, { tables: undefined });
   expect(paths["/old"]?.["get"]).toMatchObject({
     deprecated: true,

@@ -148,7 +148,7 @@ describe("the description", () => {
     expect(paths["/v1/auth/logout"]?.["post"]?.["security"]).toEqual([{}, { session: [] }]);
   });
 
-  test("changes with the app's own push, and with nobody else's", async () => {
+  test("changes with the app's own push, and with no other app's push", async () => {
     const before = await service.call(app, PATH);
     await service.pushSchema(other, defineSchema({ more: { word: t.string() } }));
     const tag = before.headers.get("etag") ?? "";
@@ -178,7 +178,7 @@ describe("the description", () => {
     expect(((await answer.json()) as Document).openapi).toBe("3.1.1");
   });
 
-  test("is refused where it would be so large that making it would hold up everybody", async () => {
+  test("is rejected if it would be so large that building it would block other requests", async () => {
     const values = Array.from({ length: 99 }, (_, place) => `${place}`.padStart(63, "v"));
     const columns = Array.from({ length: 170 }, (_, place) => [
       `c${place}`,
@@ -192,7 +192,7 @@ describe("the description", () => {
     expect([answer.status, answer.json]).toMatchObject([500, { error: "response_too_large" }]);
   });
 
-  test("is refused a query, and a precondition that is none", async () => {
+  test("rejects a query and an invalid precondition", async () => {
     expect((await service.call(undefined, `${PATH}?app=x`)).json).toMatchObject({
       error: "unsupported_query",
     });
@@ -202,7 +202,7 @@ describe("the description", () => {
     });
   });
 
-  test("gives every refusal its codes, and an example of each that says what to do", async () => {
+  test("has the codes of every error response, and an example of each with a remedy", async () => {
     const { components } = await read(app);
     for (const [name, response] of Object.entries(components.responses)) {
       const content = Object(Object(response["content"])["application/json"]);

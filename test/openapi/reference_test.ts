@@ -70,13 +70,13 @@ for (const shape of SHAPES) {
       expect([status, json]).toMatchObject([404, { error: "unknown_table" }]);
     });
 
-    test("refuses a bad key, and another method", async () => {
+    test("rejects a bad key, and another method", async () => {
       expect((await service.call(undefined, "/docs", { key: "rh_x.y" })).status).toBe(401);
       const { status, headers } = await service.call(app, "/docs/tables/todos", { method: "PUT" });
       expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     });
 
-    test("tells who has no key the same of every table", async () => {
+    test("shows the same for every table without a key", async () => {
       const pages = ["todos", "secrets", "nothing"].map(async (table) => {
         const { status, text } = await service.call(undefined, `/docs/tables/${table}`);
         return [status, text];
@@ -121,7 +121,7 @@ for (const shape of SHAPES) {
   });
 }
 
-test("a request of the examples has what it needs, quoted for a shell", async () => {
+test("an example request has all required parts, quoted for a shell", async () => {
   const service = await openTestService();
   const app = await service.makeApp(
     defineSchema({ todos: { kind: t.enum(["it's", "b"]).required(), note: t.string() } }),
@@ -142,7 +142,7 @@ test("a request of the examples has what it needs, quoted for a shell", async ()
   expect(answer).toMatchObject({ kind: "it's", note: null });
 });
 
-test("the fields of a body and of an answer are told, with those inside of them", () => {
+test("shows the fields of a body and of a response, with nested fields", () => {
   const endpoints = listEndpoints(makeDocument(routes, { tables: undefined }));
   const [answer] = endpoints.find(({ id }) => id === "push_schema")?.answers ?? [];
   expect(answer?.fields.map(({ name }) => name)).toEqual([
@@ -166,7 +166,7 @@ test("the fields of a body and of an answer are told, with those inside of them"
   expect(status?.fields.map(({ name }) => name)).toContain("tables[].owned");
 });
 
-test("what is deprecated is marked", () => {
+test("marks deprecated parts", () => {
   const [first] = routes;
   if (first?.operation === undefined) throw new Error("The first route has no operation");
   const operation = { ...first.operation, deprecated: { since: "2027-01-31" } };

@@ -88,7 +88,7 @@ describe("a row", () => {
 });
 
 describe("many rows", () => {
-  test("are created at once, in their order, with their defaults", async () => {
+  test("are created together, in their order, with their defaults", async () => {
     const many = connect(await service.makeApp(schema));
     const project = await many.projects.create({ name: "Garden" });
     const values = [
@@ -107,7 +107,7 @@ describe("many rows", () => {
     expect(requestCount() - before).toBe(2);
   });
 
-  test("are all refused with one of them, which is named", async () => {
+  test("are all rejected if one is invalid, and the error names it", async () => {
     const many = connect(await service.makeApp(schema));
     const untyped: { title: string }[] = [{ title: "Dig" }, { title: 7 as unknown as string }];
     expect(await failureOf(many.todos.createMany(untyped))).toMatchObject({
@@ -201,7 +201,7 @@ describe("a list", () => {
     expect(rows.map(({ title }) => title)).toEqual(want.flat());
   });
 
-  test("with a filter is refused by the service, not answered without it", async () => {
+  test("with a filter is rejected by the service, not served without the filter", async () => {
     const filtered: object = { status: "eq.open" };
     await expect(db.todos.list(filtered)).rejects.toMatchObject({
       status: 400,
@@ -225,7 +225,7 @@ function requestCount(): number {
   return service.log.filter((line) => line.includes('"event":"request"')).length;
 }
 
-describe("a refusal is a DataError:", () => {
+describe("an error response is a DataError:", () => {
   type Client = DataClient<typeof schema>;
   const none = "0190163d-8694-739b-aea5-966c26f8ad91";
   const wrong: { [name: string]: { title: string } } = {
@@ -319,7 +319,7 @@ describe("a refusal is a DataError:", () => {
     expect(Bun.inspect(error)).not.toContain(app.key);
   });
 
-  test("a key that nobody issued", async () => {
+  test("an unknown key", async () => {
     const stranger = connect({ ...app, key: `${app.key.slice(0, -1)}_` });
     const error = await failureOf(stranger.todos.list());
     expect(error).toMatchObject({ status: 401, code: "unauthenticated", retryable: false });

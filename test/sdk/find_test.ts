@@ -119,7 +119,7 @@ describe("find()", () => {
     expect(await findUntyped({ level: 3 }, open)).toMatchObject({ level: 3 });
   });
 
-  test("throws if a response says that more rows follow, and not where", async () => {
+  test("throws if a response has more rows but no cursor", async () => {
     const old = Bun.serve({ port: 0, fetch: () => Response.json({ rows: [], hasMore: true }) });
     const to = { baseUrl: `http://127.0.0.1:${old.port}`, apiKey: app.key, schema };
     expect(await findUntyped({ level: 1 }, createDataClient(to)).catch((error) => error.code)).toBe(

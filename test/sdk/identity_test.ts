@@ -51,7 +51,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) === open;
 }
 
-test("outside a browser, what needs a page says so", async () => {
+test("outside a browser, methods that need a page throw a clear error", async () => {
   Reflect.deleteProperty(globalThis, "location");
   expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
@@ -326,7 +326,7 @@ describe("requireUser()", () => {
     expect(went).toEqual([]);
   });
 
-  test("passes on what onForbidden throws", async () => {
+  test("passes on the error of onForbidden", async () => {
     answers = [no(403, "forbidden"), ok(ADA)];
     const onForbidden = () => {
       throw new Error("broken");
@@ -371,7 +371,7 @@ describe("logout()", () => {
     expect(went).toEqual(["https://id.example.org/login"]);
   });
 
-  test("goes where it is told", async () => {
+  test("opens the given page", async () => {
     answers = [new Response(null, { status: 204 })];
     await client().logout("https://wiki.example.org/bye");
     expect(went).toEqual(["https://wiki.example.org/bye"]);

@@ -320,7 +320,7 @@ describe("Retry-After", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("longer than the call's own time is an error at once, and not a timeout", async () => {
+  test("longer than the call's own time is an immediate error, not a timeout", async () => {
     const { url } = serve(refuse(503, "unavailable", { "retry-after": "5" }), row);
     const error = await failureOf(connect(url).todos.get(ID, { timeoutMs: 2000 }));
     expect(error).toMatchObject({ status: 503, code: "unavailable", retryAfterMs: 5000 });

@@ -84,7 +84,7 @@ describe("ifMatch", () => {
     await db.todos.delete(made.id);
   });
 
-  test("a row whose state nobody knows is not taken for one that will do", async () => {
+  test("a row with an unknown state is not accepted as If-Match", async () => {
     const made = await db.todos.create({ title: "one" });
     const [listed] = (await db.todos.list()).rows;
     const message =
@@ -130,7 +130,7 @@ describe("cache", () => {
 });
 
 describe("watch", () => {
-  test("tells the page, then each change, and asks for nothing that it has", async () => {
+  test("yields the page, then each change, and requests no unchanged page", async () => {
     const titles: string[][] = [];
     const made = await db.todos.create({ title: "one" });
     seen.length = 0;
