@@ -30,7 +30,7 @@ export function makeFaults(): Faults {
 }
 
 function toRest(count: number): Fault {
-  return { message: `${count - FAULTS_MAX + 1} more errors are not listed: fix these first` };
+  return { message: `Cannot list ${count - FAULTS_MAX + 1} more errors: fix these first` };
 }
 
 /** A name can be as long as the whole request, so messages shorten it. */
