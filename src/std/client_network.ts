@@ -1,16 +1,16 @@
 /** Which IP addresses count as one client. @module */
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Anything else needs no closer look. */
+/** Other addresses are never IPv4-mapped. */
 const MAYBE_MAPPED = /^[0:]+:ffff:/i;
 
 /** Length of an IPv6 network in bits: one subscriber's link, a household, a site. */
 export type PrefixLength = 64 | 56 | 48;
 
 /**
- * The network that counts as one client: an IPv4 address by itself, an IPv6 address with all that share its first
- * `prefixLength` bits. A subscriber has at least a /64: counted one by one, its addresses would never run out. Anything
- * that is not an address is returned unchanged.
+ * The network that counts as one client: a single IPv4 address, or all IPv6 addresses with the same first `prefixLength`
+ * bits. A subscriber has at least a /64: counted individually, its addresses would never run out. Returns other texts
+ * unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6177
  * @example

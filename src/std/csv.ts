@@ -1,8 +1,8 @@
 /** Lines of CSV that spreadsheets read as text and never as a formula. @module */
 
 /**
- * Where a spreadsheet can see the start of a formula: at the start of a field, and after every character at which it splits
- * fields or rows if it guesses the format wrong. Full-width signs count as narrow ones in some languages.
+ * Positions where a spreadsheet can detect a formula: at the start of a field, and after every character at which it
+ * splits fields or rows if it guesses the wrong format. Some languages treat full-width signs as narrow.
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/gu;
 /** Some spreadsheets trim these before they look for a formula. */
@@ -11,8 +11,8 @@ const QUOTED = /[",;\t\r\n]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
 /**
- * One line with its end: `null` is an empty field, an empty text a quoted one. A text that a spreadsheet would calculate gets
- * an apostrophe in front of each formula; numbers stay as they are.
+ * One line with its line break: `null` is an empty field, an empty text a quoted field. Each formula in a text gets a
+ * leading apostrophe; numbers are unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @see https://owasp.org/www-community/attacks/CSV_Injection
@@ -32,7 +32,7 @@ export function toCsvLine(values: readonly (string | null)[]): string {
 }
 
 /**
- * The same for programs: each value as it is. A spreadsheet would calculate formulas in it.
+ * The same for programs: values are unchanged. A spreadsheet would evaluate formulas.
  *
  * @example
  * ```ts

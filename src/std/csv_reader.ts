@@ -1,25 +1,25 @@
-/** Reads CSV as it arrives. Keeps what a lenient reader would lose: lines, quotes, and everything that is malformed. @module */
+/** Reads CSV as a stream. Reports line numbers, quotes and malformed records, which a lenient reader would lose. @module */
 
-/** A field; an empty one without quotes is no value, a quoted one an empty text. */
+/** A field; an empty field without quotes is no value, with quotes an empty text. */
 export type CsvField = { readonly text: string; readonly isQuoted: boolean };
 
-/** A record, and the line of the file on which it begins. */
+/** A record, and the line where it begins. */
 export type CsvRecord = {
   readonly line: number;
   readonly fields: readonly CsvField[];
-  /** What is malformed about it. */
+  /** The syntax error, if any. */
   readonly faults: readonly string[];
 };
 
 export type CsvReader = {
-  /** The records that end in what has arrived so far. */
+  /** The records completed by this chunk. */
   readonly push: (text: string) => CsvRecord[];
   /** The last record, if the text does not end with a line break. */
   readonly end: () => CsvRecord[];
 };
 
 const DELIMITERS = [",", ";", "\t"];
-/** No record is longer: a quote that is never closed must not fill the memory. */
+/** Max length of a record: an unclosed quote must not fill the memory. */
 const MAX_RECORD_CHARS = 1_048_576;
 const TOO_LONG = `Is longer than ${MAX_RECORD_CHARS} characters: is a quote missing at the end of a field?`;
 const NOT_CLOSED = "The quote at the start of a field is never closed";
@@ -28,8 +28,8 @@ const QUOTE_INSIDE =
   "A field has a quote but does not begin with one: put it in quotes, and double a quote that is text";
 
 /**
- * A reader of RFC 4180 that also accepts `;` and tabs (the one that the first line has most of), a byte order mark and any
- * line break. Blank lines are skipped.
+ * A reader for RFC 4180 that also accepts `;` and tabs (the most frequent delimiter of the first line), a byte order mark
+ * and any line break. Skips blank lines.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @example
@@ -80,7 +80,7 @@ export function makeCsvReader(): CsvReader {
   };
 }
 
-/** By the first line, once that has arrived; in a field with quotes a delimiter is text. */
+/** Chosen from the first line, once it is complete; a delimiter within quotes is text. */
 function findDelimiter(text: string, isEnd: boolean): string | undefined {
   const outside = text.replace(/"[^"]*("|$)/g, '""');
   const first = /^[\r\n]*([^\r\n]*)([\r\n]?)/.exec(outside);
@@ -93,7 +93,7 @@ function findDelimiter(text: string, isEnd: boolean): string | undefined {
 type Scan = { fields: CsvField[]; faults: string[]; end: number };
 type ScanOptions = { delimiter: string; isEnd: boolean };
 
-/** The record at a place, or `undefined` while its end has not arrived. */
+/** The record at a position, or `undefined` while it is incomplete. */
 function scanRecord(text: string, start: number, options: ScanOptions): Scan | undefined {
   const fields: CsvField[] = [];
   const faults = new Set<string>();
@@ -105,7 +105,7 @@ function scanRecord(text: string, start: number, options: ScanOptions): Scan | u
     if (scan.fault !== undefined) faults.add(scan.fault);
     const next = text[scan.end];
     if (next === undefined && !options.isEnd) return undefined;
-    // Of a line break that comes in two pieces the second has not arrived.
+    // The second half of a split line break has not arrived.
     if (next === "\r" && scan.end + 1 === text.length && !options.isEnd) return undefined;
     at = scan.end + 1;
     if (next === options.delimiter) continue;
@@ -129,7 +129,7 @@ function scanQuoted(
 ): FieldScan | undefined {
   for (let at = start + 1; ; ) {
     const close = text.indexOf('"', at);
-    // A quote at the very end may be the first of two.
+    // A quote at the end of the chunk can be the first of two.
     if (!isEnd && (close === -1 || close + 1 === text.length)) return undefined;
     if (close === -1)
       return { field: toQuoted(text, start, text.length), end: text.length, fault: NOT_CLOSED };

@@ -1,4 +1,4 @@
-/** The parts of decimal text, so that two ways to write a number can be compared without rounding. @module */
+/** The parts of a decimal text, to compare different spellings of a number without rounding. @module */
 
 /** `digits` × 10^`exponent`, without leading or trailing zeros in `digits`; zero has no digits. */
 export type DecimalParts = { negative: boolean; digits: string; exponent: number };

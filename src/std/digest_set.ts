@@ -1,6 +1,6 @@
 /**
  * A large set of texts as a small file: sorted 32-bit digests, each stored as its distance from the one before it.
- * A text outside the set is found in it by accident with a chance of size ÷ 2³².
+ * False positives have a probability of size ÷ 2³².
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Durations as people write them. @module */
+/** Durations as short text, such as 30m. @module */
 
 const UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
@@ -13,7 +13,7 @@ const NAMES = [
 ] as const;
 
 /**
- * A duration for people, in the largest unit of which it is a whole number.
+ * A readable duration, in the largest unit that divides it.
  *
  * @example
  * ```ts

@@ -30,8 +30,8 @@ const CONNECT_FAILURES = new Set([
 ]);
 
 /**
- * Whether an error means that no connection was made: nothing was sent, so nothing was done. Knows the codes of the system,
- * of Bun's `fetch` and of the database's driver.
+ * Whether an error means that no connection was made: nothing was sent, so nothing happened. Knows the codes of the
+ * system, of Bun's `fetch` and of the database driver.
  *
  * @example
  * ```ts

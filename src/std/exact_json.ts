@@ -1,7 +1,7 @@
-/** JSON in which no number changes: a literal that JavaScript would round becomes a mark that no column accepts. @module */
+/** JSON without rounded numbers: a literal that JavaScript would round becomes a marker that no column accepts. @module */
 import { decimalParts } from "./decimal_parts.ts";
 
-/** Replaces a number that JavaScript cannot hold; it is not a JSON value, so that no reader accepts it. */
+/** Replaces a number that JavaScript cannot represent; it is not a JSON value, so that no reader accepts it. */
 export const INEXACT: unique symbol = Symbol("inexact number");
 
 /** Fifteen digits without an exponent always survive: only longer literals need the exact comparison. */

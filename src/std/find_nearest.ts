@@ -1,10 +1,10 @@
-/** The word that was probably meant by a mistyped one. @module */
+/** The probable meaning of a mistyped word. @module */
 
-/** One edit for every so many characters. */
+/** Characters per allowed edit. */
 const CHARACTERS_PER_EDIT = 3;
 
 /**
- * The word nearest to what was typed; `undefined` if that takes more than one edit for every three characters.
+ * The word nearest to the input; `undefined` if it needs more than one edit for every three characters.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
-/** Objects as JSON has them. @module */
+/** JSON objects. @module */
 
 /**
- * Whether a value is an object with keys: no array, and not `null`.
+ * Whether a value is an object with keys, not an array or `null`.
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
-/** Text that PostgreSQL stores unchanged. Never repairs what it refuses. @module */
+/** Text that PostgreSQL stores unchanged. Never repairs rejected text. @module */
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Whether PostgreSQL can store a text unchanged: no U+0000, which no text type takes, and no lone surrogate,
- * which has no UTF-8 form.
+ * Whether PostgreSQL can store a text unchanged: no U+0000, which no text type accepts, and no lone surrogate, which has
+ * no UTF-8 encoding.
  *
  * @see https://www.postgresql.org/docs/current/datatype-character.html
  * @example

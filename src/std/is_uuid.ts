@@ -1,4 +1,4 @@
-/** UUIDs as text. Never looks at version or variant: PostgreSQL does not either. @module */
+/** UUIDs as text. Ignores version and variant, like PostgreSQL. @module */
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

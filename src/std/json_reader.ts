@@ -1,25 +1,25 @@
-/** Reads the values of NDJSON or of a JSON array as they arrive, each as text with the line on which it begins. @module */
+/** Reads the values of NDJSON or of a JSON array as a stream, each as text with the line where it begins. @module */
 
 export type JsonText = {
   readonly line: number;
   readonly text: string;
-  /** What is malformed, if splitting shows it. */
+  /** The syntax error, if splitting detects it. */
   readonly fault?: string;
 };
 
 export type JsonTextReader = {
-  /** The values that end in what has arrived so far. */
+  /** The values completed by this chunk. */
   readonly push: (text: string) => JsonText[];
-  /** The last value, and anything that is malformed at the end. */
+  /** The last value, and any syntax error at the end. */
   readonly end: () => JsonText[];
 };
 
-/** No value is longer: an end that is missing must not fill the memory. */
+/** Max length of a value: a missing end must not fill the memory. */
 const MAX_VALUE_CHARS = 1_048_576;
 
 /**
- * A reader that splits without parsing: a text that is not JSON comes out as it is. The first character decides: `[` begins an
- * array, anything else a file with a value on each line.
+ * A reader that splits without parsing: invalid JSON is returned unchanged. The first character decides: `[` begins an
+ * array, anything else a file with one value per line.
  *
  * @see https://github.com/ndjson/ndjson-spec
  * @example
@@ -77,11 +77,11 @@ function makeLineReader(): JsonTextReader {
   };
 }
 
-/** Follows depth and strings only. Text behind the array comes out as a value of its own, which no row can be. */
+/** Tracks only depth and strings. Text after the array is returned as a separate value, which is never a valid row. */
 function makeArrayReader(): JsonTextReader {
   const state: ArrayState = { depth: 0, isString: false, isEscaped: false };
   let [text, at, line, count] = ["", 0, 1, 0];
-  /** The line on which the next value begins, once it has begun. */
+  /** The line where the next value begins, once it has begun. */
   let startLine: number | undefined;
   const take = (end: number): JsonText => {
     const value = { line: startLine ?? line, text: text.slice(0, end).trim() };
@@ -119,7 +119,7 @@ function makeArrayReader(): JsonTextReader {
 type ArrayState = { depth: number; isString: boolean; isEscaped: boolean };
 type ArrayEvent = "open" | "end" | "value" | undefined;
 
-/** What a character does: it opens the array, ends a value, or belongs to one; nothing if it is white space. */
+/** What a character does: it opens the array, ends a value, or belongs to a value; nothing for white space. */
 function step(state: ArrayState, character: string): ArrayEvent {
   if (state.isString) {
     const closes = character === '"' && !state.isEscaped;
@@ -135,7 +135,7 @@ function step(state: ArrayState, character: string): ArrayEvent {
   }
   if (character === "[" || character === "{") state.depth++;
   if (character === "[" && state.depth === 1) return "open";
-  // The array itself is closed by its own bracket only.
+  // Only its own bracket closes the array.
   if ((character === "]" || character === "}") && state.depth > 1) state.depth--;
   return /\s/.test(character) ? undefined : "value";
 }

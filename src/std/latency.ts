@@ -1,11 +1,11 @@
-/** Durations counted in a few buckets, and what can be said of them afterwards. @module */
+/** Durations counted in buckets, and estimates from the counts. @module */
 
-/** Upper bounds in milliseconds of the buckets, each of which holds what is no longer; the last bucket has no bound. */
+/** Inclusive upper bounds of the buckets in milliseconds; the last bucket has no bound. */
 export const LATENCY_BOUNDS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500] as const;
 export const LATENCY_BUCKETS = LATENCY_BOUNDS_MS.length + 1;
 
 /**
- * The bucket that a duration is counted in, from 0.
+ * The bucket of a duration, from 0.
  *
  * @example
  * ```ts
@@ -22,8 +22,8 @@ export function toLatencyBucket(ms: number): number {
 }
 
 /**
- * The duration in milliseconds that a share of all stayed within, as if each bucket were filled evenly; `Infinity` where it
- * lies in the last bucket, `undefined` where nothing was counted.
+ * The duration in milliseconds within which a share of all durations lies, assuming evenly filled buckets; `Infinity` in
+ * the last bucket, `undefined` without counts.
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
-/** Asynchronous work on many items, a few at a time. @module */
+/** Asynchronous work on many items, with limited concurrency. @module */
 
 /**
- * The results for all items in their order, with at most `width` of them under way.
+ * The results for all items in order, with at most `width` in progress.
  *
- * @throws whatever `run` throws first; items that have not begun by then never do
+ * @throws the first error of `run`; items that have not begun by then are skipped
  * @example
  * ```ts
  * import { mapBounded } from "./map_bounded.ts";

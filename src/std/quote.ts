@@ -1,6 +1,6 @@
-/** Makes other people's text safe to show in a message. Never lets a control character reach a terminal. @module */
+/** Escapes untrusted text for messages. Never lets a control character reach a terminal. @module */
 
-/** Maximum number of characters of a text that a message repeats. */
+/** Max characters of a quoted text. */
 const QUOTE_MAX_CHARS = 80;
 
 /** Control, format (which reorder or hide text) and separator characters: JSON.stringify escapes only some of them. */
@@ -23,7 +23,7 @@ export function quote(text: string): string {
 }
 
 /**
- * A text of at most 80 characters, ending with an ellipsis if something is left out.
+ * A text of max 80 characters, with an ellipsis if it was cut.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@
 export type RandomBytes = (length: number) => Uint8Array;
 
 /**
- * Random bytes from the system, for the `deps` of others.
+ * Random bytes from the system, for injection as `deps`.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export function systemRandomBytes(length: number): Uint8Array {
  * ```
  */
 export function randomText(alphabet: string, length: number, randomBytes: RandomBytes): string {
-  // Bytes past the last whole multiple are discarded: a plain remainder would favour the first characters.
+  // Discards bytes beyond the last whole multiple: a plain remainder would favor the first characters.
   const bound = 256 - (256 % alphabet.length);
   let text = "";
   while (text.length < length) {

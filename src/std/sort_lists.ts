@@ -1,4 +1,4 @@
-/** Lists of words in a fixed order: the same text, whatever order they came in. @module */
+/** Lists of words in a fixed order, independent of their original order. @module */
 
 /**
  * The lists sorted by their words; the words of each list stay as they are.

@@ -1,6 +1,6 @@
 /**
- * Patterns that both the code and the service's own tables check, written once: regular expressions that JavaScript and
- * PostgreSQL read alike.
+ * Patterns that the code and the service's own tables share: regular expressions with the same meaning in JavaScript and
+ * PostgreSQL.
  *
  * @example
  * ```ts

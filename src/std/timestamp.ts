@@ -1,4 +1,4 @@
-/** Moments as text, to the microsecond. Never reads a time without its offset. @module */
+/** Timestamps as text, to the microsecond. Never accepts a time without an offset. @module */
 
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000;
  * A moment in UTC, as PostgreSQL prints it in JSON, from an ISO 8601 text with `Z` or an offset; `undefined` for
  * anything else.
  *
- * Refused: a time without offset, a date that does not exist, more than six decimals, a 60th second, 24:00, an
- * offset of 16 hours or more, lower-case `t` and `z`, and years outside 0001 to 9999 once the offset is applied.
+ * Rejects a time without offset, a date that does not exist, more than six decimals, a 60th second, 24:00, an offset of
+ * 16 hours or more, lower-case `t` and `z`, and years outside 0001 to 9999 after the offset is applied.
  *
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  * @example

@@ -1,4 +1,4 @@
-/** Text that may or may not be JSON. @module */
+/** Parses text that is not always JSON. @module */
 
 /**
  * The value of a JSON text, or `undefined` if it is not JSON.

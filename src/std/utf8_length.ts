@@ -1,4 +1,4 @@
-/** The size of a text in UTF-8, counted without `TextEncoder`, which not every compiler set-up declares. @module */
+/** The size of a text in UTF-8, without `TextEncoder`, which some compiler configurations do not declare. @module */
 
 /**
  * How many bytes a text takes in UTF-8; a lone surrogate counts three, as its replacement does.
