@@ -1,17 +1,17 @@
 -- set-up
 
--- The roles, and what they are members of. Idempotent.
+-- The service's roles and their memberships. Idempotent.
 --
 -- Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns the
--- schemas and everything in `rowhouse`. `rowhouse_tables` owns apps' tables and types, and nothing
--- else: the login that pushes is a member of it and reaches the service's own tables by grants
--- alone. `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row
--- security. A serving login is a member of one of the others, which may only EXECUTE functions and
--- read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
+-- schemas and everything in `rowhouse`. `rowhouse_tables` owns only apps' tables and types: the
+-- pushing login is a member of it, and accesses the service's own tables only by grants.
+-- `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row security.
+-- A serving login is a member of one of the others, which can only EXECUTE functions and read what
+-- their tables' grants allow: `rowhouse_service` for a process that serves everything,
 -- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
--- each. `rowhouse_console` may execute the acts of administrators, which prove who asks for them,
--- and nothing else. Commands count and delete apps' rows as a member of `rowhouse_rows`, never as
--- an administrator: it may do no more than a push.
+-- each. `rowhouse_console` can only execute the actions of administrators, which verify the user.
+-- Commands count and delete apps' rows as a member of `rowhouse_rows`, never as an administrator:
+-- it has no more rights than a push.
 
 do $$
 declare
@@ -29,7 +29,8 @@ begin
       end;
     end if;
   end loop;
-  -- What makes functions hands them to their owner; an administrator may do all that a push does.
+  -- The creator of a function transfers it to its owner; an administrator has all rights of a
+  -- push.
   if not pg_has_role('rowhouse_tables', 'rowhouse_tenant', 'usage') then
     grant rowhouse_tenant to rowhouse_tables;
   end if;
@@ -55,7 +56,7 @@ execute format('revoke temporary on database %I from public', current_database()
 create schema if not exists rowhouse authorization rowhouse_owner;
 create schema if not exists data authorization rowhouse_owner;
 create schema if not exists api authorization rowhouse_owner;
--- What the roles may do in the schemas, run by their owner or a superuser. Idempotent.
+-- Rights of the roles in the schemas; run by their owner or a superuser. Idempotent.
 
 alter default privileges for role rowhouse_owner revoke execute on functions from public;
 alter default privileges for role rowhouse_tables revoke execute on functions from public;
@@ -212,15 +213,15 @@ do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
   set local citus.enable_ddl_propagation = 'off';
-  -- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet,
--- so that the apps whose rows moved there would stop.
+  -- Nodes that migrate has set up. Other nodes get no shards: they lack roles and rights, so apps
+-- whose rows moved there would fail.
 create table if not exists rowhouse.nodes (id integer primary key);
 alter table rowhouse.nodes owner to rowhouse_owner;
 grant select on rowhouse.nodes
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- Takes a new node out of what rebalances, and makes Citus refuse to move a shard to it. It belongs
--- to the superuser who migrates: Citus changes the node's property on every node as the caller.
+-- Excludes a new node from rebalancing, and makes Citus reject moves of shards to it. Owned by the
+-- superuser who migrates: Citus changes the node's property on every node as the caller.
 create or replace function rowhouse.hold_new_nodes() returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -234,7 +235,7 @@ revoke execute on function rowhouse.hold_new_nodes() from public;
 grant execute on function rowhouse.hold_new_nodes()
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- The rebalancer asks it before a service has held the node.
+-- The rebalancer calls it before a service has excluded the node.
 create or replace function rowhouse.may_have_shard(shard bigint, node integer) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.nodes where id = node)
@@ -1809,15 +1810,15 @@ $rowhouse$;
 do $rowhouse$
 begin
   set local citus.enable_ddl_propagation = 'off';
-  -- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet,
--- so that the apps whose rows moved there would stop.
+  -- Nodes that migrate has set up. Other nodes get no shards: they lack roles and rights, so apps
+-- whose rows moved there would fail.
 create table if not exists rowhouse.nodes (id integer primary key);
 alter table rowhouse.nodes owner to rowhouse_owner;
 grant select on rowhouse.nodes
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- Takes a new node out of what rebalances, and makes Citus refuse to move a shard to it. It belongs
--- to the superuser who migrates: Citus changes the node's property on every node as the caller.
+-- Excludes a new node from rebalancing, and makes Citus reject moves of shards to it. Owned by the
+-- superuser who migrates: Citus changes the node's property on every node as the caller.
 create or replace function rowhouse.hold_new_nodes() returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -1831,7 +1832,7 @@ revoke execute on function rowhouse.hold_new_nodes() from public;
 grant execute on function rowhouse.hold_new_nodes()
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
--- The rebalancer asks it before a service has held the node.
+-- The rebalancer calls it before a service has excluded the node.
 create or replace function rowhouse.may_have_shard(shard bigint, node integer) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.nodes where id = node)
