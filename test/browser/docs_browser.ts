@@ -94,7 +94,7 @@ test("the contents of a page lead to its sections, and its end to its neighbors"
     await contents.getByRole("link").nth(1).click();
     expect(new URL(page.url()).hash).not.toBe("");
     const neighbors = page.getByRole("navigation", { name: "Other guides" });
-    await neighbors.getByRole("link", { name: "Next Checks in CI" }).click();
+    await neighbors.getByRole("link", { name: "Next I pushed a mistake" }).click();
     await neighbors.getByRole("link", { name: "Previous Pushing a schema" }).click();
     await page.waitForURL("**/docs/push");
   });

@@ -101,7 +101,7 @@ test("a person with a password links an account, and every page of it is accessi
         await look("linked-accounts");
         await page.click("button:has-text('Link')");
         await look("to-the-provider");
-        await page.click("text=Continue to");
+        await page.click("a:has-text('Continue to')");
         await passPages(page, "grace");
         await page.waitForURL(/\/account\/linked\?done=link$/);
         await look("linked");
