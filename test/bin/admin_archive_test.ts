@@ -363,7 +363,7 @@ test.each([
   {
     name: "a line that is not JSON",
     change: (line: string) => (line.startsWith('{"id"') ? "x" : line),
-    err: "breaks a rule",
+    err: "violates a constraint",
   },
   {
     name: "a line that is not a row",

@@ -166,9 +166,9 @@ test("an edited or renamed migration is refused by its name, applied or not", as
   project.write(path, text.replace("made", "Made"));
   expect((await db("push")).err).toContain("0003_step_3.sql was edited");
   rmSync(join(project.folder, path));
-  expect((await db("push")).err).toContain("no migration 3");
+  expect((await db("push")).err).toContain("migration 3 before 0004_step_4.sql is missing");
   project.write("schema/migrations/0003_other.sql", text);
-  expect((await db("push")).err).toContain("is 0003_step_3.sql");
+  expect((await db("push")).err).toContain("rename it back to 0003_step_3.sql");
   expect(await countApplied()).toBe(0);
 });
 

@@ -187,7 +187,7 @@ test("without its rule, or once the provider is unlinked, a role is gone", async
     queue: SERVICE_QUEUE,
   });
   const asked = await visit(service, jar, "/account/linked?remove=ours");
-  expect(textOf(asked)).toContain("Roles on apps");
+  expect(textOf(asked)).toContain("app roles");
   const fields = readHidden(asked.text);
   expect((await visit(service, jar, "/account/linked", { fields })).status).toBe(303);
   expect(await listRoles(email)).toEqual([]);
