@@ -5,11 +5,11 @@ import { readHidden } from "../support/people.ts";
 const PAGES = "https://id.example.org";
 const PASSWORD = "three brown cups of tea";
 
-/** Sets a password by an operator's link and signs in with it; the answer that sets the cookies. */
-export async function signIn(machine: Machine, link: string, email: string): Promise<string> {
+/** Sets a password by an operator's link, which signs the person in; the headers that set the cookies. */
+export async function signIn(machine: Machine, link: string): Promise<string> {
   const { pathname, search } = new URL(link);
-  await submit(machine, `${pathname}${search}`, { password: PASSWORD, password_again: PASSWORD });
-  return await submit(machine, "/login", { email, password: PASSWORD });
+  const typed = { password: PASSWORD, password_again: PASSWORD };
+  return await submit(machine, `${pathname}${search}`, typed);
 }
 
 /** Fills in the form of a page; the answer's headers. */
