@@ -136,7 +136,7 @@ test("why the first worker does not start is reported once", async () => {
     env: { ...shop.env, DATABASE_URL: shop.database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
   });
   expect(code).toBe(1);
-  expect((err + out).split("refuses the password").length - 1).toBe(1);
+  expect((err + out).split("rejects the password").length - 1).toBe(1);
 });
 
 test("several workers need a fixed port", async () => {

@@ -313,7 +313,7 @@ export const { title }: { title: string } = await ${line};
       const project = projects.get("npm i")?.folder ?? "";
       const said = await run(["npx", "rowhouse", "init", "--no-install"], project);
       expect(said).toContain("\nRun npm install\n");
-      expect(said).toContain("\nKept schema/mod.ts as it is\n");
+      expect(said).toContain("\nDid not change schema/mod.ts\n");
       expect(said).toContain("\nNext: npx rowhouse dev\n");
     },
   );

@@ -170,7 +170,11 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   test.each([
     { name: "a wrong password", part: { password: "wrong" }, says: "rejects the password of" },
     { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
-    { name: "no such database", part: { pathname: "/none" }, says: 'no database "none"' },
+    {
+      name: "no such database",
+      part: { pathname: "/none" },
+      says: 'Database "none" does not exist',
+    },
   ])("$name is reported as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
     const { href: DATABASE_URL } = Object.assign<URL, object>(
       new URL(pooler.toUrl(service.database.adminUrl)),

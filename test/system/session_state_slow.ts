@@ -3,6 +3,7 @@
  * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { setPeopleList } from "../../src/accounts/apps/mod.ts";
 import { createUser } from "../../src/accounts/people/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -314,6 +315,9 @@ async function tour(): Promise<Answer[]> {
   await page("/forgot", { form_token, email });
   const me = `/v1/auth/me?app=${app.slug}`;
   await ask(() => service.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
+  await setPeopleList(service.service, app.slug, true);
+  const people = `/v1/auth/people?app=${app.slug}`;
+  await ask(() => service.call(undefined, people, { headers: { cookie: toCookieHeader(jar) } }));
   const consoleSignIn = "/console/sign-in";
   await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
   await tourConsole(page);
@@ -373,6 +377,7 @@ async function tourConsole(page: Page): Promise<void> {
   await submit(`${made}/limits`, { perMinute: "6000" });
   await submit(`${made}/state`);
   await submit(`${made}/live`);
+  await submit(`${made}/people-list`);
   await submit(`${made}/delete`, { typed_name: "toured" });
 }
 
