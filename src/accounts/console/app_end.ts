@@ -3,7 +3,7 @@
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 
-/** What goes with an app, and what stands in the way. */
+/** What is deleted with an app, and what blocks the deletion. */
 export type AppEnd = Described;
 
 /**

@@ -70,7 +70,7 @@ export async function showConsolePerson(
   cookies: ShownCookies,
   { id, app, after = "", maxRows }: { id: string; app?: string; after?: string; maxRows: number },
 ): Promise<ShownPerson> {
-  // What is no id is nobody's.
+  // A malformed id belongs to no person.
   if (!isUuid(id)) throw unknownPerson();
   const values = { person: id, of_app: app, after_slug: after, max_rows: maxRows };
   const found = await callConsole(deps, cookies, "console_show_person", values);

@@ -106,7 +106,7 @@ export async function invite(
 }
 
 export type InviteSeveralOptions = {
-  /** Their ids are chosen before, so that a form that is sent twice invites nobody twice. */
+  /** The form carries the ids, so a form that is sent twice does not invite a person twice. */
   people: readonly { id: string; email: string }[];
   slug?: string;
   role?: string;
@@ -122,7 +122,7 @@ export type InvitedPerson = {
 /**
  * Invites several people, perhaps to an app in a role; what became of each.
  *
- * @throws {Problem} invalid_request — with every issue of every address, and nobody is invited; unknown_app
+ * @throws {Problem} invalid_request — with every issue of every address, and no one is invited; unknown_app
  */
 export async function inviteSeveral(
   deps: LinkDeps & Actor,

@@ -76,7 +76,7 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
   list.after(note);
   startSearch(path, input, ({ groups, text }) => {
     list.replaceChildren(...groups);
-    // A list without options is none.
+    // A listbox without options is invalid: hide it.
     list.hidden = groups.length === 0;
     note.hidden = groups.length > 0;
     note.textContent = text;
