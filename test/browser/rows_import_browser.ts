@@ -142,7 +142,7 @@ test("a file that was imported before says so, and is stored once more on reques
       `set session rowhouse.app_id = '${app.id}'; delete from data.todos where app_id = '${app.id}'; select 1`,
     );
     await press(page, "Store again");
-    await page.getByText("1 row stored.").waitFor();
+    await page.getByText("1 row stored. Open the table", { exact: true }).waitFor();
     expect(await countRows()).toBe(1);
   });
 });

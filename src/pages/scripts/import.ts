@@ -41,6 +41,8 @@ function start(parent: HTMLElement): void {
   const sender = makeSender({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
   input.addEventListener("change", () => {
     const [file] = input.files ?? [];
+    // The form of the file before must not be used for this one.
+    steps.replaceChildren();
     if (file !== undefined)
       void show(() => chooseFile({ table, path, steps, sender }, file), steps);
   });
