@@ -104,7 +104,7 @@ test("two browsers show each other's todos", async () => {
   await mine.keyboard.press("Enter");
   await theirs.waitForSelector("li label >> text=Seen by both");
   await theirs.click("li .delete");
-  await mine.waitForSelector("text=Nothing to do");
+  await mine.waitForSelector("text=No todos");
   for (const context of pages) await context.close();
 });
 
@@ -121,14 +121,14 @@ test("a person signs in, adds a todo, ticks it off and deletes it", async () => 
   await page.fill("#search", "bread");
   await page.waitForSelector("li label");
   await page.fill("#search", "butter");
-  await page.waitForSelector("text=Nothing to do");
+  await page.waitForSelector("text=No matching todos");
   await page.fill("#search", "MILK");
   await page.waitForSelector("li label");
   await page.fill("#search", "");
   await page.click("li input[type=checkbox]");
   await page.waitForSelector("li label.done");
   await page.click("#open-only");
-  await page.waitForSelector("text=Nothing to do");
+  await page.waitForSelector("text=No matching todos");
   await page.click("#open-only");
   await page.click("#by-due-date");
   await page.waitForSelector("li label.done");
@@ -139,7 +139,7 @@ test("a person signs in, adds a todo, ticks it off and deletes it", async () => 
   expect(await focused(page)).toStartWith("todo-");
   expect(await listRows()).toMatchObject([{ status: "done" }]);
   await page.getByRole("button", { name: /^Delete/ }).click();
-  await page.waitForSelector("text=Nothing to do");
+  await page.waitForSelector("text=No todos");
   expect(await listRows()).toEqual([]);
 }, 60_000);
 
@@ -227,7 +227,7 @@ describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
       if ((await remove.count()) > 0) {
         await remove.click();
         // The next look begins with no todo.
-        await page.waitForSelector("text=Nothing to do");
+        await page.waitForSelector("text=No todos");
       }
       await context.close();
     },

@@ -69,12 +69,14 @@ async function readUser(jar: Jar, slug: string) {
   return await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
 }
 
-/** The path of the mailed link, once it is there. */
+/** The path in the mail of a reset, once it arrives. The mail to a new account has a link, too. */
 async function readMailedPath(email: string): Promise<string> {
   const find = () =>
-    mails.received.filter((mail) => mail.to.includes(email)).map(({ text }) => text);
-  await eventually(() => find().some((text) => text.includes("/set-password")));
-  return /(\/set-password\S+)/.exec(find().join("\n"))?.[1] ?? "";
+    mails.received.find(
+      ({ to, headers }) => to.includes(email) && headers.get("subject") === "Set a new password",
+    );
+  await eventually(() => find() !== undefined);
+  return /(\/set-password\S+)/.exec(find()?.text ?? "")?.[1] ?? "";
 }
 
 test("an invitation to an app signs the person in and opens the app", async () => {

@@ -22,7 +22,8 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     const todos = await listTodos(asked);
     // The view has changed since the request.
     if (asked !== view) return;
-    showRows(list, todos, act);
+    const isFiltered = asked.search !== "" || asked.isOpenOnly;
+    showRows(list, todos, { act, isFiltered });
     // The rows were replaced: restore the focus, or focus the title.
     (document.getElementById(focused || title.id) ?? title).focus();
   };
@@ -90,9 +91,14 @@ async function perform(
   }
 }
 
-function showRows(list: HTMLElement, todos: readonly Todo[], act: Act): void {
+function showRows(
+  list: HTMLElement,
+  todos: readonly Todo[],
+  { act, isFiltered }: { act: Act; isFiltered: boolean },
+): void {
   const rows = todos.map((todo) => showRow(todo, act));
-  const nothing = element("li", { class: "quiet" }, "No todos. Add one above.");
+  const text = isFiltered ? "No matching todos." : "No todos. Add one above.";
+  const nothing = element("li", { class: "quiet" }, text);
   list.replaceChildren(...(rows.length === 0 ? [nothing] : rows));
 }
 
