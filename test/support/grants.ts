@@ -85,19 +85,30 @@ told as (
 )
 select thing, login, case rights when 'nothing' then '' else rights end as rights from told order by thing, login`;
 
-/** The table of a page: a thing a row, a login a column. */
+/** The table of a page: a login a column, and a row for all objects of a kind with the same rights. Omits the others. */
 export function renderGrants(grants: Grants, logins: readonly string[]): string {
-  const rows = Object.entries(grants).map(
-    ([thing, rights]) =>
-      `| ${toCode(thing)} | ${logins.map((login) => rights[login] ?? "").join(" | ")} |`,
+  const groups = Map.groupBy(
+    Object.entries(grants).filter(([, rights]) => Object.keys(rights).length > 0),
+    ([object, rights]) =>
+      `${toKind(object)} | ${logins.map((login) => rights[login] ?? "").join(" | ")}`,
   );
-  return [`| | ${logins.join(" | ")} |`, `|---|${logins.map(() => "---|").join("")}`, ...rows].join(
-    "\n",
-  );
+  const rows = [...groups].map(([key, [first, ...more]]) => {
+    const objects = [first, ...more].map((entry) => toCode(entry?.[0] ?? ""));
+    return `| ${key} | ${objects.join(", ")} |`;
+  });
+  return [
+    `| kind | ${logins.join(" | ")} | objects |`,
+    `|---|${"---|".repeat(logins.length + 1)}`,
+    ...rows,
+  ].join("\n");
 }
 
-/** `each table of data` is prose, `table rowhouse.users` names a thing. */
-function toCode(thing: string): string {
-  const [, kind = "", name = ""] = /^(table|function|schema|sequence) (.*)$/.exec(thing) ?? [];
-  return name === "" ? thing : `${kind} \`${name}\``;
+function toKind(object: string): string {
+  return /^(table|function|schema|sequence) /.exec(object)?.[1] ?? "";
+}
+
+/** `each table of data` is prose, `table rowhouse.users` a name. */
+function toCode(object: string): string {
+  const [, name] = /^(?:table|function|schema|sequence) (?:rowhouse\.)?([^(]*)/.exec(object) ?? [];
+  return name === undefined ? object : `\`${name}\``;
 }
