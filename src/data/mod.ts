@@ -1,5 +1,5 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
-export { type ChangeFeed, MAX_STREAMS, type MaxStreams, makeChangeFeed } from "./change_feed.ts";
+export { type ChangeFeed, makeChangeFeed } from "./change_feed.ts";
 export {
   type DataDeps,
   IDEMPOTENCY_BYTES,
@@ -18,4 +18,5 @@ export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
 export { dataRoutes } from "./routes.ts";
+export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
 export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

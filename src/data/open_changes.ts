@@ -2,7 +2,7 @@
 import { acceptsEventStream, type KeyRequestContext, refuseQuery } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction } from "./call.ts";
-import type { ReadNews } from "./change_feed.ts";
+import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
 

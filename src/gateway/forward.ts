@@ -176,6 +176,10 @@ async function take(
   const isStreamedHead = request.method === "HEAD" && response.status === 200 && announced === null;
   const stream = isStreamedHead ? makeUnsent() : response.body;
   const isEndless = headers.get("content-type") === "text/event-stream";
+  if (isEndless && draining.aborted) {
+    await response.body?.cancel();
+    throw new Problem("unavailable", { retryAfterS: 1 });
+  }
   const until = isEndless ? draining : undefined;
   const body =
     stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream, until);

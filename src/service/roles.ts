@@ -280,10 +280,14 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     maxStreams = MAX_STREAMS,
     pushLimits = PUSH_LIMITS,
   } = options;
-  const { log } = shared;
+  const { log, guard } = shared;
   const listCache = makeListCache(listCacheBytes);
   const changeFeed = previews.includes("live")
-    ? makeChangeFeed({ db, catalog, log, now: () => performance.now(), maxStreams })
+    ? makeChangeFeed({
+        ...{ db, catalog, log, maxStreams },
+        now: () => performance.now(),
+        checkServing: guard.check,
+      })
     : undefined;
   draining.addEventListener("abort", () => changeFeed?.end(), { once: true });
   return {

@@ -1,5 +1,5 @@
 /** Event streams of changes, where the preview is on and the app is live; anywhere else the path is answered as before. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -9,7 +9,8 @@ import { type EventReader, openEvents, type StreamEvent } from "../support/event
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required() },
@@ -150,13 +151,56 @@ test("an app that is not live gets the same response as without the preview", as
   }
 });
 
-test("a revoked key and a disabled app end their streams", async () => {
-  const third = await service.makeApp(schema);
-  await setAppLive(service.service, third.slug, true);
-  const events = await listen(third);
-  await events.next();
-  await setAppDisabled(service.service, third.slug, true);
-  expect(await events.next()).toBeUndefined();
+test("a service that stops serving rows sends no changes", async () => {
+  const guarded = await openTestService({ service: { previews: ["live"], lookIntervalMs: 50 } });
+  try {
+    const owner = await guarded.makeApp(schema);
+    await setAppLive(guarded.service, owner.slug, true);
+    const events = await openEvents(guarded.url + CHANGES, { key: owner.key });
+    await events.next();
+    const { admin } = guarded.service;
+    await admin.message("alter table data.todos no force row level security; select 1");
+    await eventually(async () => (await guarded.call(owner, TODOS)).status === 503);
+    await admin.message(`set rowhouse.app_id = '${owner.id}';
+      insert into rowhouse.changes (app_id, table_name) values ('${owner.id}', 'todos');
+      reset rowhouse.app_id; select 1`);
+    let sent: StreamEvent | undefined;
+    const next = events.next().then((event) => {
+      sent = event;
+    });
+    await Bun.sleep(700);
+    expect(sent).toBeUndefined();
+    await admin.message("alter table data.todos force row level security; select 1");
+    await next;
+    expect(sent).toMatchObject({ kind: "reset" });
+    await events.close();
+  } finally {
+    await guarded.close();
+  }
+});
+
+test("a check that fails is logged once, until it succeeds again", async () => {
+  const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
+  try {
+    const owner = await failing.makeApp(schema);
+    await setAppLive(failing.service, owner.slug, true);
+    const events = await openEvents(failing.url + CHANGES, { key: owner.key });
+    await events.next();
+    const { admin } = failing.service;
+    const failures = () => failing.log.filter((line) => line.includes("the check for changes"));
+    for (const count of [1, 2]) {
+      await admin.message("alter function rowhouse.feed_name() rename to hidden_name; select 1");
+      await eventually(() => failures().length >= count);
+      await Bun.sleep(700);
+      expect(failures()).toBeArrayOfSize(count);
+      await admin.message("alter function rowhouse.hidden_name() rename to feed_name; select 1");
+      const { json } = await failing.call(owner, TODOS, { method: "POST", json: { title: "x" } });
+      await until(events, names((json as { id: string }).id));
+    }
+    await events.close();
+  } finally {
+    await failing.close();
+  }
 });
 
 test("a stream that ends late leaves a later stream of its table alone", async () => {
@@ -244,27 +288,64 @@ test("a push of other columns resets the stream", async () => {
   expect(await until(events, names("after"))).toBeDefined();
 });
 
-test("a key has a limited number of streams", async () => {
+test("a key has a limited number of streams, also if they are opened in parallel", async () => {
   const busy = await service.makeApp(schema);
   await setAppLive(service.service, busy.slug, true);
-  await Promise.all(Array.from({ length: 20 }, () => listen(busy)));
-  const { response } = await listen(busy);
-  expect(response.status).toBe(429);
-  expect(response.headers.get("retry-after")).toBe("5");
+  const opened = await Promise.all(Array.from({ length: 25 }, () => listen(busy)));
+  const rejected = opened.filter(({ response }) => response.status === 429);
+  expect(rejected).toBeArrayOfSize(5);
+  expect(rejected[0]?.response.headers.get("retry-after")).toBe("5");
+  await opened.find(({ response }) => response.ok)?.close();
+  await eventually(async () => (await listen(busy)).response.ok);
 });
 
-test("a process that stops ends its streams first", async () => {
-  const stopping = await openTestService({ service: { previews: ["live"] } });
-  try {
-    const app = await stopping.makeApp(schema);
-    await setAppLive(stopping.service, app.slug, true);
-    const events = await openEvents(stopping.url + CHANGES, { key: app.key });
+describe.each([...SHAPES])("in the shape %s", (shape) => {
+  let shaped: TestService;
+  beforeEach(async () => {
+    shaped = await openTestService({ shape, service: { previews: ["live"] } });
+  });
+  afterEach(() => shaped.close());
+
+  /** A live app with an open stream. */
+  async function openStream(): Promise<{ owner: TestApp; events: EventReader }> {
+    const owner = await shaped.makeApp(schema);
+    await setAppLive(shaped.service, owner.slug, true);
+    const events = await openEvents(shaped.url + CHANGES, { key: owner.key });
     await events.next();
-    for (const process of stopping.processes) process.drain();
-    expect(await events.next()).toBeUndefined();
-  } finally {
-    await stopping.close();
+    return { owner, events };
   }
+
+  test("a revoked key ends its streams, and no other key's", async () => {
+    const { owner, events } = await openStream();
+    const ending = await issueKey(testDeps(shaped.service), {
+      slug: owner.slug,
+      name: "ending",
+      scopes: ["data:read"],
+      expiresAt: undefined,
+    });
+    const ended = await openEvents(shaped.url + CHANGES, { key: ending.text });
+    await ended.next();
+    await revokeKey(testDeps(shaped.service), ending.keyId);
+    expect(await ended.next()).toBeUndefined();
+    const made = await shaped.call(owner, TODOS, { method: "POST", json: { title: "after" } });
+    expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: made.json }] });
+    await events.close();
+  });
+
+  test("a disabled app's streams end", async () => {
+    const { owner, events } = await openStream();
+    await setAppDisabled(shaped.service, owner.slug, true);
+    expect(await events.next()).toBeUndefined();
+  });
+
+  test("a process that stops ends its streams, and opens no others", async () => {
+    const { owner, events } = await openStream();
+    shaped.service.drain();
+    expect(await events.next()).toBeUndefined();
+    const { response, close } = await openEvents(shaped.url + CHANGES, { key: owner.key });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    await close();
+  });
 });
 
 test("a stream takes no parameters", async () => {
