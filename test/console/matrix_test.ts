@@ -246,7 +246,7 @@ test("the routes are those of the Console", () => {
 });
 
 describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
-  test("sees no page, and no form does anything", async () => {
+  test("gets no page, and no form has an effect", async () => {
     const jar = await make();
     const before = await readState();
     for (const path of GETS) {

@@ -42,7 +42,7 @@ test.each([
   expect(makeReadAddress(TRUSTED)(from, headers)).toBe(want);
 });
 
-test("readAddress() trusts nobody if nobody is listed", () => {
+test("readAddress() trusts no proxy if none is listed", () => {
   const headers = new Headers({ "x-forwarded-for": "1.2.3.4" });
   expect(makeReadAddress([])("::ffff:10.0.0.1", headers)).toBe("10.0.0.1");
 });

@@ -24,40 +24,44 @@ const CLIENTS = [
   },
 ];
 
-describe.each(CLIENTS)("$name is one client, in all its forms", ({ guesser, another }) => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await openTestService({ service: { trustedProxies: ["127.0.0.1"] } });
-  });
-  afterAll(() => service.close());
+describe.each(CLIENTS)(
+  "$name counts as one client in every notation and",
+  ({ guesser, another }) => {
+    let service: TestService;
+    beforeAll(async () => {
+      service = await openTestService({ service: { trustedProxies: ["127.0.0.1"] } });
+    });
+    afterAll(() => service.close());
 
-  test("whose failed keys end in 429", async () => {
-    const guess = async (address: string) => {
-      const headers = { "x-forwarded-for": address };
-      const path = "/v1/data/db/todos";
-      return (await service.call(undefined, path, { key: "rh_guess", headers })).status;
-    };
-    const guesses = Array.from({ length: FAILURES_PER_MINUTE + 50 }, (_, index) =>
-      guess(guesser[index % guesser.length] ?? ""),
-    );
-    expect(new Set(await Promise.all(guesses))).toEqual(new Set([401, 429]));
-    for (const address of another) expect([address, await guess(address)]).toEqual([address, 401]);
-  });
+    test("gets 429 after too many wrong keys", async () => {
+      const guess = async (address: string) => {
+        const headers = { "x-forwarded-for": address };
+        const path = "/v1/data/db/todos";
+        return (await service.call(undefined, path, { key: "rh_guess", headers })).status;
+      };
+      const guesses = Array.from({ length: FAILURES_PER_MINUTE + 50 }, (_, index) =>
+        guess(guesser[index % guesser.length] ?? ""),
+      );
+      expect(new Set(await Promise.all(guesses))).toEqual(new Set([401, 429]));
+      for (const address of another)
+        expect([address, await guess(address)]).toEqual([address, 401]);
+    });
 
-  test("whose attempts to sign in end in 429", async () => {
-    const email = `nobody-${crypto.randomUUID()}@example.org`;
-    const tryWrong = async (address: string) => {
-      const from = { email, password: "not the password" };
-      return (await submitSignIn(comingFrom(service, address), new Map(), from)).status;
-    };
-    for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
-      expect(await tryWrong(guesser[count % guesser.length] ?? "")).toBe(422);
-    for (const address of guesser)
-      expect([address, await tryWrong(address)]).toEqual([address, 429]);
-    for (const address of another)
-      expect([address, await tryWrong(address)]).toEqual([address, 422]);
-  });
-});
+    test("gets 429 after too many failed sign-ins", async () => {
+      const email = `nobody-${crypto.randomUUID()}@example.org`;
+      const tryWrong = async (address: string) => {
+        const from = { email, password: "not the password" };
+        return (await submitSignIn(comingFrom(service, address), new Map(), from)).status;
+      };
+      for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
+        expect(await tryWrong(guesser[count % guesser.length] ?? "")).toBe(422);
+      for (const address of guesser)
+        expect([address, await tryWrong(address)]).toEqual([address, 429]);
+      for (const address of another)
+        expect([address, await tryWrong(address)]).toEqual([address, 422]);
+    });
+  },
+);
 
 /** The service as a client of that address reaches it, through the proxy that the service trusts. */
 function comingFrom({ url, call }: TestService, address: string): VisitedService {

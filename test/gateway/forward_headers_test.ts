@@ -11,7 +11,7 @@ function passed(headers: [string, string][], audience: "data" | "identity" = "da
 describe("toServiceHeaders()", () => {
   test.each([
     {
-      name: "what a request says of itself passes",
+      name: "headers of the request itself are forwarded",
       headers: [
         ["accept", "a"],
         ["content-type", "b"],
@@ -21,7 +21,7 @@ describe("toServiceHeaders()", () => {
       want: ["accept", "content-type", "origin", "user-agent"],
     },
     {
-      name: "the signed family stays behind",
+      name: "the signed headers are removed",
       headers: [
         ["Rowhouse-Context", "x"],
         ["ROWHOUSE-SIGNATURE", "x"],
@@ -30,7 +30,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "so does its other spelling",
+      name: "the signed headers are removed in their spelling with underscores",
       headers: [
         ["Rowhouse_Context", "x"],
         ["rowhouse_signature", "x"],
@@ -39,7 +39,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "so do headers of the connection",
+      name: "headers of the connection are removed",
       headers: [
         ["te", "x"],
         ["upgrade", "x"],
@@ -50,7 +50,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "so do those that Connection names",
+      name: "headers that Connection lists are removed",
       headers: [
         ["connection", "close, X-Secret,accept"],
         ["x-secret", "x"],

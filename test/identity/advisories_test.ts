@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("attempts at one address count together, however it is typed", async () => {
+test("every spelling of an address shares one count of attempts", async () => {
   const { email } = await makePerson(service);
   const spellings = [
     email,
@@ -40,13 +40,13 @@ test("attempts at one address count together, however it is typed", async () => 
   expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
 });
 
-describe("nothing that a request says beside its path opens a page or an endpoint:", () => {
+describe("no part of a request other than its path opens a page or an endpoint:", () => {
   const CLOSED = ["/account", "/console", "/v1/auth/me", "/v1/data/db/todos", "/metrics"];
   test.each<{ name: string; ending?: string; headers?: Record<string, string> }>([
     { name: "a query that ends like an open path", ending: "?x=/live" },
-    { name: "an escaped fragment that does", ending: "%23/live" },
-    { name: "a health check's agent", headers: { "user-agent": "GoogleHC/1.0" } },
-    { name: "another one", headers: { "user-agent": "kube-probe/1.30" } },
+    { name: "an escaped fragment that ends like an open path", ending: "%23/live" },
+    { name: "the agent of a health check", headers: { "user-agent": "GoogleHC/1.0" } },
+    { name: "the agent of a probe", headers: { "user-agent": "kube-probe/1.30" } },
     { name: "X-Forwarded-Uri", headers: { "x-forwarded-uri": "/live" } },
     { name: "X-Original-URL", headers: { "x-original-url": "/live", "x-rewrite-url": "/live" } },
     { name: "X-HTTP-Method-Override", headers: { "x-http-method-override": "OPTIONS" } },
@@ -64,7 +64,7 @@ describe("nothing that a request says beside its path opens a page or an endpoin
   });
 });
 
-test("a path with empty segments is no page and no endpoint", async () => {
+test("a path with an empty segment is not found", async () => {
   const paths = ["//login", "/login/", "//v1/auth/me", "/v1//auth/me", "/v1/auth//me", "//console"];
   for (const path of [...paths, "//v1/data/db/todos", "/v1/data//db/todos"]) {
     // As it is: clients would tidy it up.
@@ -73,7 +73,7 @@ test("a path with empty segments is no page and no endpoint", async () => {
   }
 });
 
-test("what a request says is escaped wherever it is repeated", async () => {
+test("pages escape every part of a request that they repeat", async () => {
   const mark = '"><script>alert(1)</script>';
   const said = encodeURIComponent(mark);
   const paths = [
@@ -95,7 +95,7 @@ test("what a request says is escaped wherever it is repeated", async () => {
   expect((await submitSignIn(service, new Map(), typed)).text).not.toContain("<script>alert");
 });
 
-test("a cookie that names somebody's session without its secret signs nobody out", async () => {
+test("a cookie with a session's id and a wrong secret does not end the session", async () => {
   const jar = await signInAs(service, await makePerson(service));
   const [id = "", secret = ""] = (sharedCookie(jar).split("=")[1] ?? "").split(".");
   for (const forged of [
@@ -116,7 +116,7 @@ test("a cookie that names somebody's session without its secret signs nobody out
   expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(200);
 });
 
-describe("where a page leads is not for the request to say:", () => {
+describe("a page does not link or redirect to an address from", () => {
   const EVIL = "evil.example";
   let jar: Jar;
   beforeAll(async () => {
@@ -124,7 +124,7 @@ describe("where a page leads is not for the request to say:", () => {
   });
   const PATHS = ["/login", "/forgot", "/set-password?token=x", "/authorize?app=wiki", "/nowhere"];
 
-  test("not by a header, nor for the request that comes next", async () => {
+  test("a header, nor does the response to the next request", async () => {
     const headers = {
       "x-forwarded-host": EVIL,
       "x-forwarded-proto": "https",
@@ -142,7 +142,7 @@ describe("where a page leads is not for the request to say:", () => {
   });
 
   test.each([`https://${EVIL}`, `//${EVIL}`, `/\\${EVIL}`, `${EVIL}`, `javascript:${EVIL}`])(
-    "not by a parameter with %s",
+    "a parameter with %s",
     async (to) => {
       const names = ["callbackURL", "redirectTo", "redirect_uri", "returnTo", "next", "to", "url"];
       const query = new URLSearchParams(names.map((name) => [name, to])).toString();
@@ -155,7 +155,7 @@ describe("where a page leads is not for the request to say:", () => {
   );
 });
 
-test("an address is one mailbox, read after it is normalised, or none", async () => {
+test("accepts an address only if it is one mailbox after normalization", async () => {
   const addresses = [
     '"a@evil.example"@example.org',
     '"a@evil.example x"@example.org',

@@ -92,11 +92,14 @@ test("the invitation's own link ends when the provider has taken its place", asy
 
 type Refused = { name: string; account: (email: string) => Record<string, unknown> };
 
-describe("nobody is linked by an address", () => {
+describe("does not link an account by an address", () => {
   test.each<Refused & { person?: "password" | "linked" | "disabled" | "expired" }>([
     { name: "that is not verified", account: (email) => ({ email, email_verified: false }) },
-    { name: "of which nothing is said", account: (email) => ({ email }) },
-    { name: "that a text calls verified", account: (email) => ({ email, email_verified: "true" }) },
+    { name: "without a claim that it is verified", account: (email) => ({ email }) },
+    {
+      name: "with a text as the claim that it is verified",
+      account: (email) => ({ email, email_verified: "true" }),
+    },
     {
       name: "of a domain for which the provider is not trusted",
       account: (email) => ({
@@ -109,30 +112,30 @@ describe("nobody is linked by an address", () => {
       account: (email) => ({ email: email.replace("@", "@mail."), email_verified: true }),
     },
     {
-      name: "that is another mailbox, in characters that look like theirs",
+      name: "with look-alike characters for another mailbox",
       account: (email) => ({ email: email.replace("i", "\uff49"), email_verified: true }),
     },
     {
-      name: "that is none",
+      name: "with two @",
       account: (email) => ({ email: `${email}@example.org`, email_verified: true }),
     },
     {
-      name: "of somebody who has a password",
+      name: "of a person with a password",
       person: "password",
       account: (email) => ({ email, email_verified: true }),
     },
     {
-      name: "of somebody who is linked already",
+      name: "of a person who is already linked",
       person: "linked",
       account: (email) => ({ email, email_verified: true }),
     },
     {
-      name: "of somebody who is disabled",
+      name: "of a disabled person",
       person: "disabled",
       account: (email) => ({ email, email_verified: true }),
     },
     {
-      name: "of somebody whose invitation has expired",
+      name: "of a person whose invitation has expired",
       person: "expired",
       account: (email) => ({ email, email_verified: true }),
     },
@@ -157,8 +160,8 @@ describe("nobody is linked by an address", () => {
   });
 });
 
-describe("a provider that lets in a domain's people", () => {
-  test("gives a new one an account without any role", async () => {
+describe("a provider that is trusted for a domain", () => {
+  test("creates an account without a role for a new person", async () => {
     other.accounts.set("new-1", {
       email: "New.Person@Example.com",
       email_verified: true,
@@ -175,7 +178,7 @@ describe("a provider that lets in a domain's people", () => {
     expect(me.status).toBe(403);
   });
 
-  test("takes over no address that somebody has", async () => {
+  test("does not take over an address in use", async () => {
     const person = await makePerson(service);
     other.accounts.set("new-2", { email: person.email, email_verified: true });
     const jar: Jar = new Map();
@@ -184,7 +187,7 @@ describe("a provider that lets in a domain's people", () => {
   });
 
   test.each(["x@example.net", "x@mail.example.com", "x@not-example.com", "x@example.com@x.net"])(
-    "gives none to %s",
+    "gives no session to %s",
     async (email) => {
       other.accounts.set(email, { email, email_verified: true });
       const jar: Jar = new Map();

@@ -59,7 +59,7 @@ const later = (claims: Record<string, unknown>, seconds: number) => ({
   exp: Number(claims["exp"]) + seconds,
 });
 
-describe("a token is refused", () => {
+describe("rejects a token", () => {
   test.each<{ name: string; wrong: Wrong; reason: string }>([
     {
       name: "of another issuer",
@@ -72,7 +72,7 @@ describe("a token is refused", () => {
       reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
     },
     {
-      name: "for several audiences, of whom another asked for it",
+      name: "for several audiences, requested by another",
       wrong: { claims: (claims) => ({ ...claims, aud: ["rowhouse", "wiki"], azp: "wiki" }) },
       reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
     },
@@ -117,7 +117,7 @@ describe("a token is refused", () => {
       reason: "OAUTH_INVALID_RESPONSE",
     },
     {
-      name: "of nobody",
+      name: "without a subject",
       wrong: { claims: ({ sub: _, ...claims }) => claims },
       reason: "OAUTH_INVALID_RESPONSE",
     },
@@ -177,7 +177,7 @@ describe("a token is refused", () => {
   });
 });
 
-describe("what a browser brings back is refused", () => {
+describe("rejects a response of the provider", () => {
   const change = (path: string, name: string, value: string | undefined) => {
     const url = new URL(path, service.url);
     if (value === undefined) url.searchParams.delete(name);
@@ -223,7 +223,7 @@ describe("what a browser brings back is refused", () => {
       reason: "OAUTH_INVALID_RESPONSE",
     },
     {
-      name: "from an issuer that is left out, though the provider names it",
+      name: "without an issuer, though the provider sends one",
       toPath: (path) => change(path, "iss", undefined),
       status: 403,
       says: "could not be verified",
@@ -237,7 +237,7 @@ describe("what a browser brings back is refused", () => {
       reason: "invalid_grant",
     },
     {
-      name: "where the person said no",
+      name: "after the person declined",
       toPath: (path) =>
         change(change(path, "code", undefined), "error", "access_denied") +
         "&error_description=%3Cscript%3E",
@@ -256,7 +256,7 @@ describe("what a browser brings back is refused", () => {
     if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
   });
 
-  test("by another browser than the one that started", async () => {
+  test("from a browser that did not start it", async () => {
     const path = await comeBack(service, new Map(), { login: LOGIN });
     const jar: Jar = new Map();
     expect((await visit(service, jar, path)).status).toBe(400);
@@ -304,7 +304,7 @@ test("a key that the provider has replaced is fetched at once", async () => {
   expect(ours.asked.get("jwks")).toBe(asked + 1);
 });
 
-describe("a provider that is away", () => {
+describe("an unavailable provider", () => {
   const expectAway = (answer: Answer, name = "ours") => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("5");

@@ -121,7 +121,7 @@ function manyCookies(count: number): string {
   return texts.map((text) => `${SESSION_COOKIE}=${text}`).join("; ");
 }
 
-test("without the database, the pages say so and keep the cookies, which work afterwards", async () => {
+test("without the database, the pages return an error and keep the cookies, which work again later", async () => {
   const headers = { cookie: toCookieHeader(jar) };
   const paths = [
     "/login",

@@ -61,7 +61,7 @@ describe("readRedirectUri() of", () => {
   });
 });
 
-test("whatever is allowed, every reader takes it to a registered target", () => {
+test("every parser resolves an accepted address to a registered target", () => {
   const pieces = fc.constantFrom(
     ..."https:// http:// // / \\ @ : ? # % .. . ;".split(" "),
     ..."%2e %2f %5c %00 \t \n app.example.org wiki.example.org evil.example callback port.example.org:8443 cb :443 :80".split(
