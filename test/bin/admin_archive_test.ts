@@ -14,7 +14,8 @@ import type { TestApp } from "../support/service.ts";
 let here: Admin;
 let there: Admin;
 beforeAll(async () => {
-  [here, there] = await Promise.all([openAdmin(), openAdmin()]);
+  const withoutPreview = openAdmin({}, { service: { previews: [] } });
+  [here, there] = await Promise.all([openAdmin(), withoutPreview]);
 });
 afterAll(async () => {
   await here.close();
@@ -165,6 +166,86 @@ test("an app is copied in its own service, beside the other one", async () => {
   const copy = await openApp(here, slug);
   expect(copy.id).not.toBe(app.id);
   expect(await readAll(here, copy, names)).toEqual(await readAll(here, app, names));
+});
+
+describe("settings of an app", () => {
+  let live: Admin;
+  beforeAll(async () => {
+    live = await openAdmin({}, { service: { previews: ["live"] } });
+  });
+  afterAll(() => live.close());
+
+  async function exportApp(): Promise<{ slug: string; file: string }> {
+    const { slug } = await live.service.makeApp();
+    const file = makeFile();
+    await live.json("set-limit", slug, "--per-minute", "6000", "--per-key", "600");
+    await live.json("set-live", slug, "on");
+    await live.json("set-people-list", slug, "on");
+    expect((await live.run("export-app", slug, file)).code).toBe(0);
+    return { slug, file };
+  }
+  async function readSettings(admin: Admin, slug: string): Promise<unknown> {
+    const file = makeFile();
+    expect((await admin.run("export-app", slug, file)).code).toBe(0);
+    return JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "").settings;
+  }
+
+  test("limits and live updates are imported, and the list of people is listed", async () => {
+    const { file } = await exportApp();
+    const slug = `copy-${crypto.randomUUID().slice(-8)}`;
+    const lines = [
+      "Notice: requests per minute as in the archive: 6000, per key 600",
+      "Notice: live updates are on, as in the archive",
+      `Not imported: the list of people (use rowhouse admin set-people-list ${slug} on)`,
+    ].join("\n");
+    const planned = await live.run("import-app", file, "--as", slug, "--dry-run");
+    expect(planned.err).toContain(lines);
+    const imported = await live.run("import-app", file, "--as", slug);
+    expect([imported.code, imported.err]).toEqual([0, expect.stringContaining(lines)]);
+    expect(await readSettings(live, slug)).toEqual({
+      perMinute: 6000,
+      perMinuteOfKey: 600,
+      isLive: true,
+      listsPeople: false,
+    });
+  });
+
+  test("live updates are listed where PREVIEW has no live", async () => {
+    const { slug, file } = await exportApp();
+    expect((await there.json("import-app", file))["settings"]).toEqual({
+      limits: { perMinute: 6000, perMinuteOfKey: 600 },
+      live: false,
+      skipped: [
+        {
+          setting: "live",
+          reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
+        },
+        { setting: "peopleList", reason: `use rowhouse admin set-people-list ${slug} on` },
+      ],
+    });
+  });
+
+  test("an app that exists keeps its own limits", async () => {
+    const { slug, file } = await exportApp();
+    await there.json("create-app", slug);
+    await there.json("set-limit", slug, "--per-minute", "60");
+    const { err } = await there.run("import-app", file);
+    expect(err).toContain(`Not imported: limits (${slug} has its own limits)`);
+    expect(await readSettings(there, slug)).toMatchObject({ perMinute: 60, perMinuteOfKey: null });
+  });
+
+  test.each([0, -1, 1.5, 100_000_001, "6000"])(
+    "a forged archive with a limit of %p is rejected",
+    async (limit) => {
+      const { slug, file } = await exportApp();
+      const forged = makeFile();
+      const change = (line: string) => line.replace("6000", JSON.stringify(limit));
+      writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
+      const { code, err } = await there.run("import-app", forged);
+      expect([code, err]).toEqual([1, expect.stringContaining("must be an app archive")]);
+      expect((await there.run("list-apps")).out).not.toContain(slug);
+    },
+  );
 });
 
 test("an app without rows or tables can be moved, into one that exists", async () => {

@@ -8,12 +8,21 @@ import { call, type Database } from "../../db/mod.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
 
+/** The operator's settings of an app. A limit of `null` is the service's default. */
+export type AppSettings = {
+  perMinute: number | null;
+  perMinuteOfKey: number | null;
+  isLive: boolean;
+  listsPeople: boolean;
+};
+
 /** Without its rows, and without keys, which are secret. */
 export type ArchivedApp = {
   id: string;
   slug: string;
   isDisabled: boolean;
   targets: RegisteredTargets;
+  settings: AppSettings;
   /** The columns that the app is served of each table. */
   tables: TableDefinition[];
   /** The files of its migrations, in order. */

@@ -1,5 +1,6 @@
 /** Apps with their keys, targets, limits and tables. @module */
 export {
+  type AppSettings,
   ARCHIVE_BATCH,
   type ArchivedApp,
   describeArchive,

@@ -10,7 +10,12 @@ import { existsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
-import { ARCHIVE_BATCH, type RowLines } from "../../accounts/apps/mod.ts";
+import {
+  type AppSettings,
+  ARCHIVE_BATCH,
+  MAX_PER_MINUTE,
+  type RowLines,
+} from "../../accounts/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { RefusedError } from "../cli/command.ts";
@@ -21,6 +26,7 @@ const VERSION = 1;
 export type ArchiveHeader = {
   slug: string;
   targets: { origins: string[]; redirects: string[] };
+  settings: AppSettings;
   roles: { email: string; role: string }[];
   tables: TableDefinition[];
   migrations: string[];
@@ -84,11 +90,21 @@ export function makeTableDigest(): { add: (rows: RowLines) => void; end: () => T
 export type Block = { table: string; rows: RowLines };
 
 const Targets = v.object({ origins: v.array(v.string()), redirects: v.array(v.string()) });
+const Limit = v.nullable(
+  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PER_MINUTE)),
+);
+const Settings = v.object({
+  perMinute: Limit,
+  perMinuteOfKey: Limit,
+  isLive: v.boolean(),
+  listsPeople: v.boolean(),
+});
 const Header = v.object({
   format: v.literal(FORMAT),
   version: v.literal(VERSION),
   slug: v.string(),
   targets: Targets,
+  settings: Settings,
   roles: v.array(v.object({ email: v.string(), role: v.string() })),
   tables: v.array(v.unknown()),
   migrations: v.array(v.string()),

@@ -52,9 +52,10 @@ async function exportRows(
   app: ArchivedApp,
   path: string,
 ): Promise<TableDigests> {
-  const { slug, targets, roles, tables, migrations } = app;
+  const { slug, targets, settings, roles, tables, migrations } = app;
   let written: TableDigests = {};
-  await writeArchive(path, { slug, targets, roles, tables, migrations }, async (writer) => {
+  const header = { slug, targets, settings, roles, tables, migrations };
+  await writeArchive(path, header, async (writer) => {
     const write = async (table: string, rows: Parameters<typeof writer.block>[1]) => {
       await writer.block(table, rows);
     };
@@ -115,8 +116,8 @@ export const adminExportAppCommands = [
     {
       name: "admin export-app",
       example: "rowhouse admin export-app wiki wiki.archive",
-      about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects and roles, but no keys. Only the
-owner of the file can read it. The export fails if the app changes meanwhile: disable the app first. Reads rows with the
+      about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects, settings and roles, but no keys.
+Only the owner of the file can read it. The export fails if the app changes meanwhile: disable the app first. Reads rows with the
 login of ROWS_DATABASE_URL, or with a temporary login. Prints { app, file, rows, tables } with --json.`,
       positionals: ["slug", "file"],
     },

@@ -23,6 +23,7 @@ import { toPrintableLine } from "../cli/terminal.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
+import { applySettings, describeSettings } from "./import_settings.ts";
 import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const importAppTask: AdminTask = async (deps, args) => {
@@ -54,6 +55,7 @@ async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Prom
       await storeRows({ ...deps, rows }, { path, archive, plan });
       checkDigests(await readTables({ ...deps, rows }, made), archive.tables);
     });
+    await applySettings(deps, app.slug, plan.settings);
   } catch (error) {
     throw explainRest(error, app.slug);
   }
@@ -166,7 +168,7 @@ function explainRest(error: unknown, slug: string): unknown {
 }
 
 function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): AdminResult {
-  const { app, skipped, targets } = plan;
+  const { app, settings, skipped, targets } = plan;
   const rows = countRows(tables);
   const { roles } = header;
   const verb = isDryRun ? "Would import" : "Imported";
@@ -178,6 +180,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       tables,
       targets: targets.map(({ url }) => url),
       skipped,
+      settings,
       roles,
       dryRun: isDryRun,
     },
@@ -186,6 +189,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
     ],
     notes: [
       ...plan.notes.map((note) => `Notice: ${note}`),
+      ...describeSettings(settings),
       ...skipped.map(({ url, reason }) => `Not imported: ${toPrintableLine(url)} (${reason})`),
       ...roles.map(
         ({ email, role }) =>
@@ -203,9 +207,10 @@ export const adminImportAppCommands = [
       example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
       about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
-anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Origins
-outside COOKIE_DOMAIN and roles are listed, but not imported; issue new keys. If an app with that name exists, it must have
-no tables. Prints { app, id, rows, tables, targets, skipped, roles, dryRun } with --json.`,
+anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Limits and
+live updates are imported. Origins outside COOKIE_DOMAIN, the list of people and roles are listed, but not imported; issue
+new keys. If an app with that name exists, it must have no tables, and keeps its own limits. Prints { app, id, rows, tables,
+targets, skipped, settings, roles, dryRun } with --json.`,
       positionals: ["file"],
       flags: {
         as: { value: "slug", about: "another name for the app" },

@@ -11,6 +11,7 @@ import { Problem } from "../../problem.ts";
 import { planReplay, readReplayBody } from "../../push/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 import type { Archive } from "./archive_file.ts";
+import { planSettings, type SettingsPlan } from "./import_settings.ts";
 import type { AdminDeps } from "./task.ts";
 
 type Migrations = Parameters<typeof planReplay>[1];
@@ -26,6 +27,7 @@ export type ImportPlan = {
   definition: Definition;
   targets: Target[];
   skipped: { url: string; reason: string }[];
+  settings: SettingsPlan;
   /** Notices of the migrations, such as a table shared with another app. */
   notes: string[];
 };
@@ -64,6 +66,7 @@ export async function planImport(
     migrations,
     definition,
     notes: listNotes(plan),
+    settings: await planSettings(deps, header.settings, { slug, found: found?.settings }),
     ...sorted,
   };
 }

@@ -8,6 +8,8 @@ set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'id', id, 'slug', slug, 'isDisabled', disabled_at is not null,
     'targets', rowhouse.targets_of(id),
+    'settings', json_build_object('perMinute', requests_per_minute,
+      'perMinuteOfKey', key_requests_per_minute, 'isLive', is_live, 'listsPeople', lists_people),
     'tables', (select coalesce(json_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = apps.id and not is_ending),
     'migrations', (select coalesce(json_agg(text order by seq), '[]')

@@ -1,0 +1,84 @@
+/**
+ * The operator's settings of an archived app. Limits and live updates are imported: without them the app behaves differently. The
+ * list of people is not imported: it shows people to each other, so the operator of this service decides.
+ *
+ * @module
+ */
+import { type AppSettings, setAppLive, setLimit } from "../../accounts/apps/mod.ts";
+import { type Database, readPreviews } from "../../db/mod.ts";
+
+export type SettingsPlan = {
+  /** Absent if the limits of the app do not change. */
+  limits?: Pick<AppSettings, "perMinute" | "perMinuteOfKey">;
+  live: boolean;
+  skipped: { setting: "limits" | "live" | "peopleList"; reason: string }[];
+};
+
+type Target = {
+  slug: string;
+  /** The settings of the app that is imported into, if it exists. */
+  found: AppSettings | undefined;
+};
+
+export async function planSettings(
+  { admin }: { admin: Database },
+  { perMinute, perMinuteOfKey, isLive, listsPeople }: AppSettings,
+  { slug, found }: Target,
+): Promise<SettingsPlan> {
+  const plan: SettingsPlan = { live: false, skipped: [] };
+  const limits = { perMinute, perMinuteOfKey };
+  if (hasLimit(limits) && found !== undefined && hasLimit(found))
+    plan.skipped.push({ setting: "limits", reason: `${slug} has its own limits` });
+  else if (hasLimit(limits)) plan.limits = limits;
+  if (isLive && found?.isLive !== true) {
+    plan.live = (await readPreviews(admin)).includes("live");
+    if (!plan.live)
+      plan.skipped.push({
+        setting: "live",
+        reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
+      });
+  }
+  if (listsPeople && found?.listsPeople !== true)
+    plan.skipped.push({
+      setting: "peopleList",
+      reason: `use rowhouse admin set-people-list ${slug} on`,
+    });
+  return plan;
+}
+
+function hasLimit({
+  perMinute,
+  perMinuteOfKey,
+}: Pick<AppSettings, "perMinute" | "perMinuteOfKey">): boolean {
+  return perMinute !== null || perMinuteOfKey !== null;
+}
+
+export async function applySettings(
+  deps: { admin: Database },
+  slug: string,
+  { limits, live }: SettingsPlan,
+): Promise<void> {
+  if (limits !== undefined)
+    await setLimit(deps, {
+      slug,
+      perMinute: limits.perMinute ?? undefined,
+      perMinuteOfKey: limits.perMinuteOfKey ?? undefined,
+    });
+  if (live) await setAppLive(deps, slug, true);
+}
+
+const NAMES = { limits: "limits", live: "live updates", peopleList: "the list of people" } as const;
+
+/** One line for each setting that is imported or skipped. */
+export function describeSettings({ limits, live, skipped }: SettingsPlan): string[] {
+  const show = (limit: number | null) => limit ?? "default";
+  return [
+    ...(limits === undefined
+      ? []
+      : [
+          `Notice: requests per minute as in the archive: ${show(limits.perMinute)}, per key ${show(limits.perMinuteOfKey)}`,
+        ]),
+    ...(live ? ["Notice: live updates are on, as in the archive"] : []),
+    ...skipped.map(({ setting, reason }) => `Not imported: ${NAMES[setting]} (${reason})`),
+  ];
+}
