@@ -8,6 +8,7 @@ import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
+import { countRequested } from "../support/requested.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { nextOf, previewsOfRun, shapeOfRun } from "../support/shape.ts";
 
@@ -271,8 +272,6 @@ describe("another process", () => {
 describe("queries:", () => {
   const LOOK = "select name, version";
   const LEASE = "rowhouse.lease_tokens";
-  /** What the service asks by itself: every second, every minute, soon after its start, and on each new connection. */
-  const BACKGROUND = [LOOK, "add_statistics", "rowhouse.sweep_", "idempotency_sizes", "select 1"];
 
   /** Two hundred requests at one moment, as the server hands them to the service. */
   const storm = (toPath: (index: number) => string) =>
@@ -315,8 +314,7 @@ describe("queries:", () => {
 
   test("malformed keys and tables cost none but for their client's limit", async () => {
     await service.service.warm();
-    const count = () =>
-      [LEASE, ...BACKGROUND].reduce((sum, own) => sum - proxy.count(own), proxy.count(""));
+    const count = () => countRequested(proxy) - proxy.count(LEASE);
     const [before, leases] = [count(), proxy.count(LEASE)];
     for (let index = 0; index < 100; index++) {
       const key =

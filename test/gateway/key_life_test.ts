@@ -6,7 +6,6 @@ import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
-import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   callService,
@@ -17,8 +16,6 @@ import {
 import { type Opened, openShape, SHAPES } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos?limit=1";
-/** "Within 5 s everywhere" is what is promised. */
-const REVOKED_WITHIN_MS = 5000;
 const STORM = 200;
 
 /** A key of the right form and checksum that nobody was ever given. */
@@ -86,13 +83,11 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     expect(await ask(text)).toEqual([200, 200]);
   });
 
-  test("a revoked key is refused by both within 5 s, even though both have just served it", async () => {
+  test("a revoked key is rejected by both immediately, even though both have just served it", async () => {
     const { text, keyId } = await issue();
     expect(await ask(text)).toEqual([200, 200]);
-    const revokedAt = performance.now();
     await revokeKey({ admin: service.service.admin }, keyId);
-    await eventually(async () => (await ask(text)).every((status) => status === 401));
-    expect(performance.now() - revokedAt).toBeLessThan(REVOKED_WITHIN_MS);
+    expect(await ask(text)).toEqual([401, 401]);
   });
 
   test("many unknown keys at once share their look-ups; one alone costs one", async () => {

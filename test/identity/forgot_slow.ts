@@ -1,20 +1,23 @@
 /** How long a request for a forgotten password takes reveals to no one which accounts exist. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
-import { type MailService, openMailService } from "../support/mail_service.ts";
 import { type Jar, makePerson, readToken, visit } from "../support/people.ts";
-import type { TestService } from "../support/service.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 const ROUNDS = 200;
 
 let service: TestService;
-let close: MailService["close"];
 beforeAll(async () => {
-  ({ service, close } = await openMailService());
+  // Sends nothing in the time of the test: to send a mail would slow down the request after it.
+  const from = { name: "", address: "no-reply@example.org" };
+  const mail = { url: "smtp://127.0.0.1:1", from, pace: { intervalS: 3600 } };
+  service = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    service: { mail },
+  });
 });
-afterAll(() => close());
+afterAll(() => service.close());
 
 test("POST /forgot takes as long for a known address as for any other", async () => {
   const person = await makePerson(service);
@@ -25,24 +28,22 @@ test("POST /forgot takes as long for a known address as for any other", async ()
   await createUser(testDeps(service.service), options);
   const jar: Jar = new Map();
   const form_token = readToken((await visit(service, jar, "/forgot")).text);
+  const time = async (email: string) => {
+    await service.service.admin.message(
+      "delete from rowhouse.mails; delete from rowhouse.throttle; select 1",
+    );
+    const startedAt = performance.now();
+    expect((await visit(service, jar, "/forgot", { fields: { form_token, email } })).status).toBe(
+      303,
+    );
+    return performance.now() - startedAt;
+  };
   const others = ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
-  const times: { known: number[]; others: number[] } = { known: [], others: [] };
+  // In turns, and the fastest of each: other work on the machine only adds time.
+  let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < ROUNDS; round++) {
-    if (round % 5 === 0)
-      await service.service.admin.query("delete from rowhouse.throttle", [], {
-        retry: "unsafe",
-        queue: SERVICE_QUEUE,
-      });
-    for (const [kind, email] of [
-      ["known", person.email],
-      ["others", others[round % others.length] ?? ""],
-    ] as const) {
-      const startedAt = performance.now();
-      await visit(service, jar, "/forgot", { fields: { form_token, email } });
-      times[kind].push(performance.now() - startedAt);
-    }
+    known = Math.min(known, await time(person.email));
+    unknown = Math.min(unknown, await time(others[round % others.length] ?? ""));
   }
-  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length / 2] ?? 0;
-  const [slower, faster] = [median(times.known), median(times.others)].sort((a, b) => b - a);
-  expect((slower ?? 0) / (faster ?? 1)).toBeLessThan(1.25);
+  expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(1.5);
 }, 60_000);

@@ -7,7 +7,7 @@ import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toDurationText } from "../../src/std/duration.ts";
 import { ROOT } from "../support/command.ts";
-import { testDeps } from "../support/deps.ts";
+import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";
 import {
@@ -20,19 +20,28 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
+import { countRequested } from "../support/requested.ts";
+import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
+
+const FROM = { name: "", address: "no-reply@example.org" };
+
+/** One host for pages and API. */
+const onOneHost = (port: number) => ({
+  publicUrl: `http://127.0.0.1:${port}`,
+  cookieDomain: "example.org",
+});
 
 let mails: MailServer;
 let service: TestService;
 beforeAll(async () => {
   mails = await openMailServer();
   service = await openTestService({
-    // One host for pages and API.
-    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    identity: onOneHost,
     service: {
       mail: {
         url: mails.url,
-        from: { name: "", address: "no-reply@example.org" },
+        from: FROM,
         pace: { intervalS: 0.05 },
       },
     },
@@ -50,10 +59,10 @@ function run(text: string, values: string[] = []) {
 }
 
 /** Whoever asks in one browser; the form's token is read once. */
-async function openForm() {
+async function openForm(by = service) {
   const jar: Jar = new Map();
-  const form_token = readToken((await visit(service, jar, "/forgot")).text);
-  return (email: string) => visit(service, jar, "/forgot", { fields: { form_token, email } });
+  const form_token = readToken((await visit(by, jar, "/forgot")).text);
+  return (email: string) => visit(by, jar, "/forgot", { fields: { form_token, email } });
 }
 
 const mailsTo = (email: string, subject: string) =>
@@ -140,13 +149,54 @@ test("the answer is the same to everybody and nobody, in status and text", async
   expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0, 0, 0]);
 });
 
+test("a request costs the same statements, hashes and queued mails for a known address as for others", async () => {
+  const proxy = await openPostgresProxy();
+  let hashes = 0;
+  const count = <Args extends unknown[], Result>(run: (...args: Args) => Result) => {
+    return (...args: Args): Result => {
+      hashes++;
+      return run(...args);
+    };
+  };
+  const { make, verify, isCurrent } = TEST_HASHING;
+  const counted = await openTestService({
+    toServingUrl: proxy.toUrl,
+    identity: onOneHost,
+    service: {
+      ...UNGUARDED,
+      hashing: { make: count(make), verify: count(verify), isCurrent },
+      // Never sends in the time of a test.
+      mail: { url: mails.url, from: FROM, pace: { intervalS: 3600 } },
+    },
+  });
+  const ask = await openForm(counted);
+  const emails = [(await makePerson(counted)).email, ...(await makeOthers(counted))];
+  await ask(emails[0] ?? "");
+  hashes = 0;
+  const costs: object[] = [];
+  for (const email of emails) {
+    const before = countRequested(proxy);
+    await counted.service.admin.message("delete from rowhouse.mails returning 1");
+    expect((await ask(email)).status).toBe(303);
+    const [row] = await counted.service.admin.query<{ mails: number }>(
+      "select count(*)::int4 as mails from rowhouse.mails",
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    costs.push({ statements: countRequested(proxy) - before, hashes, mails: row?.mails });
+  }
+  expect(costs).toEqual(emails.map(() => ({ statements: 1, hashes: 0, mails: 1 })));
+  await counted.close();
+  await proxy.close();
+});
+
 /** Addresses that get no link: of no one, of a disabled and of an invited person, and none at all. */
-async function makeOthers(): Promise<string[]> {
-  const disabled = await makePerson(service);
-  await setDisabled(testDeps(service.service), disabled.email, true);
+async function makeOthers(by = service): Promise<string[]> {
+  const disabled = await makePerson(by);
+  await setDisabled(testDeps(by.service), disabled.email, true);
   const invited = `invited-${crypto.randomUUID().slice(-8)}@example.org`;
   const options = { email: invited, displayName: undefined, consoleRole: undefined };
-  await createUser(testDeps(service.service), options);
+  await createUser(testDeps(by.service), options);
   return ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
 }
 

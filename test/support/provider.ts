@@ -130,7 +130,6 @@ function makeProvider(
       claims: () => ({ sub, ...(accounts.get(sub) as Record<string, string>) }),
     }),
     jwks: { keys: [{ ...key.jwk, kid: key.kid }] as never },
-    cookies: { keys: ["a key of the tests"] },
     pkce: { required: () => true },
     ttl,
   };
