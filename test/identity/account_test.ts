@@ -38,7 +38,7 @@ async function actionsOf(person: Person) {
   return entries.filter((entry) => entry.userId === person.id && entry.actor === person.id);
 }
 
-test("/account leads administrators back to the Console, and nobody else", async () => {
+test("/account links back to the Console for administrators only", async () => {
   for (const consoleRole of ["admin", undefined] as const) {
     const person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
     const { text } = await visit(service, await signInAs(service, person), "/account");
@@ -46,7 +46,7 @@ test("/account leads administrators back to the Console, and nobody else", async
   }
 });
 
-test("/account changes name and picture, which apps are told at once", async () => {
+test("/account changes name and picture, and apps get them immediately", async () => {
   const person = await makePerson(service, { name: "Ada" });
   const jar = await signInAs(service, person);
   const typed = { name: " Ada Lovelace ", picture: "https://pictures.example.org/ada.png" };
@@ -70,14 +70,14 @@ test.each([
   { field: "picture", value: `https://pictures.example.org/${"é".repeat(1000)}` },
   { field: "name", value: "x".repeat(201) },
   { field: "name", value: "two\nlines" },
-])("/account refuses $value as $field, and changes nothing", async ({ field, value }) => {
+])("/account rejects $value as $field, and changes nothing", async ({ field, value }) => {
   const jar = await signInAs(service, await makePerson(service, { name: "Bo" }));
   const answer = await send(jar, "/account", { name: "Other", picture: "", [field]: value });
   expect([answer.status, answer.text.includes(`aria-describedby="${field}`)]).toEqual([422, true]);
   expect((await whoAmI(jar)).json).toMatchObject({ displayName: "Bo", avatarUrl: null });
 });
 
-test("/account/password sets another one, keeps this browser signed in and ends every other session", async () => {
+test("/account/password sets a new password, keeps this browser signed in and ends every other session", async () => {
   const person = await makePerson(service);
   const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
   const before = new Map(here);
@@ -105,7 +105,7 @@ test.each([
   { name: "none", fields: { present: "" }, says: "Enter your current password." },
   { name: "a weak new one", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
   { name: "two that differ", fields: { password_again: "x" }, says: "The passwords do not match." },
-])("/account/password refuses $name, and nothing changes", async ({ fields, says }) => {
+])("/account/password rejects $name, and nothing changes", async ({ fields, says }) => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const typed = { present: PASSWORD, password: NEW, password_again: fields.password ?? NEW };
@@ -128,7 +128,7 @@ test("guesses at the current password count like those at the sign-in", async ()
   expect([...statuses]).toEqual([422, 429]);
 }, 30_000);
 
-test("/account/sessions shows where one is signed in, and ends one or all others, of this person only", async () => {
+test("/account/sessions lists the person's sessions, and ends one or all others", async () => {
   const person = await makePerson(service);
   const jars = [];
   for (let count = 0; count < 4; count++) jars.push(await signInAs(service, person));
@@ -152,7 +152,7 @@ test("/account/sessions shows where one is signed in, and ends one or all others
   expect(await statuses()).toEqual([200, 401, 401, 401, 200]);
 });
 
-test("one's own pages need both cookies of one session, and a form its token", async () => {
+test("account pages require both cookies of one session, and a form token", async () => {
   const person = await makePerson(service);
   const [mine, theirs] = [
     await signInAs(service, person),

@@ -155,7 +155,7 @@ test("an address that is changed in the database gets no link; its owner signs i
   await eventually(() => isMailed(email));
 });
 
-test("an invited address that is changed in the database links nobody, and gets no invitation", async () => {
+test("an invited address that is changed in the database is not linked, and gets no invitation", async () => {
   const person = await invite(service);
   const email = newEmail();
   await write(
@@ -170,7 +170,7 @@ test("an invited address that is changed in the database links nobody, and gets 
   expect(isMailed(email)).toBe(false);
 });
 
-test("what is planted in a mail sends no link to another address", async () => {
+test("a mail with an altered address does not send its link there", async () => {
   const [victim, thief] = [await makePerson(service), newEmail()];
   const link = await makePasswordLink(testDeps(service.service), victim.email);
   service.secrets.add(link.linkText);
@@ -185,7 +185,7 @@ test("what is planted in a mail sends no link to another address", async () => {
   expect(isMailed(thief)).toBe(false);
 });
 
-test("an address that is changed is confirmed; a link that was on its way to the one before is none", async () => {
+test("a change of address confirms the new address and ends pending links to the old", async () => {
   const person = await makePerson(service);
   const [email, before] = [newEmail(), await readAddress(person.id)];
   const [mail] = await write(
@@ -212,7 +212,7 @@ test("an address that is changed is confirmed; a link that was on its way to the
   await write("delete from rowhouse.mails where template = 'forgotten_password'", []);
 });
 
-test("an address is confirmed for whoever is invited, and for whom a provider brings", async () => {
+test("an invitation or a provider confirms an address", async () => {
   const email = newEmail();
   const made = { email, displayName: undefined, consoleRole: undefined };
   const { id } = await createUser(testDeps(service.service), made);
@@ -228,7 +228,7 @@ test("an address is confirmed for whoever is invited, and for whom a provider br
     expect(isConfirmed(SECRETS, { ...stored, ...other })).toBe(false);
 });
 
-test("a link that is mailed renews what an older secret has confirmed", async () => {
+test("a mailed link renews the proof of an address under an older secret", async () => {
   const person = await makePerson(service);
   await drain();
   const older = { admin: service.service.admin, identitySecrets: IDENTITY_SECRETS };

@@ -45,7 +45,7 @@ function me(cookie: string | undefined, query = "", headers: Record<string, stri
   });
 }
 
-test("GET /v1/auth/me answers the user without a role if no app is asked about", async () => {
+test("GET /v1/auth/me without an app returns the user without a role", async () => {
   const answer = await me(sharedCookie(jar));
   expect(answer.status).toBe(200);
   expect(answer.json).toEqual({
@@ -58,12 +58,12 @@ test("GET /v1/auth/me answers the user without a role if no app is asked about",
   expect(answer.headers.get("cache-control")).toBe("no-store");
 });
 
-test("GET /v1/auth/me?app= answers the user with the role on that app", async () => {
+test("GET /v1/auth/me?app= returns the user with the role on that app", async () => {
   const answer = await me(sharedCookie(jar), `?app=${app.slug}`);
   expect(answer.json).toMatchObject({ id: person.id, role: "editor" });
 });
 
-describe("GET /v1/auth/me refuses", () => {
+describe("GET /v1/auth/me rejects", () => {
   const dead = `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
   test.each([
     { name: "nobody", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
@@ -232,7 +232,7 @@ describe("the cookie", () => {
     expect(answer.headers.getSetCookie()).toEqual([]);
   });
 
-  test("of two live sessions counts as none: every path is cleared, and the audit log has it", async () => {
+  test("of two live sessions is invalid: every path is cleared, and the audit log has an entry", async () => {
     const answer = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
     expect([answer.status, answer.text]).toEqual([401, '{"error":"unauthenticated"}']);
     const cleared = answer.headers.getSetCookie();
@@ -365,7 +365,7 @@ describe("CORS", () => {
   test.each([
     { name: "a registered", origin: ORIGIN },
     { name: "a foreign", origin: FOREIGN },
-  ])("a preflight of $name origin is told so", async ({ origin }) => {
+  ])("the preflight response allows $name origin", async ({ origin }) => {
     const answer = await service.call(undefined, "/v1/auth/logout", {
       method: "OPTIONS",
       headers: { origin, "access-control-request-method": "POST" },
@@ -384,7 +384,7 @@ describe("POST /v1/auth/logout", () => {
   const logout = (headers: Record<string, string>) =>
     service.call(undefined, "/v1/auth/logout", { method: "POST", headers });
 
-  test("ends the session, clears the cookie on every path and answers nothing", async () => {
+  test("ends the session, clears the cookie on every path and returns no body", async () => {
     const mine = await signInAs(service, person);
     const answer = await logout({ cookie: sharedCookie(mine), origin: ORIGIN });
     expect([answer.status, answer.text]).toEqual([204, ""]);
@@ -448,7 +448,7 @@ describe("POST /v1/auth/logout of another site", () => {
   });
 });
 
-describe("at once", () => {
+describe("immediately", () => {
   const admin = () => ({ admin: service.service.admin });
 
   test("granting a role opens the app, revoking it closes the app, without a new sign-in", async () => {
@@ -494,7 +494,7 @@ describe("at once", () => {
     expect((await me(sharedCookie(mine))).status).toBe(401);
   });
 
-  test("use is noted, at most once a minute", async () => {
+  test("records the last use max once a minute", async () => {
     const mine = await signInAs(service, person);
     const id = mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
     const seen = async () => {

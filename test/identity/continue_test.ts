@@ -177,7 +177,7 @@ test("the sessions of another person in the same browser end", async () => {
   expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
 });
 
-test("a link that was used signs nobody in", async () => {
+test("a used link does not sign in", async () => {
   const { path } = await makeInvitation();
   const jar: Jar = new Map();
   const page = await visit(service, jar, path);

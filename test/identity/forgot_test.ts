@@ -77,7 +77,7 @@ async function linksTo(email: string, count = 1): Promise<string[]> {
   return sent().map(({ text }) => /(\/set-password\S+)/.exec(text)?.[1] ?? "");
 }
 
-test("a mailed link sets a new password once, ends all sessions, and a mail tells", async () => {
+test("a mailed link sets a new password once, ends all sessions, and is confirmed by mail", async () => {
   const person = await makePerson(service);
   const signedIn = await signInAs(service, person);
   const ask = await openForm();
@@ -111,7 +111,7 @@ test("page, mail, docs and database agree on how long a link works", async () =>
   );
 });
 
-test("a link ends after its time, and with the next one", async () => {
+test("a link expires, and a newer link replaces it", async () => {
   const person = await makePerson(service);
   const ask = await openForm();
   await ask(person.email);
@@ -133,7 +133,7 @@ test("a link ends after its time, and with the next one", async () => {
   expect(await statusOf(second)).toBe(404);
 });
 
-test("the answer is the same to everybody and nobody, in status and text", async () => {
+test("the response has the same status and text for every address", async () => {
   const person = await makePerson(service);
   const others = await makeOthers();
   const ask = await openForm();
@@ -224,7 +224,7 @@ test("a form without its token, or of another site, asks for nothing", async () 
   expect([empty.status, empty.text.includes("Enter your email address.")]).toEqual([422, true]);
 });
 
-test("without mail the page says whom to ask, and has no form", async () => {
+test("without mail the page names the administrator and has no form", async () => {
   const silent = await openTestService();
   const page = await visit(silent, new Map(), "/forgot");
   expect([page.status, page.text.includes("Ask your administrator")]).toEqual([200, true]);

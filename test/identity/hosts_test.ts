@@ -87,12 +87,12 @@ describe("with a host for the pages", () => {
     { host: "id.example.org", path: "/nowhere" },
     { host: "api.example.org", path: "/v1/data/db/todos" },
     { host: "api.example.org", path: "/live" },
-  ])("$host$path is for https alone, as its public URL says", async ({ host, path }) => {
+  ])("$host$path requires https, according to its public URL", async ({ host, path }) => {
     const answer = await service.call(undefined, path, { headers: { host } });
     expect(answer.headers.get("strict-transport-security")).toBe("max-age=31536000");
   });
 
-  test("a method that a page does not have is refused with a page, and with what it allows", async () => {
+  test("a method that a page lacks is rejected with a page that lists the allowed methods", async () => {
     const answer = await service.call(undefined, "/login", {
       method: "DELETE",
       headers: { host: "id.example.org" },

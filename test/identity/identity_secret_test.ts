@@ -53,7 +53,7 @@ const signsIn = async (email: string, password?: string) =>
   ).status;
 
 describe("copied to another person", () => {
-  test("a session is nobody's, on the pages too", async () => {
+  test("a session is invalid, on the pages too", async () => {
     expect(await me(jar)).toBe(200);
     await write(
       "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
@@ -65,7 +65,7 @@ describe("copied to another person", () => {
     expect(page.text).not.toContain(victim.email);
   });
 
-  test("a session does not even conflict with a live one", async () => {
+  test("a session does not conflict with a live one", async () => {
     const own = await signInAs(service, victim);
     await write(
       "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
@@ -98,7 +98,7 @@ describe("copied to another person", () => {
   test.each([
     { name: "another's", set: "user_id = $1::text::uuid", isOther: true },
     { name: "good for longer", set: "expires_at = expires_at + interval '1 year'", isOther: false },
-  ])("a link that was made $name is none", async ({ set, isOther }) => {
+  ])("a link that was created $name is invalid", async ({ set, isOther }) => {
     const { linkText } = await makePasswordLink(testDeps(service.service), thief.email);
     const path = `/set-password?token=${linkText}`;
     expect((await visit(service, new Map(), path)).status).toBe(200);
@@ -148,7 +148,7 @@ describe("the serving login by itself", () => {
     expect((await visit(service, new Map(), `/set-password?token=${linkText}`)).status).toBe(200);
   });
 
-  test("can read sessions' digests, but not make a cookie from one", async () => {
+  test("can read digests of sessions, but not create a cookie from them", async () => {
     await signInAs(service, victim);
     const [row] = await steal(
       "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions where user_id = $1::text::uuid",
@@ -196,7 +196,7 @@ describe("a secret that replaces another", () => {
       ])
     )[0]?.["id"];
 
-  test("takes over passwords as people sign in; until then both are needed", async () => {
+  test("renews passwords as people sign in; until then both secrets are required", async () => {
     const [both, alone] = [await open(NEXT, TEST_IDENTITY_SECRET), await open(NEXT)];
     try {
       expect([await askMe(both), await askMe(alone)]).toEqual([200, 401]);

@@ -108,7 +108,7 @@ describe("attempts from an IPv6 network", () => {
   });
 });
 
-describe("a device on which somebody signed in", () => {
+describe("a device with an earlier sign-in", () => {
   test("is known by a cookie that is not a session", async () => {
     const jar: Jar = new Map();
     const answer = await submitSignIn(service, jar, { email: person.email });
@@ -131,7 +131,7 @@ describe("a device on which somebody signed in", () => {
     expect(await readCounters()).toEqual(before);
   });
 
-  test("has ten attempts of its own, which count against nobody else", async () => {
+  test("has ten attempts, counted separately", async () => {
     const [jar, other] = [await makeKnown(person), await makeKnown(person)];
     for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
       expect(await tryWrong(service, person.email, new Map(jar))).toBe(422);
@@ -142,7 +142,7 @@ describe("a device on which somebody signed in", () => {
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
   });
 
-  test("keeps knowing the people before", async () => {
+  test("remembers the people before", async () => {
     const jar = await makeKnown(person);
     const second = await makePerson(service);
     await submitSignIn(service, jar, { email: second.email });
@@ -176,7 +176,7 @@ describe("a device on which somebody signed in", () => {
   });
 });
 
-describe("an attempt that is refused", () => {
+describe("a rejected attempt", () => {
   test("writes nothing, whatever is typed", async () => {
     await tryWrong(service, "nobody@example.org");
     await write("update rowhouse.throttle set attempts = $1 where key like 'client %'", [

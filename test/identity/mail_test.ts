@@ -56,7 +56,7 @@ async function settled(email: string): Promise<void> {
   });
 }
 
-test("every template that the database queues is defined, and every defined one is queued", async () => {
+test("every template in the database's queue is defined, and every defined template is used", async () => {
   const bodies = await query<{ body: string }>(
     "select prosrc as body from pg_proc where pronamespace = 'rowhouse'::regnamespace",
   );
@@ -84,7 +84,7 @@ async function choose(path: string, password: string) {
   return await visit(service, jar, "/set-password", { fields });
 }
 
-test("an invitation leads to a password, says nothing else, and comes from nobody's address", async () => {
+test("an invitation has a link that sets a password, no other text, and a no-reply sender", async () => {
   const email = newAddress();
   await createUser(deps(), { email, displayName: "Ada <b>Lovelace</b>", consoleRole: undefined });
   const [mail] = await mails.waitFor(email);
@@ -124,7 +124,7 @@ describe("a stolen serving login", () => {
     expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
   });
 
-  test("cannot put text of its own into a mail", async () => {
+  test("cannot add text to a mail", async () => {
     const person = await makePerson(service);
     await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
       'evil.example, where you won', null, null)`);
@@ -143,7 +143,7 @@ describe("a stolen serving login", () => {
   });
 });
 
-describe("a mail tells", () => {
+describe("a mail reports", () => {
   const cases: readonly {
     name: string;
     act: (person: { id: string; email: string }) => Promise<unknown>;
@@ -151,7 +151,7 @@ describe("a mail tells", () => {
     says: string;
   }[] = [
     {
-      name: "of a link that an administrator made",
+      name: "a link that an administrator created",
       act: ({ email }) => makePasswordLink(deps(), email),
       subject: "Set a new password",
       says: "/set-password?token=",
@@ -194,7 +194,7 @@ describe("a mail tells", () => {
   });
 });
 
-test("a changed address is told of at both, and at neither of whoever has not accepted an invitation", async () => {
+test("a changed address is mailed to both addresses, unless the invitation is pending", async () => {
   const [person, email, later] = [await makePerson(service), newAddress(), newAddress()];
   await settled(person.email);
   const before = (await mails.waitFor(person.email, 0)).length;
@@ -218,7 +218,7 @@ test("a changed address is told of at both, and at neither of whoever has not ac
   ]);
 });
 
-test("what the server cannot take now is tried again, what it refuses for good is given up", async () => {
+test("a temporary SMTP error is retried, a permanent one is not", async () => {
   const [later, never] = [newAddress(), newAddress()];
   const invite = (email: string) =>
     createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
@@ -266,7 +266,7 @@ test("at most five of a kind are sent to a person in an hour", async () => {
   expect(row?.queued).toBeLessThanOrEqual(5);
 });
 
-test("a server whose certificate nobody vouches for gets no mail", async () => {
+test("a server with an untrusted certificate gets no mail", async () => {
   const strange = await openMailServer({ isTls: true });
   const from = { name: "", address: "no-reply@example.org" };
   const deliver = makeDeliver({ url: strange.url, from, pagesUrl: "https://id.example.org" });
@@ -300,11 +300,11 @@ test.each([
   { text: "Me\r\nBcc: all@example.org <me@example.org>", from: undefined },
   { text: "a@example.org, b@example.org", from: undefined },
   { text: "Me <a@example.org> <b@example.org>", from: undefined },
-])("readMailFrom() reads $text as one sender, or not at all", ({ text, from }) => {
+])("readMailFrom() reads $text as one sender, or rejects it", ({ text, from }) => {
   expect(readMailFrom(text)).toEqual(from);
 });
 
-test("neither the database nor the log has what a link is made of", async () => {
+test("neither the database nor the log contains a link", async () => {
   const email = newAddress();
   const { linkText } = await createUser(deps(), {
     email,

@@ -201,7 +201,7 @@ const order = [...everyRoute].sort(
   (a, b) => Number(a.includes("logout")) - Number(b.includes("logout")),
 );
 
-test.each(order)("%s answers each visitor as the matrix says", async (endpoint) => {
+test.each(order)("%s returns what the matrix lists for each visitor", async (endpoint) => {
   const { path, want } = WANT[endpoint] ?? { want: [] };
   const [method = "", template = ""] = endpoint.split(" ");
   const statuses: number[] = [];

@@ -100,7 +100,7 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
   );
 });
 
-test("only whoever has something left to link is told what it takes", async () => {
+test("a page offers to unlink only linked accounts, and names the requirement", async () => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const words = "within the last 10 minutes";
@@ -113,8 +113,8 @@ test("only whoever has something left to link is told what it takes", async () =
   expect((await visit(service, again, PAGE)).text).not.toContain(words);
 });
 
-describe("a link is refused", () => {
-  test("to an account that somebody else has", async () => {
+describe("rejects a link", () => {
+  test("to an account of another person", async () => {
     const owner = await signInAs(service, await makePerson(service));
     await link(owner, "link-2");
     const jar = await signInAs(service, await makePerson(service));
@@ -125,7 +125,7 @@ describe("a link is refused", () => {
     ]);
   });
 
-  test("to a second account of one provider; the same again is none", async () => {
+  test("to a second account of one provider; linking the same account again does nothing", async () => {
     const jar = await signInAs(service, await makePerson(service));
     await link(jar, "link-3");
     expect((await link(jar, "link-3")).status).toBe(303);
@@ -146,7 +146,7 @@ describe("a link is refused", () => {
     expect(page.text).not.toContain('value="link"');
   });
 
-  test("to whoever is signed in by then, if that is somebody else or nobody", async () => {
+  test("after the browser signed out or changed users", async () => {
     for (const next of [await signInAs(service, await makePerson(service)), new Map()]) {
       const jar = await signInAs(service, await makePerson(service));
       const onward = readOnward(await send(jar, "link"));
@@ -177,7 +177,7 @@ describe("a link is refused", () => {
   });
 });
 
-test("a mail tells of a linked account, and of a sign-in with it on a new device alone", async () => {
+test("a linked account sends a mail; its sign-ins send one only on a new device", async () => {
   const person = await makePerson(service);
   await query("insert into rowhouse.mail_sender (seen_at) values (now())");
   const jar = await signInAs(service, person);
@@ -192,7 +192,7 @@ test("a mail tells of a linked account, and of a sign-in with it on a new device
   expect(rows.map(({ template }) => template)).toEqual(["provider_linked", "new_device"]);
 });
 
-test("whoever signed in long ago signs in again before a link is taken away", async () => {
+test("unlinking requires a recent sign-in", async () => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   expect((await link(jar, "link-old")).status).toBe(303);
@@ -225,7 +225,7 @@ test("the last way to sign in stays", async () => {
   expect((await unlink(jar)).status).toBe(303);
 });
 
-test("what is not linked, or no provider, is not asked about", async () => {
+test("an account that is not linked, or an unknown provider, cannot be unlinked", async () => {
   const jar = await signInAs(service, await makePerson(service));
   for (const name of ["ours", "nobody", ""]) {
     const { status, text } = await visit(service, jar, `${PAGE}?remove=${name}`);
@@ -237,7 +237,7 @@ test("what is not linked, or no provider, is not asked about", async () => {
   }
 });
 
-test("a provider that is away keeps nobody from the page, and says so to whoever links", async () => {
+test("an unavailable provider does not block the page, and linking reports it", async () => {
   const gone = await startProvider({ name: "gone" });
   await gone.stop();
   const fresh = await openTestService({

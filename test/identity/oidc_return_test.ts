@@ -68,7 +68,7 @@ describe("redirect_uri", () => {
     REDIRECT_CASES.filter((one) => !one.isAllowed).map(
       (one) => [JSON.stringify(one.text), one] as const,
     ),
-  )("%s is refused at the start, and again at the end", async (_, { text }) => {
+  )("%s is rejected at the start, and again at the end", async (_, { text }) => {
     const start = await service.call(undefined, toStart(text));
     expect([start.status, start.headers.getSetCookie()]).toEqual([400, []]);
     const { jar, path } = holdState({ kind: "app", slug: app.slug, redirectUri: text });
@@ -87,7 +87,7 @@ describe("redirect_uri", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([303, new URL(text).href]);
   });
 
-  test("that an app has given up meanwhile is refused", async () => {
+  test("that the app has removed since is rejected", async () => {
     const gone = await service.makeApp(undefined, { origins: ["https://gone.example.org"] });
     const query = new URLSearchParams({ app: gone.slug, redirect_uri: "https://gone.example.org" });
     const jar: Jar = new Map();
@@ -113,7 +113,7 @@ describe("redirect_uri", () => {
   });
 });
 
-test("a state is nobody's after ten minutes", () => {
+test("a state expires after ten minutes", () => {
   const { jar } = holdState({ kind: "account" });
   const request = new Request("http://x/", {
     headers: { cookie: `${STATE_COOKIE}=${jar.get(STATE_COOKIE)}` },
@@ -136,7 +136,7 @@ describe("the Console", () => {
     auth_time: Math.floor(Date.now() / 1000) - 700,
   });
 
-  test("has the provider ask again, and lets in whoever has just signed in there", async () => {
+  test("asks the provider to sign in again, and accepts a sign-in there that is recent", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, `/console/sign-in?${new URLSearchParams({ to: path })}`);
     expect(page.text).toContain(`href="${again}"`);
@@ -153,18 +153,21 @@ describe("the Console", () => {
       name: "of which the provider does not say when it was",
       claims: ({ auth_time: _, ...claims }: Record<string, unknown>) => claims,
     },
-  ])("takes no sign-in $name, and no session of one for a sensitive act", async ({ claims }) => {
-    ours.wrong = { claims };
-    const jar: Jar = new Map();
-    const answer = await signInWith(service, jar, { login: LOGIN, path: again });
-    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
-    expect(answer.text).toContain("did not ask you to sign in");
-    // Elsewhere such a sign-in counts, and opens what is only read.
-    expect((await signInWith(service, jar, { login: LOGIN })).status).toBe(303);
-    expect((await visit(service, jar, "/console")).status).toBe(200);
-    const act = await visit(service, jar, sensitive());
-    expect(act.headers.get("location")).toStartWith("/console/sign-in?");
-  });
+  ])(
+    "accepts no sign-in $name, and no session from it for a sensitive action",
+    async ({ claims }) => {
+      ours.wrong = { claims };
+      const jar: Jar = new Map();
+      const answer = await signInWith(service, jar, { login: LOGIN, path: again });
+      expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+      expect(answer.text).toContain("did not ask you to sign in");
+      // Elsewhere such a sign-in counts, and opens what is only read.
+      expect((await signInWith(service, jar, { login: LOGIN })).status).toBe(303);
+      expect((await visit(service, jar, "/console")).status).toBe(200);
+      const act = await visit(service, jar, sensitive());
+      expect(act.headers.get("location")).toStartWith("/console/sign-in?");
+    },
+  );
 
   test.each(["https://evil.example", "//evil.example", "/console/../login", "/console/\\evil"])(
     "does not send to %s",

@@ -94,7 +94,7 @@ async function listRoles(email: string): Promise<string[]> {
   return grants.map(({ app, role, provider }) => `${app} ${role} ${provider}`);
 }
 
-test("a role is given by a claim, changed and taken with it, and marked as the provider's", async () => {
+test("a claim gives a role, changes it and revokes it, and the role is marked as the provider's", async () => {
   const { email, id } = await invite(service);
   const first = await signIn(email, { groups: ["wiki editors", "staff", 7] });
   expect(await roleOn(first.jar, "wiki")).toBe("editor");
@@ -148,7 +148,7 @@ describe("no role is given", () => {
   });
 });
 
-test("what a person gave is neither changed nor taken by a claim, and takes the place of what a claim gave", async () => {
+test("a claim neither changes nor revokes a role that a person granted, and such a role replaces a claimed one", async () => {
   const { email } = await invite(service);
   const { admin } = service.service;
   await grantRole({ admin }, { email, slug: "wiki", role: "owner" });
@@ -165,7 +165,7 @@ test("what a person gave is neither changed nor taken by a claim, and takes the 
   expect(await roleOn(jar, "wiki")).toBe("viewer");
 });
 
-test("without its rule, or once the provider is unlinked, a role is gone", async () => {
+test("a role ends with its rule, and when the provider is unlinked", async () => {
   const { email } = await invite(service);
   await signIn(email, { groups: "staff" });
   ours.settings.roles = [];
@@ -193,7 +193,7 @@ test("without its rule, or once the provider is unlinked, a role is gone", async
   expect(await listRoles(email)).toEqual([]);
 });
 
-test("a rule for an app that is not there or disabled is told in the log, and signs in all the same", async () => {
+test("a rule for an unknown or disabled app is logged, and does not prevent the sign-in", async () => {
   await service.makeApp(undefined, { slug: "closed" });
   await setAppDisabled(service.service, "closed", true);
   ours.settings.roles = [
@@ -218,7 +218,7 @@ test("a rule for an app that is not there or disabled is told in the log, and si
   ]);
 });
 
-test("a role by a claim counts no longer once the provider is not set up", async () => {
+test("a claimed role does not count without its provider", async () => {
   const { email } = await invite(service);
   const { jar } = await signIn(email, { groups: "staff" });
   expect(await roleOn(jar, "wiki")).toBe("viewer");
@@ -242,7 +242,7 @@ test("a role by a claim counts no longer once the provider is not set up", async
   expect(await examineClaimedRoles(service.service.db, [ours.settings])).toEqual([]);
 });
 
-test("nobody is signed in while the provider keeps back what it says of the person", async () => {
+test("a sign-in fails while the provider withholds the claims", async () => {
   const { email } = await invite(service);
   await signIn(email, { groups: "staff" });
   const jar: Jar = new Map();
@@ -284,7 +284,7 @@ test("a role that a stolen serving login writes counts nowhere", async () => {
   expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
 });
 
-test("the Console says whose claim gave a role, and what becomes of it", async () => {
+test("the Console shows the claim that gave a role", async () => {
   const { email, id } = await invite(service);
   await signIn(email, { groups: "staff" });
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));

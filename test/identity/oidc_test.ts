@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) || jar.has(IDENTITY_COOKIE);
 
-test("the sign-in page has a link for each provider, which says where it returns to", async () => {
+test("the sign-in page has a link for each provider, with the return address", async () => {
   const query = `?app=wiki&redirect_uri=${encodeURIComponent(BACK)}`;
   const page = await service.call(undefined, `/authorize${query}`);
   expect(page.text).toContain("Sign in with <bdi>&lt;Ours&gt;</bdi>");
@@ -82,7 +82,7 @@ test("an invited person is linked at the first sign-in, and is that person from 
   ]);
 });
 
-test("the invitation's own link ends when the provider has taken its place", async () => {
+test("the invitation's own link ends after a sign-in with the provider", async () => {
   const person = await invite(service);
   ours.accounts.set("sub-2", { email: person.email, email_verified: true });
   await signInWith(service, new Map(), { login: "sub-2" });
@@ -197,7 +197,7 @@ describe("a provider that is trusted for a domain", () => {
   );
 });
 
-test("a person who was disabled stays out, and is told", async () => {
+test("a disabled person cannot sign in, and sees why", async () => {
   const person = await invite(service);
   ours.accounts.set("sub-3", { email: person.email, email_verified: true });
   await signInWith(service, new Map(), { login: "sub-3" });
@@ -209,7 +209,7 @@ test("a person who was disabled stays out, and is told", async () => {
   expect(await listEvents(service, person.id)).toContain("sign_in_refused ours disabled");
 });
 
-test("what is written into the table of links signs nobody in", async () => {
+test("a planted row in the table of links does not sign in", async () => {
   const victim = await makePerson(service);
   const owner = await invite(service);
   ours.accounts.set("sub-4", { email: owner.email, email_verified: true });
@@ -236,7 +236,7 @@ test("what is written into the table of links signs nobody in", async () => {
   expect(isSignedIn(jar)).toBe(false);
 });
 
-test("a new session takes the place of the one that the browser had", async () => {
+test("a new session replaces the browser's session", async () => {
   const person = await invite(service);
   ours.accounts.set("sub-5", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
@@ -252,7 +252,7 @@ test("a provider of another name is not there", async () => {
     expect((await service.call(undefined, path)).status).toBe(404);
 });
 
-test("the start keeps what it sends secret, and asks with PKCE, state and nonce", async () => {
+test("the start keeps its values secret, and uses PKCE, state and nonce", async () => {
   const answer = await service.call(undefined, "/oidc/ours");
   const { searchParams } = new URL(answer.headers.get("location") ?? "");
   expect(searchParams.get("code_challenge_method")).toBe("S256");

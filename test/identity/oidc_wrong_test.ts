@@ -276,7 +276,7 @@ describe("rejects a response of the provider", () => {
     expectNobody(kept);
   });
 
-  test("with a cookie that is cut, made up, or given twice", async () => {
+  test("with a cookie that is truncated, forged, or sent twice", async () => {
     for (const make of [
       (value: string) => value.slice(0, -2),
       (value: string) => `${value.startsWith("A") ? "B" : "A"}${value.slice(1)}`,
@@ -292,7 +292,7 @@ describe("rejects a response of the provider", () => {
   });
 });
 
-test("a key that the provider has replaced is fetched at once", async () => {
+test("a replaced key of the provider is fetched immediately", async () => {
   await signInWith(service, new Map(), { login: LOGIN });
   const asked = ours.asked.get("jwks") ?? 0;
   await signInWith(service, new Map(), { login: LOGIN });
@@ -321,15 +321,18 @@ describe("an unavailable provider", () => {
     expectNobody(jar);
   });
 
-  test.each(Object.keys(NEVER_THERE))("when it is %s, and keeps nobody else", async (name) => {
-    const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
-    const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
-    expect((await service.call(undefined, "/login")).status).toBe(200);
-    for (const answer of await Promise.all(starts)) expectAway(answer, name);
-    expectAway(await service.call(undefined, `/oidc/${name}`), name);
-    expect(asked()).toBe(1);
-    expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
-  });
+  test.each(Object.keys(NEVER_THERE))(
+    "when it is %s, and blocks no other sign-in",
+    async (name) => {
+      const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
+      const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
+      expect((await service.call(undefined, "/login")).status).toBe(200);
+      for (const answer of await Promise.all(starts)) expectAway(answer, name);
+      expectAway(await service.call(undefined, `/oidc/${name}`), name);
+      expect(asked()).toBe(1);
+      expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
+    },
+  );
 });
 
 test("attempts are counted by client: in the end the provider is not asked any more", async () => {

@@ -56,7 +56,7 @@ test.each([
   { name: "is silent", fail: () => proxy.freeze() },
   { name: "refuses connections", fail: () => proxy.refuse() },
 ])(
-  "while the database $name, each call answers a readable request_failed and clears no cookie",
+  "while the database $name, each call returns a readable request_failed and clears no cookie",
   async ({ fail }) => {
     await untilBack();
     fail();
@@ -169,7 +169,7 @@ test.each([
     does: "rowhouse.read_page_session",
   },
   { name: "logout", path: () => "/v1/auth/logout", method: "POST", does: "rowhouse.sign_out" },
-])("$name costs one statement", async ({ path, method, does }) => {
+])("$name runs one statement", async ({ path, method, does }) => {
   await untilBack();
   const count = () => proxy.count(does);
   const before = [count(), countRequested(proxy)];

@@ -68,7 +68,7 @@ describe("/authorize", () => {
     expect((await whoAmI(jar)).json).toMatchObject({ id: person.id });
   });
 
-  test("sends a person who is signed in back at once", async () => {
+  test("redirects a signed-in person immediately", async () => {
     const jar = await signInAs(service, person);
     const answer = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
     expect(answer.status).toBe(303);
@@ -76,7 +76,7 @@ describe("/authorize", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("sends back a person without a role too: forbidden is for the app to say", async () => {
+  test("redirects a person without a role too: the app decides what forbidden means", async () => {
     const jar = await signInAs(service, await makePerson(service));
     expect((await visit(service, jar, authorize(CALLBACK))).status).toBe(303);
   });
@@ -93,13 +93,13 @@ describe("/authorize", () => {
     ).toBe(303);
   });
 
-  describe("answers redirect_uri", () => {
+  describe("redirect_uri gets", () => {
     let jar: Jar;
     beforeAll(async () => {
       jar = await signInAs(service, person);
     });
     test.each(REDIRECT_CASES.map((one) => [JSON.stringify(one.text), one] as const))(
-      "%s as the table says, at the page and at the form",
+      "%s gets the status of the table, from the page and from the form",
       async (_, { text, isAllowed }) => {
         const path = authorize(text);
         jar.delete("__Host-rowhouse_returns");
@@ -144,7 +144,7 @@ describe("/authorize", () => {
 });
 
 describe("both cookies", () => {
-  test("are needed: the shared one alone, or with another session's, opens no page", async () => {
+  test("are required: the shared cookie only, or one of another session, opens no page", async () => {
     const [mine, theirs] = await Promise.all([
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
@@ -318,8 +318,8 @@ test("an error's reference is short, and the end of the request's id", async () 
   expect(answer.headers.get("x-request-id")).toEndWith(reference);
 });
 
-describe("the same answer is given", () => {
-  test("to an unknown address, a wrong password, a disabled person and one without a password", async () => {
+describe("the response is the same", () => {
+  test("for an unknown address, a wrong password, a disabled person and a person without a password", async () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
@@ -347,7 +347,7 @@ describe("the same answer is given", () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test("says next to the field what is missing, and keeps the address but never the password", async () => {
+  test("shows a missing value next to its field, and keeps the address but never the password", async () => {
     const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
     expect(missing.status).toBe(422);
     expect(missing.text).toContain('aria-describedby="email-fault"');
@@ -362,7 +362,7 @@ describe("the same answer is given", () => {
   });
 });
 
-describe("a form is refused", () => {
+describe("rejects a form", () => {
   const cases = [
     { name: "without an Origin", origin: null, status: 403 },
     { name: "from an app's origin", origin: "https://wiki.example.org", status: 403 },
@@ -422,7 +422,7 @@ describe("a form is refused", () => {
   });
 });
 
-test("two tabs that sign in at once are both signed in, whichever cookie stays", async () => {
+test("two tabs that sign in together are both signed in, whichever cookie wins", async () => {
   const jar: Jar = new Map();
   const [first, second] = [
     await visit(service, jar, "/login"),
@@ -477,7 +477,7 @@ describe("/set-password", () => {
     expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
   });
 
-  test("takes the link from the form that is sent, not from its address", async () => {
+  test("reads the link from the submitted form, not from its address", async () => {
     const { path } = await makeLink();
     const jar: Jar = new Map();
     const page = await visit(service, jar, path);
@@ -489,14 +489,14 @@ describe("/set-password", () => {
     expect((await choose(path, NEW)).status).toBe(303);
   });
 
-  test("accepts one of two people who use it at the same time", async () => {
+  test("accepts one of two simultaneous uses", async () => {
     const { path } = await makeLink();
     const forms = await Promise.all(Array.from({ length: 4 }, () => openLink(path)));
     const answers = await Promise.all(forms.map((send, i) => send(`${NEW} ${i}`)));
     expect(answers.map((answer) => answer.status).sort()).toEqual([303, 404, 404, 404]);
   });
 
-  test("says next to the field why a password is refused, and keeps the link", async () => {
+  test("shows next to the field why a password is rejected, and keeps the link", async () => {
     const { email, path } = await makeLink();
     const weak = await choose(path, email);
     expect(weak.status).toBe(422);
@@ -515,7 +515,7 @@ describe("/set-password", () => {
     expect((await whoAmI(jar)).status).toBe(401);
   });
 
-  test("refuses a link that was replaced, has expired, or belongs to a disabled person", async () => {
+  test("rejects a link that was replaced, has expired, or belongs to a disabled person", async () => {
     const { email, path } = await makeLink();
     const { linkText } = await makePasswordLink(deps(), email);
     expect((await visit(service, new Map(), path)).status).toBe(404);
@@ -613,7 +613,7 @@ describe("every page", () => {
   });
 });
 
-test("what people do is in the audit log, without what they typed", async () => {
+test("the audit log has the actions of people, without their input", async () => {
   const someone = await makePerson(service);
   const jar = await signInAs(service, someone);
   await service.call(undefined, "/v1/auth/logout", {

@@ -54,7 +54,7 @@ function query<Row>(text: string, values: (string | number)[] = []): Promise<Row
 const isSignedIn = async (jar: Jar, email: string) =>
   (await visit(service, jar, "/login")).text.includes(email);
 
-test("a person adds a passkey and signs in with it alone, with both factors proven now", async () => {
+test("a person adds a passkey and signs in with it alone, which proves both factors", async () => {
   const { person, authenticator } = await makeHolder(service);
   authenticator.count = 7;
   const jar: Jar = new Map();
@@ -86,19 +86,19 @@ const LIES: (Lies & { name: string })[] = [
   { name: "another origin", origin: "http://localhost.example.org" },
   { name: "the origin of another port", origin: "http://localhost:1" },
   { name: "another host", rpId: "example.org" },
-  { name: "a challenge that nobody was given", challenge: "c2hvcnQ" },
-  { name: "the answer of a new passkey", type: "webauthn.create" },
+  { name: "an unknown challenge", challenge: "c2hvcnQ" },
+  { name: "the response of a new passkey", type: "webauthn.create" },
   { name: "a frame of another page", client: { crossOrigin: true } },
-  { name: "a frame that says where it is", client: { topOrigin: "http://localhost.example.org" } },
-  { name: "nobody there", isPresent: false },
-  { name: "nobody verified", isVerified: false },
+  { name: "a frame that names its origin", client: { topOrigin: "http://localhost.example.org" } },
+  { name: "no user presence", isPresent: false },
+  { name: "no user verification", isVerified: false },
   { name: "a changed signature", isTampered: true },
-  { name: "nobody's passkey", credentialId: "AAAA" },
+  { name: "the passkey of no account", credentialId: "AAAA" },
   { name: "another person", userHandle: Buffer.alloc(16, 7).toString("base64url") },
   { name: "no person", userHandle: null },
 ];
 
-describe("alone, no passkey signs anybody in", () => {
+describe("cannot sign in without an account", () => {
   let holder: Holder;
   beforeAll(async () => {
     holder = await makeHolder(service);
@@ -114,7 +114,7 @@ describe("alone, no passkey signs anybody in", () => {
     expect((await answerPage(service, jar, { authenticator })).status).toBe(303);
   });
 
-  test("with the key of one person under the name of another's", async () => {
+  test("with the key of one person and the name of another", async () => {
     const other = await makeHolder(service);
     const lies = { credentialId: other.authenticator.credentialId };
     const jar: Jar = new Map();
@@ -123,7 +123,7 @@ describe("alone, no passkey signs anybody in", () => {
   });
 
   test.each(["", "{}", "[]", "null", '{"id":1}', "{", `{"id":"${"a".repeat(9000)}"}`])(
-    "with %p in place of an answer",
+    "with %p as the response",
     async (passkey) => {
       const jar: Jar = new Map();
       const page = await visit(service, jar, "/login");
@@ -131,7 +131,7 @@ describe("alone, no passkey signs anybody in", () => {
     },
   );
 
-  test("twice with one answer, in whichever browser", async () => {
+  test("twice with one response, in any browser", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, "/login");
     const before = new Map(jar);
@@ -169,7 +169,7 @@ describe("alone, no passkey signs anybody in", () => {
   });
 });
 
-test("a passkey whose count does not rise is refused as a copy, and that is in the audit log", async () => {
+test("a passkey whose counter does not rise is rejected as a copy, and the audit log has an entry", async () => {
   const { person, authenticator } = await makeHolder(service);
   const tryWith = async (count: number) =>
     (await answerPage(service, new Map(), { authenticator, lies: { count } })).status;
@@ -182,7 +182,7 @@ test("a passkey whose count does not rise is refused as a copy, and that is in t
   );
 });
 
-describe("a row that this service has not made signs nobody in", () => {
+describe("a row that the service did not create does not sign in", () => {
   test.each([
     { name: "of another person", change: "user_id = $2" },
     {
@@ -220,7 +220,7 @@ describe("a row that this service has not made signs nobody in", () => {
   });
 });
 
-test("whoever is disabled, or has removed the passkey, meanwhile stays out", async () => {
+test("a person who is disabled or removed the passkey cannot finish the sign-in", async () => {
   const { person, jar, authenticator } = await makeHolder(service);
   await query("update rowhouse.users set disabled_at = now() where id = $1", [person.id]);
   expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
@@ -236,7 +236,7 @@ test("whoever is disabled, or has removed the passkey, meanwhile stays out", asy
   expect(await listEvents(service, person.id)).toContain("remove_passkey");
 });
 
-test("whoever has a passkey and no recovery codes is told that there are none", async () => {
+test("a person with a passkey and no recovery codes sees that none exist", async () => {
   const { jar, person } = await makeHolder(service);
   const counted = textOf(await visit(service, jar, "/account/security"));
   expect(counted).toMatch(/Recovery codes\s+10 left/);
@@ -246,7 +246,7 @@ test("whoever has a passkey and no recovery codes is told that there are none", 
 });
 
 describe("with the first second factor, a passkey,", () => {
-  test("come recovery codes, one of which signs in once, and the way on", async () => {
+  test("creates recovery codes, each for one sign-in, and continues", async () => {
     const { slug } = await service.makeApp(undefined, { origins: ["https://next.example.org"] });
     const target = `?${new URLSearchParams({ app: slug, redirect_uri: "https://next.example.org/x" })}`;
     const person = await makePerson(service);
@@ -274,7 +274,7 @@ describe("with the first second factor, a passkey,", () => {
     expect(textOf(await visit(service, jar, "/account/security"))).toContain("9 left");
   });
 
-  test("end all sessions that were begun without one; with a further one none", async () => {
+  test("ends all sessions without a factor; a further factor ends none", async () => {
     const person = await makePerson(service);
     const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
     const authenticator = makeAuthenticator(service.url);
@@ -290,7 +290,7 @@ describe("with the first second factor, a passkey,", () => {
 });
 
 describe("a passkey is added", () => {
-  test("once, named by its owner, who may rename it", async () => {
+  test("is added once, with a name that its owner can change", async () => {
     const { jar, authenticator } = await makeHolder(service);
     const other = await signInAs(service, await makePerson(service));
     for (const browser of [jar, other]) {
@@ -319,7 +319,7 @@ describe("a passkey is added", () => {
     expect((await visit(service, jar, PASSKEYS)).text).toContain("&lt;b&gt;key");
   });
 
-  test("but not with a wrong answer; whoever it is for need not be verified to add one", async () => {
+  test("rejects a wrong response; the owner's verification is not required to add a passkey", async () => {
     const jar = await signInAs(service, await makePerson(service));
     const authenticator = makeAuthenticator(service.url);
     for (const { name, ...lies } of LIES.slice(0, 8)) {
@@ -390,7 +390,7 @@ describe("as the second factor", () => {
     waiting = (await passPassword(service, holder.person)).jar;
   });
 
-  test("a passkey ends the sign-in that waits, verified or not, and goes on where that was going", async () => {
+  test("a passkey completes the pending sign-in, verified or not, and continues to its target", async () => {
     const { person, authenticator } = holder;
     const { jar } = await passPassword(service, person);
     expect(await isSignedIn(jar, person.email)).toBe(false);
@@ -409,9 +409,9 @@ describe("as the second factor", () => {
   });
 
   test.each([
-    ...LIES.filter(({ name }) => !["nobody verified", "no person"].includes(name)),
+    ...LIES.filter(({ name }) => !["no user verification", "no person"].includes(name)),
     { name: "a count that does not rise", count: 0 },
-  ])("no passkey with $name", async ({ name: _, ...lies }) => {
+  ])("rejects a passkey with $name", async ({ name: _, ...lies }) => {
     const { person, authenticator } = holder;
     await query("update rowhouse.passkeys set sign_count = $2 where user_id = $1::uuid", [
       person.id,
@@ -424,7 +424,7 @@ describe("as the second factor", () => {
     expect(await isSignedIn(jar, person.email)).toBe(false);
   });
 
-  test("no passkey of somebody else, and none by an answer for another sign-in", async () => {
+  test("rejects another person's passkey, and a response for another sign-in", async () => {
     const [one, two] = [await makeHolder(service), await makeHolder(service)];
     const jar: Jar = new Map();
     const { location } = await passPassword(service, one.person, { jar });
@@ -450,7 +450,7 @@ describe("as the second factor", () => {
     expect((await sendPasskey(service, second, { page, path, passkey })).status).toBe(400);
   });
 
-  test("an administrator's reset takes passkeys, and nothing of them is in an export", async () => {
+  test("an administrator's reset removes passkeys, and an export contains none", async () => {
     const { person, authenticator } = await makeHolder(service);
     const exported = JSON.stringify(await exportUser(service.service, person.email));
     expect(exported).toContain('"label":"laptop"');
@@ -467,7 +467,7 @@ describe("as the second factor", () => {
   });
 });
 
-test("a passkey proves an administrator anew, where a sensitive act asks for it", async () => {
+test("a passkey refreshes an administrator's sign-in for a sensitive action", async () => {
   const { person, jar, authenticator } = await makeHolder(service, { consoleRole: "super_admin" });
   await query(
     `update rowhouse.sessions set proven_at = now() - interval '1 hour', second_factor_at = now() - interval '1 hour'
@@ -499,7 +499,7 @@ test("adding and removing a passkey is mailed, by its name", async () => {
   ]);
 });
 
-test("whoever tries too often waits, before anything is looked at", async () => {
+test("too many attempts have to wait before any check", async () => {
   const { authenticator } = await makeHolder(service);
   const jar: Jar = new Map();
   await answerPage(service, jar, { authenticator, lies: { isTampered: true } });
@@ -512,7 +512,7 @@ test("whoever tries too often waits, before anything is looked at", async () => 
   ]);
 });
 
-test("a passkey of a secret that is no longer set signs nobody in, and one in use moves to the new one", async () => {
+test("a passkey of a removed secret does not sign in, and one in use moves to the new secret", async () => {
   const { person, authenticator } = await makeHolder(service);
   const NEXT = "another secret of the tests: 32 bytes or more";
   const tryWith = async (...identitySecrets: string[]) => {
@@ -543,7 +543,7 @@ test("a passkey of a secret that is no longer set signs nobody in, and one in us
   expect(await listEvents(service, person.id)).not.toContain("sign_in_refused passkey planted");
 });
 
-test("no passkeys where browsers know none: by an address, and on pages whose origin is not set", async () => {
+test("offers no passkeys where browsers support none: at an IP address, and without an origin of the pages", async () => {
   for (const publicUrl of ["http://127.0.0.1:1", "http://intranet.example.org", "https://[::1]"])
     expect(findRelyingParty({ publicUrl, identityUrl: undefined })).toBeUndefined();
   expect(findRelyingParty({ publicUrl: undefined, identityUrl: undefined })).toBeUndefined();
@@ -572,7 +572,7 @@ test("no certificate that an authenticator sends is followed to an address", asy
   expect(roots).toEqual([]);
 });
 
-test("a new passkey whose id is longer than one may be, or not what is said, is refused", async () => {
+test("a new passkey with an id that is too long or unexpected is rejected", async () => {
   const jar = await signInAs(service, await makePerson(service));
   const authenticator = makeAuthenticator(service.url);
   for (const bytes of [1024, 33]) {
@@ -586,7 +586,7 @@ test("a new passkey whose id is longer than one may be, or not what is said, is 
   }
 });
 
-test("a program that sends the hidden fields of every form signs in with what it typed", async () => {
+test("a program that sends the hidden fields of every form signs in with its input", async () => {
   const person = await makePerson(service);
   const jar: Jar = new Map();
   const hidden = readHidden((await visit(service, jar, "/login")).text);

@@ -23,7 +23,7 @@ describe("findPasswordFaults() of", () => {
     },
     { name: "a name among enough else", text: "lovelace rides 9 bicycles" },
     { name: "random letters", text: "gTx9qLw2vPz7mRb" },
-  ])("$name is none", ({ text }) => expect(findPasswordFaults(text, NAMES)).toEqual([]));
+  ])("$name is rejected", ({ text }) => expect(findPasswordFaults(text, NAMES)).toEqual([]));
 
   test.each([
     {
@@ -73,12 +73,12 @@ describe("findPasswordFaults() of", () => {
     { name: "the name and digits", text: "Ada Lovelace 1815", want: /consists mostly of/ },
     { name: "the product", text: "rowhouse-rowhouse1", want: /consists mostly of/ },
     { name: "an app", text: "wiki-pages wiki!", want: /consists mostly of/ },
-  ])("$name says so", ({ text, want }) =>
+  ])("$name is reported", ({ text, want }) =>
     expect(findPasswordFaults(text, NAMES).join("\n")).toMatch(want),
   );
 });
 
-test("the file of leaked passwords has as many as docs/identity.md says", () => {
+test("the file of leaked passwords has the size that docs/identity.md states", () => {
   const { size } = readDigestSet(readFileSync(KNOWN_PASSWORDS_FILE));
   expect(readFileSync(join(ROOT, "docs/identity.md"), "utf8")).toContain(
     `${size.toLocaleString("en-US")} leaked passwords`,
@@ -113,11 +113,11 @@ describe("hashing", () => {
     await service.close();
   });
 
-  test("says no if there is no hash", async () => {
+  test("a missing hash never matches", async () => {
     expect(await hashing.verify("anything", undefined)).toBe(false);
   });
 
-  test("runs a limited number at once, in order, and refuses more than the queue holds", async () => {
+  test("hashes a limited number in parallel, in order, and rejects more than the queue holds", async () => {
     const bound = makeBound(2, 3);
     let running = 0;
     let most = 0;
@@ -141,7 +141,7 @@ describe("hashing", () => {
     expect({ most, order }).toEqual({ most: 2, order: [0, 1, 2, 3, 4] });
   });
 
-  test("serves known people first, and keeps room for them", async () => {
+  test("serves known people first, and reserves room for them", async () => {
     const bound = makeBound(1, 2);
     const order: string[] = [];
     const gates: (() => void)[] = [];
@@ -161,7 +161,7 @@ describe("hashing", () => {
     expect(order).toEqual(["a", "known", "b", "c"]);
   });
 
-  test("gives a place back when a task fails", async () => {
+  test("frees a slot when a task fails", async () => {
     const bound = makeBound(1, 0);
     await expect(bound(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
     expect(await bound(async () => 1)).toBe(1);

@@ -77,7 +77,7 @@ test("administrators are asked where there is a provider, can put it off for a w
   expect([status, text.includes("requires a second factor")]).toEqual([200, false]);
 });
 
-test("nobody else is asked; who was and no longer is, is free at the next sign-in", async () => {
+test("no one else must add a factor; a person no longer required is free at the next sign-in", async () => {
   const person = await makePerson(usual);
   await putOff(usual, person.id);
   const answer = await submitSignIn(usual, new Map(), { email: person.email });
@@ -86,7 +86,7 @@ test("nobody else is asked; who was and no longer is, is free at the next sign-i
   expect(await write(usual, read, person.id)).toEqual([{ at: null }]);
 });
 
-test("where everybody is asked, a week later no page is open but the one that adds it", async () => {
+test("if everyone must have one, a week later only the page that adds it opens", async () => {
   const person = await makePerson(strict, { app });
   const jar = await signInAs(strict, person);
   const target = `?app=${app.slug}&redirect_uri=https%3A%2F%2Fapp.example.org%2F`;
@@ -105,7 +105,7 @@ test("where everybody is asked, a week later no page is open but the one that ad
   expect((await visit(strict, jar, me)).status).toBe(200);
 });
 
-test("a provider's right answer waits for the second factor, too", async () => {
+test("a valid response of a provider waits for the second factor, too", async () => {
   const person = await invite(usual);
   ours.accounts.set("factored", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
@@ -124,7 +124,7 @@ test("a provider's right answer waits for the second factor, too", async () => {
   expect((await visit(usual, other, "/account")).status).toBe(200);
 });
 
-test("a lost one is reset: sessions end, the password suffices, and mails tell", async () => {
+test("a lost factor is reset: sessions end, the password suffices, and mails report it", async () => {
   const person = await makePerson(strict);
   await strict.service.admin.message(
     "insert into rowhouse.mail_sender (seen_at) values (now()) on conflict do nothing; select 1",
@@ -146,7 +146,7 @@ test("a lost one is reset: sessions end, the password suffices, and mails tell",
   await strict.service.admin.message("delete from rowhouse.mail_sender; select 1");
 });
 
-test("a secret that replaces another seals anew as codes are used, and knows the recovery codes of before", async () => {
+test("a new secret seals a factor again on use, and accepts earlier recovery codes", async () => {
   const { person, app: authenticator, codes } = await enrolPerson(strict, await makePerson(strict));
   const next = "another secret of the tests: 32 bytes or more";
   const open = (...identitySecrets: string[]) =>

@@ -73,7 +73,7 @@ async function setPassword(email: string): Promise<void> {
 const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) && jar.has(IDENTITY_COOKIE);
 type Enrolled = Awaited<ReturnType<typeof enrolPerson>>;
 
-describe("whoever has a second factor", () => {
+describe("a person with a second factor", () => {
   test("gets no session for the password, and one for a code of the app", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar, location } = await passPassword(service, person);
@@ -108,7 +108,7 @@ describe("whoever has a second factor", () => {
     expect(row).toEqual({ kind: "totp" });
   });
 
-  test("goes on to the app, or to the page of the Console, and nowhere else", async () => {
+  test("continues only to the app, or to the page of the Console", async () => {
     const target = await service.makeApp(undefined, { origins: ["https://next.example.org"] });
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const path = `/authorize?app=${target.slug}&redirect_uri=https%3A%2F%2Fnext.example.org%2Fx`;
@@ -150,7 +150,7 @@ describe("whoever has a second factor", () => {
     expect(isSignedIn(jar)).toBe(true);
   });
 
-  test("makes one session of one code that is sent several times at once", async () => {
+  test("creates one session for one code that is sent several times together", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const jars = [];
     for (let i = 0; i < 4; i++) jars.push((await passPassword(service, person)).jar);
@@ -160,7 +160,7 @@ describe("whoever has a second factor", () => {
     await forget();
   });
 
-  test("uses a recovery code once, and is told how many are left", async () => {
+  test("uses a recovery code once, and sees how many are left", async () => {
     const { person, codes } = await enrolPerson(service, await makePerson(service));
     expect(new Set(codes).size).toBe(10);
     const [recovery = ""] = codes;
@@ -192,7 +192,7 @@ describe("whoever has a second factor", () => {
     expect(isSignedIn(jar)).toBe(true);
   });
 
-  test("is kept from guessing for good by a bound that outlasts the minutes", async () => {
+  test("cannot guess codes beyond a limit that outlasts the minutes", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, person);
     await enterFactor(service, jar, { code: "000000" });
@@ -222,7 +222,7 @@ describe("a sign-in that waits", () => {
       name: "is ended",
       spoil: (id: string) => `delete from rowhouse.pending_sign_ins where user_id = '${id}'`,
     },
-  ])("lets nobody in once it $name", async ({ spoil }) => {
+  ])("cannot sign in after it $name", async ({ spoil }) => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar, location } = await passPassword(service, person);
     const page = await visit(service, jar, location);
@@ -280,7 +280,7 @@ describe("a sign-in that waits", () => {
     expect(status).toBe(303);
   }
 
-  test("is no other's: its cookie and the code of somebody else make no session", async () => {
+  test("belongs to one person: the code of another person creates no session", async () => {
     const one = await enrolPerson(service, await makePerson(service));
     const other = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, one.person);
@@ -290,7 +290,7 @@ describe("a sign-in that waits", () => {
   });
 });
 
-test("a wrong password is answered alike, with a second factor and without", async () => {
+test("a wrong password gets the same response with and without a second factor", async () => {
   const { person } = await enrolPerson(service, await makePerson(service));
   const plain = await makePerson(service);
   const answers = [];
@@ -304,7 +304,7 @@ test("a wrong password is answered alike, with a second factor and without", asy
   expect(answers[0]).toEqual(answers[1]);
 });
 
-test("the first authenticator app ends all other sessions, in apps too; the next one ends none", async () => {
+test("the first authenticator app ends all other sessions, in apps too; another app ends none", async () => {
   const person = await makePerson(service);
   const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
   const whoAmI = async (one: Jar) =>
@@ -321,7 +321,7 @@ test("the first authenticator app ends all other sessions, in apps too; the next
   expect([await whoAmI(second), await whoAmI(jar)]).toEqual([200, 200]);
 });
 
-test("whoever signed in ten minutes ago signs in again before anything about the factor is changed", async () => {
+test("changing a factor requires a sign-in within the last ten minutes", async () => {
   const { jar, person } = await enrolPerson(service, await makePerson(service));
   await write(
     `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${person.id}'`,
@@ -351,7 +351,7 @@ test("whoever signed in ten minutes ago signs in again before anything about the
   expect((await visit(service, jar, SECURITY)).text).toContain("sign in again");
 });
 
-test("new recovery codes end the old ones; without the app there are none", async () => {
+test("new recovery codes replace the old ones; without the app there are none", async () => {
   const { jar, person, codes } = await enrolPerson(service, await makePerson(service));
   const fields = readHidden((await visit(service, jar, SECURITY)).text);
   const made = readCodes((await visit(service, jar, SECURITY, { fields })).text);
@@ -370,7 +370,7 @@ test("new recovery codes end the old ones; without the app there are none", asyn
   expect(isSignedIn(free)).toBe(true);
 });
 
-test("a page of recovery codes that is loaded again makes no other ones, and says so", async () => {
+test("reloading the page of recovery codes creates no new codes, and the page states it", async () => {
   const { jar, person, codes, sent } = await enrolPerson(service, await makePerson(service));
   const SHOWN = `${SECURITY}?done=shown`;
   const again = await visit(service, jar, `${SECURITY}/app`, { fields: sent });
@@ -391,7 +391,7 @@ test("a page of recovery codes that is loaded again makes no other ones, and say
   }
 });
 
-test("a second factor is removed after a page has asked, which says when it is the last", async () => {
+test("removing a second factor requires confirmation, with a warning if it is the last", async () => {
   const { jar } = await enrolPerson(service, await makePerson(service));
   const page = await visit(service, jar, SECURITY);
   expect(readHidden(page.text)["act"]).toBe("codes");
@@ -401,7 +401,7 @@ test("a second factor is removed after a page has asked, which says when it is t
   expect(late.headers.get("location")).toStartWith("/login?to=");
 });
 
-test("an app is on only once a code confirms it", async () => {
+test("an app is added only after a valid code", async () => {
   const person = await makePerson(service);
   const jar: Jar = new Map();
   await submitSignIn(service, jar, { email: person.email });
@@ -442,7 +442,7 @@ describe("the bounds on codes", () => {
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test("are a device's own once it has shown or added the factor", async () => {
+  test("belong to a device after it has passed or added the factor", async () => {
     const { person, app, jar: adding } = await enrolPerson(service, await makePerson(service));
     const shown = await passPassword(service, person);
     await enterFactor(service, shown.jar, { code: app.code() });
@@ -458,7 +458,7 @@ describe("the bounds on codes", () => {
     }
   });
 
-  test("that last are given back by one new password in their time, and with the factor", async () => {
+  test("return after a new password or the factor", async () => {
     const { person } = await enrolPerson(service, await makePerson(service));
     const key = `${person.id} lasting totp`;
     const useUp = () =>

@@ -81,7 +81,7 @@ describe("sign-in attempts", () => {
     expect(audited.map(({ details }) => details)).toEqual([{ attempts: 3 }]);
   });
 
-  test("by one stranger lock nobody out; those by many do", async () => {
+  test("by one stranger block no one; those by many do", async () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);
@@ -161,7 +161,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody@example.org")).status).toBe(422);
   });
 
-  test("past the limit for all clients together are limited more strictly, but nobody is locked out", async () => {
+  test("past the limit for all clients are limited more strictly, but no one is blocked", async () => {
     await tryWrong("nobody@example.org");
     await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
