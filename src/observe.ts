@@ -135,7 +135,7 @@ export function toTraceparent({ traceId, spanId, flags }: Trace): string {
 }
 
 /** Logs failed background work, except outages: requests report those. */
-export function noteFault(log: Log, during: string): (error: unknown) => void {
+export function logError(log: Log, during: string): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) log("error", "bug", { during, ...toLogFields(error) });
   };

@@ -19,7 +19,7 @@ import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, EXIT, type ExitCode, JSON_FLAG, type Setting } from "./cli/command.ts";
 import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
-import { findServeFaults, hasPeople } from "./cli/settings.ts";
+import { findServeIssues, hasPeople } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { DEV_FILE, readDevFile, tellDevDatabase } from "./dev/file.ts";
 
@@ -42,9 +42,9 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 
 async function runDoctor(setting: Setting): Promise<ExitCode> {
   const { args, env, terminal } = setting;
-  const { faults, settings, pushes } = await readSound(setting);
+  const { issues, settings, pushes } = await readSound(setting);
   const findings = [
-    ...judgeSettings(faults),
+    ...judgeSettings(issues),
     ...examineSecrets(env),
     ...judgeProxies(settings.TRUSTED_PROXIES ?? []),
     ...(await examineOver(settings, pushes)),
@@ -59,12 +59,12 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
 /** Checks only a gateway, which shares secrets with two services. */
 function examineSecrets(env: Environment): Finding[] {
   const read = readConfig(env);
-  if ("faults" in read || read.config.ROLE !== "gateway") return [];
+  if ("issues" in read || read.config.ROLE !== "gateway") return [];
   return [judgeSecrets(readSharedSecrets(read.config))];
 }
 
 type Sound = {
-  faults: string[];
+  issues: string[];
   /** The valid settings. */
   settings: SoundSettings;
   /** Whether a process with these settings pushes. */
@@ -79,7 +79,7 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
   if (dev !== undefined) {
     tellDevDatabase(terminal);
     return {
-      faults: "faults" in read ? read.faults : [],
+      issues: "issues" in read ? read.issues : [],
       settings: {
         ADMIN_DATABASE_URL: dev.databaseUrl,
         IDENTITY_SECRET: dev.identitySecrets,
@@ -88,11 +88,11 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
       pushes: false,
     };
   }
-  const { IDENTITY_SECRET, ...others } = "faults" in read ? read.sound : read.config;
+  const { IDENTITY_SECRET, ...others } = "issues" in read ? read.sound : read.config;
   return {
-    faults: await findServeFaults(env),
+    issues: await findServeIssues(env),
     settings: hasPeople(env) ? { ...others, IDENTITY_SECRET } : others,
-    pushes: "faults" in read || servesRows(read.config.ROLE),
+    pushes: "issues" in read || servesRows(read.config.ROLE),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   IS_DISTRIBUTED_SQL,
   type NodeMap,
   readRows,
-  renderFaults,
+  renderIssues,
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 
@@ -22,7 +22,7 @@ export type Isolation = {
   bodies: string;
   release: string | null;
   /** Issues of the whole database. For operators only: they name tables of every app. */
-  faults: readonly string[];
+  issues: readonly string[];
   /** Issues by node of a distributed database: they affect the apps with rows on that node. */
   ofNodes: Readonly<Record<string, readonly string[]>>;
   /** Nodes without setup by `rowhouse migrate`: they get no rows. */
@@ -35,7 +35,7 @@ export type Isolation = {
 const NODE_PATIENCE_MS = 5000;
 
 type CheckRow = {
-  faults: string;
+  issues: string;
   bodies: string;
   release: string | null;
   age_s: number;
@@ -77,15 +77,15 @@ export function makeIsolationLook(
   return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
     const [row] = await readRows<CheckRow>(
       db,
-      `select faults::pg_catalog.text as faults, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
+      `select issues::pg_catalog.text as issues, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
       from rowhouse.check_isolation($1)`,
       [maxAgeMs / 1000],
     );
     if (row === undefined) throw new Error("The isolation check returned no row");
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
-    const faults = JSON.parse(row.faults) as string[];
-    if (!row.is_distributed) return { ...found, faults, ofNodes: {}, added: [], away: [] };
+    const issues = JSON.parse(row.issues) as string[];
+    if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], away: [] };
     const nodes = await readRows<Node>(db, NODES);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
@@ -94,7 +94,7 @@ export function makeIsolationLook(
     const added = await readRows<{ name: string }>(db, ADDED);
     return {
       ...found,
-      faults,
+      issues,
       ofNodes: Object.fromEntries(
         answers.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
       ),
@@ -105,11 +105,11 @@ export function makeIsolationLook(
 }
 
 /** All issues of a check, as text for operators. */
-export function listFaults({ faults, ofNodes }: Isolation): string[] {
+export function listIssues({ issues, ofNodes }: Isolation): string[] {
   const ofAll = Object.entries(ofNodes).flatMap(([node, found]) =>
-    found.map((fault) => `Node ${node}: ${fault}`),
+    found.map((issue) => `Node ${node}: ${issue}`),
   );
-  return [...faults, ...ofAll];
+  return [...issues, ...ofAll];
 }
 
 const ADDED = `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
@@ -136,7 +136,7 @@ async function askNode(db: Database, { host, port }: Node): Promise<readonly str
       db,
       `select success, result from pg_catalog.master_run_on_worker(
         array[$1::pg_catalog.text], array[$2::pg_catalog.int4], array[$3::pg_catalog.text], false)`,
-      [host, port, renderFaults(ANCHOR)],
+      [host, port, renderIssues(ANCHOR)],
     );
     return row?.success === true ? (JSON.parse(row.result) as string[]) : undefined;
   } catch (error) {

@@ -23,7 +23,7 @@ export {
   TABLE_OWNER,
   toParameters,
 } from "./functions.ts";
-export { type Isolation, listFaults, makeIsolationLook } from "./isolation_look.ts";
+export { type Isolation, listIssues, makeIsolationLook } from "./isolation_look.ts";
 export {
   type Constraint,
   deriveName,

@@ -83,35 +83,35 @@ const PROVIDER_VARIABLE = new RegExp(
 /** Every provider that has a setting, in order of name; and all errors. */
 export function readProviders(env: Environment): {
   settings: ProviderSettings[];
-  faults: string[];
+  issues: string[];
 } {
   const given = Object.keys(env).filter(
     (name) => name.startsWith("OIDC_") && readVariable(env, name) !== undefined,
   );
-  const faults = given
+  const issues = given
     .filter((name) => !PROVIDER_VARIABLE.test(name))
     .map((name) => `${name} is not a setting: see .env.example`);
   const names = given.flatMap((name) => PROVIDER_VARIABLE.exec(name)?.[1] ?? []);
   const settings: ProviderSettings[] = [];
   for (const name of [...new Set(names)].sort()) {
     const read = readProvider(env, name);
-    if ("faults" in read) faults.push(...read.faults);
+    if ("issues" in read) issues.push(...read.issues);
     else if (settings.some(({ issuer }) => issuer === read.issuer))
-      faults.push(`OIDC_${name}_ISSUER must not be the issuer of another provider`);
+      issues.push(`OIDC_${name}_ISSUER must not be the issuer of another provider`);
     else settings.push(read);
   }
-  return { settings, faults };
+  return { settings, issues };
 }
 
-function readProvider(env: Environment, name: string): ProviderSettings | { faults: string[] } {
-  const faults: string[] = [];
+function readProvider(env: Environment, name: string): ProviderSettings | { issues: string[] } {
+  const issues: string[] = [];
   const read = <Form extends v.GenericSchema>(
     key: string,
     { form, initial }: { form: Form; initial?: string },
   ): v.InferOutput<Form> | undefined => {
     const parsed = v.safeParse(form, readVariable(env, `OIDC_${name}_${key}`) ?? initial);
     if (parsed.success) return parsed.output;
-    faults.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
+    issues.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
     return undefined;
   };
   const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE, SCOPES, ROLES } =
@@ -128,10 +128,10 @@ function readProvider(env: Environment, name: string): ProviderSettings | { faul
     roles: read("ROLES", ROLES) ?? [],
   };
   if (settings.creates && settings.trustedDomains.length === 0)
-    faults.push(
+    issues.push(
       `OIDC_${name}_TRUSTED_DOMAINS must be set if OIDC_${name}_CREATE is true: otherwise every user of the provider would get an account`,
     );
-  return faults.length > 0 ? { faults } : settings;
+  return issues.length > 0 ? { issues } : settings;
 }
 
 /** The variables of providers that are set. */

@@ -4,7 +4,7 @@ import type { ProviderSettings } from "../identity/mod.ts";
 import { type Environment, PLACE_KEY, readVariable } from "./environment.ts";
 import type { Setting } from "./forms.ts";
 import { readProviders } from "./providers.ts";
-import { findRoleFaults } from "./role_needs.ts";
+import { findRoleIssues } from "./role_needs.ts";
 import { SETTINGS, type SettingName } from "./settings.ts";
 
 export type Config = {
@@ -18,27 +18,27 @@ export type Config = {
 type ReadOptions = { checksRole?: boolean };
 
 /** All errors, and the valid settings. */
-type Faulty = { faults: string[]; sound: Partial<Config> };
+type Broken = { issues: string[]; sound: Partial<Config> };
 
 /** The configuration, or all errors: the variable and the expected value, never the actual value. */
 export function readConfig(
   env: Environment,
   { checksRole = true }: ReadOptions = {},
-): { config: Config } | Faulty {
-  const faults: string[] = [];
+): { config: Config } | Broken {
+  const issues: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
     const parsed = v.safeParse(setting.form, readVariable(env, name) ?? setting.initial);
     if (parsed.success) config[name] = parsed.output;
-    else faults.push(`${name} ${parsed.issues[0].message}`);
+    else issues.push(`${name} ${parsed.issues[0].message}`);
   }
   for (const name of Object.keys(env)) {
     if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS) && !PLACE_KEY.test(name))
-      faults.push(`${name} is not a setting: see .env.example`);
+      issues.push(`${name} is not a setting: see .env.example`);
   }
   const providers = readProviders(env);
   config["providers"] = providers.settings;
-  faults.push(...providers.faults);
-  if (checksRole) faults.push(...findRoleFaults(env));
-  return faults.length > 0 ? { faults, sound: config } : { config: config as Config };
+  issues.push(...providers.issues);
+  if (checksRole) issues.push(...findRoleIssues(env));
+  return issues.length > 0 ? { issues, sound: config } : { config: config as Config };
 }

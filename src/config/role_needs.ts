@@ -33,7 +33,7 @@ const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
 };
 
 /** Errors for settings that the environment's ROLE lacks, or must not have. */
-export function findRoleFaults(env: Environment): string[] {
+export function findRoleIssues(env: Environment): string[] {
   const role = readVariable(env, "ROLE") ?? "all";
   const isUnset = (name: string) => readVariable(env, name) === undefined;
   const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: {} };

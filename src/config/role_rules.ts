@@ -18,20 +18,20 @@ export const RoleRules = v.pipe(
   v.string(),
   v.transform((text) => (text === "" ? [] : text.split(",").map((rule) => rule.trim()))),
   v.check(
-    (rules) => findFaulty(rules).length === 0,
+    (rules) => findInvalid(rules).length === 0,
     ({ input }) =>
-      `must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): ${listFaulty(input)} invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,
+      `must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): ${listInvalid(input)} invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,
   ),
   v.transform((rules) => rules.map(readRule).filter((rule) => rule !== undefined)),
 );
 
-function findFaulty(rules: readonly string[]): string[] {
+function findInvalid(rules: readonly string[]): string[] {
   return rules.filter((rule) => readRule(rule) === undefined);
 }
 
-function listFaulty(rules: readonly string[]): string {
-  const faulty = findFaulty(rules);
-  return `${faulty.map(quote).join(", ")} ${faulty.length === 1 ? "is" : "are"}`;
+function listInvalid(rules: readonly string[]): string {
+  const invalid = findInvalid(rules);
+  return `${invalid.map(quote).join(", ")} ${invalid.length === 1 ? "is" : "are"}`;
 }
 
 function readRule(text: string): RoleRule | undefined {

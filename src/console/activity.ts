@@ -42,7 +42,7 @@ async function readActivity(
   app: string | undefined,
 ): Promise<Activity> {
   const wanted = readFilter(context.query, app);
-  const isReadable = wanted.faults.length === 0;
+  const isReadable = wanted.issues.length === 0;
   const shown = await listConsoleAudit(deps, cookies, {
     ...wanted.filter,
     before: readBefore(context.query),

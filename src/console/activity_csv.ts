@@ -24,8 +24,8 @@ const COLUMNS = {
 
 /** @throws {Problem} invalid_query — with every issue of the filter */
 export async function answerActivityCsv(visit: Visit): Promise<Response> {
-  const { faults } = readFilter(visit.context.query, undefined);
-  if (faults.length > 0) throw new Problem("invalid_query", { message: faults.join("; ") });
+  const { issues } = readFilter(visit.context.query, undefined);
+  if (issues.length > 0) throw new Problem("invalid_query", { message: issues.join("; ") });
   // Read the first page before the response begins, so that a rejection has its own status.
   const first = await readPage(visit, undefined);
   const day = new Date(visit.deps.now()).toISOString().slice(0, 10);

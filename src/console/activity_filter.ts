@@ -3,14 +3,14 @@ import type { AuditFilter } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { ACTION_WORDS } from "./action_words.ts";
-import { renderFault, renderSelect, renderTextField } from "./parts.ts";
+import { renderError, renderSelect, renderTextField } from "./parts.ts";
 import { ACTIVITY, toAppPath } from "./paths.ts";
 
 const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
 type Name = (typeof NAMES)[number];
 /** The input as typed, for the form and for links. */
 export type Typed = Record<Name, string>;
-export type ReadFilter = { typed: Typed; filter: AuditFilter; faults: string[] };
+export type ReadFilter = { typed: Typed; filter: AuditFilter; issues: string[] };
 
 /** `app` is set on an app's page. */
 export function readFilter(query: string, app: string | undefined): ReadFilter {
@@ -21,14 +21,14 @@ export function readFilter(query: string, app: string | undefined): ReadFilter {
   if (app !== undefined) typed.app = app;
   const { from: typedFrom, to: typedTo, ...filter } = typed;
   const [from, until] = [readDay(typedFrom, 0), readDay(typedTo, 1)];
-  const faults = [
+  const issues = [
     typedFrom !== "" &&
       from === undefined &&
       `From must be a day, such as 2026-01-31, not ${typedFrom}`,
     typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
     from !== undefined && until !== undefined && from >= until && "From must not be after To",
-  ].filter((fault) => fault !== false);
-  return { typed, filter: { ...filter, from, until }, faults };
+  ].filter((issue) => issue !== false);
+  return { typed, filter: { ...filter, from, until }, issues };
 }
 
 const MAX_CHARS = 254;
@@ -49,10 +49,10 @@ export function toQuery(typed: Typed, more: Record<string, string> = {}): string
   return new URLSearchParams(all).toString();
 }
 
-export function renderFilter({ typed, faults }: ReadFilter, app: string | undefined): Part {
+export function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): Part {
   const path = app === undefined ? ACTIVITY : `${toAppPath(app)}/activity`;
   return [
-    faults.length > 0 && renderFault("Invalid filter.", faults),
+    issues.length > 0 && renderError("Invalid filter.", issues),
     html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">
 ${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS, isPerson: true })}
 ${renderActions(typed.action)}

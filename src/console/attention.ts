@@ -17,11 +17,11 @@ export function renderAttention(home: ConsoleHome, now: number): Part {
 }
 
 /** Comes first: no app is served while isolation is broken. */
-function renderIsolation({ processes: { faults } }: ConsoleHome): Part[] {
-  if (faults.length === 0) return [];
+function renderIsolation({ processes: { issues } }: ConsoleHome): Part[] {
+  if (issues.length === 0) return [];
   return [
     html`<div><b class="bad">The database does not isolate apps. No app is served until this is fixed.</b>
-<ul class="plain">${faults.map((fault) => html`<li>${renderText(fault)}</li>`)}</ul>Run <code>rowhouse doctor</code> for instructions.</div>`,
+<ul class="plain">${issues.map((issue) => html`<li>${renderText(issue)}</li>`)}</ul>Run <code>rowhouse doctor</code> for instructions.</div>`,
   ];
 }
 
@@ -73,10 +73,10 @@ ${renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { i
 
 /** The result of the last checks when there are no issues. */
 export function renderCalm({ processes, lastPush }: ConsoleHome, now: number): Html {
-  const { running, isolationAt, faults } = processes;
+  const { running, isolationAt, issues } = processes;
   return html`<p class="calm">${
     isolationAt === null
       ? "Isolation has not been checked yet."
-      : html`Isolation checked ${renderTime(isolationAt, now)}: ${faults.length === 0 ? "every policy is in force" : "broken"}.`
+      : html`Isolation checked ${renderTime(isolationAt, now)}: ${issues.length === 0 ? "every policy is in force" : "broken"}.`
   } ${running === 1 ? "1 process is reporting." : `${running} processes are reporting.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
 }

@@ -5,7 +5,7 @@ import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerDone } from "./done.ts";
 import { checkTypedName, makeFormPage } from "./form_page.ts";
-import { renderFault, renderTextField } from "./parts.ts";
+import { renderError, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
 
 /** Max time per request; the next request continues. */
@@ -23,7 +23,7 @@ export const deleteAppPage = makeFormPage({
     const blockers = renderBlockers(content);
     if (blockers.length > 0)
       return {
-        instead: renderFault(`Cannot delete ${slug}: other apps need its tables.`, blockers),
+        instead: renderError(`Cannot delete ${slug}: other apps need its tables.`, blockers),
       };
     return {
       fields: [

@@ -3,7 +3,7 @@ import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { answerDone } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
-import { renderFault, renderLink } from "./parts.ts";
+import { renderError, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
 import { answerTableAct, readTable, renderRowCount } from "./table_parts.ts";
 
@@ -20,7 +20,7 @@ export const dropTablePage = makeFormPage({
     if ("reasons" in shown)
       return {
         instead: [
-          renderFault("The table cannot be dropped.", shown.reasons),
+          renderError("The table cannot be dropped.", shown.reasons),
           renderLink("Back to the table", toTablePath(name)),
         ],
         status: 422,

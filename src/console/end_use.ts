@@ -6,7 +6,7 @@ import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerDone } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
-import { renderFault, renderLink } from "./parts.ts";
+import { renderError, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
 
 /** Max wait per request; the data service continues after it. */
@@ -27,7 +27,7 @@ export const endUsePage = makeFormPage({
     if ("reasons" in shown)
       return {
         instead: [
-          renderFault("The app cannot stop using this table.", shown.reasons),
+          renderError("The app cannot stop using this table.", shown.reasons),
           renderLink("Back", toAppTablesPath(slug)),
         ],
         status: 422,

@@ -7,7 +7,7 @@
 import {
   type ConsoleFunction,
   type Field,
-  findFaults,
+  findIssues,
   type Input,
   needsRecentSignIn,
   readInput,
@@ -21,7 +21,7 @@ import { Problem } from "../problem.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
 import {
   renderActForm,
-  renderFault,
+  renderError,
   renderSelect,
   renderTextField,
   type TextField,
@@ -91,9 +91,9 @@ async function answerForm<Content extends { me: ConsoleVisitor }>(
   const title = page.title(content, visit);
   if ("instead" in form && form.status !== undefined)
     return page.answer(content, { title, body: form.instead, status: form.status }, visit);
-  const fault = error && renderFault(page.failed ?? "Nothing was changed.", toMessages(error));
+  const issue = error && renderError(page.failed ?? "Nothing was changed.", toMessages(error));
   const body = [
-    fault,
+    issue,
     "instead" in form ? form.instead : renderForm(visit, form, page.cancel(visit, content)),
   ];
   return page.answer(content, { title, body, status: toStatus(error) }, visit);
@@ -153,7 +153,7 @@ export function readInputs<Values extends Readonly<Record<string, unknown>>>(
 ): Partial<Values> {
   const values: Partial<Values> = {};
   const issues = (Object.keys(inputs) as (keyof Values & string)[]).flatMap((name) =>
-    findFaults(() => {
+    findIssues(() => {
       const text = readText(fields, name);
       if (text !== "" || inputs[name].isRequired)
         values[name] = readInput(inputs[name], inputs[name].label.toLowerCase(), text);

@@ -75,12 +75,12 @@ function readScopes(fields: Fields): Scope[] {
 function readNewKey(fields: Fields) {
   const [name, scopes] = [readText(fields, "name"), readScopes(fields)];
   const life = fields.get("life") ?? "";
-  const faults = [
+  const issues = [
     KEY_NAME.read(name) === undefined && `The name must be ${KEY_NAME.rule}`,
     scopes.length === 0 && "Choose at least one scope",
     !LIVES.some(({ value }) => value === life) && "Choose when it expires",
   ].filter((message) => message !== false);
-  if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
+  if (issues.length > 0) throw refuseFor(issues.map((message) => ({ path: "", message })));
   return { name, scopes, life };
 }
 

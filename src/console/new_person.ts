@@ -83,12 +83,12 @@ type InviteAll = { id: string; emails: readonly string[]; typed: Typed };
 /** A row for each person: the result, and the link if no mail is sent. */
 async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promise<Part> {
   const { name, consoleRole, app, role } = typed;
-  const faults = [
+  const issues = [
     emails.length > MAX_PEOPLE && `Invite at most ${MAX_PEOPLE} people at a time`,
     name !== "" && "A name can be set for only one address",
     consoleRole !== "none" && "A Console role can be granted to only one person at a time",
-  ].filter((fault) => fault !== false);
-  if (faults.length > 0) throw refuseFor(faults.map((message) => ({ path: "", message })));
+  ].filter((issue) => issue !== false);
+  if (issues.length > 0) throw refuseFor(issues.map((message) => ({ path: "", message })));
   const invited = await inviteSeveral(visit.deps, {
     people: emails.map((email, place) => ({ id: toNextId(id, place), email })),
     ...(app === "" && role === "" ? {} : { slug: app, role }),

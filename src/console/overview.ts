@@ -27,7 +27,7 @@ export async function answerOverview(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       isDisabled &&
-        html`<p class="notice notice-fault">This app is disabled. Its keys do not work and people cannot open it.</p>`,
+        html`<p class="notice notice-error">This app is disabled. Its keys do not work and people cannot open it.</p>`,
       keys.length === 0 && renderNoKey(slug),
       renderFacts(app, { activeKeys: active, now }),
       // Without a key it has had no request.

@@ -126,8 +126,8 @@ ${form.fields}
 }
 
 /** A refusal above a form; screen readers announce it at once. */
-export function renderFault(message: string, details: readonly Part[] = []): Html {
-  return html`<div class="notice notice-fault" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
+export function renderError(message: string, details: readonly Part[] = []): Html {
+  return html`<div class="notice notice-error" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
 }
 
 export function renderRemark(text: Part): Html {

@@ -21,7 +21,7 @@ export function toBody(values: readonly TypedValue[]): string {
 }
 
 /** Issues that only this page can find, because only it has the typed text. */
-export function findTypingFaults(values: readonly TypedValue[]): Detail[] {
+export function findTypingIssues(values: readonly TypedValue[]): Detail[] {
   return values
     .filter(({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_TAKEN)
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));

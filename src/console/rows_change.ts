@@ -11,9 +11,9 @@ import { isUuid } from "../std/is_uuid.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
-import { renderFault } from "./parts.ts";
+import { renderError } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
-import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import {
   type Change,
@@ -22,7 +22,7 @@ import {
   renderPreview,
   renderResults,
 } from "./rows_change_parts.ts";
-import { makeFields, sortFaults } from "./rows_form.ts";
+import { makeFields, sortIssues } from "./rows_form.ts";
 import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace } from "./rows_place.ts";
@@ -68,7 +68,7 @@ export async function answerChangeForm(visit: Visit): Promise<Response> {
       message: TOO_MANY,
     });
   const typed = change.kind === "set" ? readTyped(visit, change.column) : undefined;
-  const issues = typed === undefined ? [] : findTypingFaults([typed]);
+  const issues = typed === undefined ? [] : findTypingIssues([typed]);
   if (typed !== undefined && issues.length > 0)
     return await answerForm(visit, table, { change, ids, typed, issues });
   const marks = readMarks(fields.get("marks") ?? "");
@@ -126,14 +126,14 @@ async function answerForm(
   const column = change?.kind === "set" ? change.column : undefined;
   const some = column && { ...table, definition: { ...table.definition, columns: [column] } };
   const state: State = typed?.state ?? (column === undefined ? "null" : toOpenState(column));
-  const found = problem && sortFaults(problem, table.definition);
+  const found = problem && sortIssues(problem, table.definition);
   const of = new Map(issues.map((issue) => [issue.path.slice(1), [issue.message]]));
   const [field] =
     some === undefined
       ? []
       : await makeFields(visit, some, {
           states: new Map([[column?.name ?? "", state]]),
-          faults: found ?? { of, others: [] },
+          issues: found ?? { of, others: [] },
         });
   const others = [...(message === undefined ? [] : [message]), ...(found?.others ?? [])];
   const isRejected = others.length > 0 || of.size > 0 || problem !== undefined;
@@ -141,7 +141,7 @@ async function answerForm(
     title: column === undefined ? "Change rows" : `Set ${column.name}`,
     isAct: true,
     body: [
-      isRejected && renderFault("Nothing was changed.", others),
+      isRejected && renderError("Nothing was changed.", others),
       renderChoice({ visit, table, change, ids, field }),
     ],
     status: problem?.status ?? (isRejected ? 422 : 200),

@@ -2,7 +2,7 @@
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
-import { renderActForm, renderFault, renderSnippet } from "./parts.ts";
+import { renderActForm, renderError, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
@@ -68,8 +68,8 @@ async function answerQuestion(
 
 function renderRefusal(problem: Problem): Part {
   return problem.code === "precondition_failed"
-    ? renderFault("Not deleted: the row has changed.", ["Review changes"])
-    : renderFault("The row was not deleted.", toMessages(problem));
+    ? renderError("Not deleted: the row has changed.", ["Review changes"])
+    : renderError("The row was not deleted.", toMessages(problem));
 }
 
 const SHOWN_COLUMNS = 6;

@@ -7,13 +7,13 @@
 import { answerSeeOther, html } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderFault, renderLink } from "./parts.ts";
+import { renderEmpty, renderError, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
-import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
-import { makeFields, renderFaults, renderRowForm, sortFaults } from "./rows_form.ts";
+import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
@@ -122,13 +122,13 @@ async function answerForm(
     ...typed.map(({ column, state }) => [column.name, state] as const),
   ]);
   const changed = isLate ? findChanged(visit, stored) : new Map<string, State>();
-  const faults = problem && sortFaults(problem, table.definition, findTypingFaults(typed));
+  const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
   const path = toRowPath(table.path, row.id);
   const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
   const form = renderRowForm(visit, {
     action: withPlace(path, place),
     hidden: { etag, opened: marks.join(" ") },
-    fields: await makeFields(visit, table, { states, faults, now: toNow(changed) }),
+    fields: await makeFields(visit, table, { states, issues, now: toNow(changed) }),
     made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
     button: isLate ? "Overwrite" : "Save",
     cancel: withPlace(table.path, place),
@@ -140,7 +140,7 @@ async function answerForm(
     isAct: true,
     body: [
       isLate && renderLate([...changed.keys()]),
-      faults && renderFaults("Nothing was stored.", faults),
+      issues && renderIssues("Nothing was stored.", issues),
       html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
     ],
     status: isLate ? 412 : (problem?.status ?? 200),
@@ -180,7 +180,7 @@ function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string>
 
 function renderLate(names: readonly string[]) {
   const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
-  return renderFault("Another user changed this row while you had it open. Nothing was stored.", [
+  return renderError("Another user changed this row while you had it open. Nothing was stored.", [
     `Changed${what}. Each changed field shows its stored value; your input is kept`,
     "Save again to overwrite the stored values, or cancel",
   ]);

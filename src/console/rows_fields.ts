@@ -13,7 +13,7 @@ import { describeColumn } from "./rows_table.ts";
 export type RowField = {
   column: NamedColumn;
   state: State;
-  faults: readonly string[];
+  issues: readonly string[];
   /** The value that another user has stored since the form was opened. */
   now?: string | undefined;
   /** Rows that a reference may point to. */
@@ -44,16 +44,16 @@ const HINTS: Readonly<Record<Kind, string | undefined>> = {
 const TEXT_ROWS = 8;
 
 export function renderRowField(field: RowField): Html {
-  const { column, faults, now, target } = field;
+  const { column, issues, now, target } = field;
   const { name } = column;
   const hint = HINTS[column.kind];
-  const isFaulty = faults.length > 0;
+  const isInvalid = issues.length > 0;
   const ids = [
     hint !== undefined && `hint.${name}`,
     now !== undefined && `now.${name}`,
-    isFaulty && `fault.${name}`,
+    isInvalid && `issue.${name}`,
   ].filter((id) => id !== false);
-  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isFaulty && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
+  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isInvalid && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
   return html`<div class="field row-field" data-field="${name}">
 <label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>
 ${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
@@ -61,7 +61,7 @@ ${renderBoxes(field)}
 ${hint !== undefined && html`<p class="hint" id="hint.${name}">${hint}</p>`}
 ${target !== undefined && html`<p class="hint"><a href="${target}">Open the referenced row</a></p>`}
 ${now !== undefined && html`<p class="now" id="now.${name}">Stored value: <bdi>${now}</bdi></p>`}
-${isFaulty && html`<ul class="faults" id="fault.${name}">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
+${isInvalid && html`<ul class="issues" id="issue.${name}">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`}
 </div>`;
 }
 

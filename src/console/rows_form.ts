@@ -5,7 +5,7 @@ import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
-import { type Choice, renderFault, renderLink } from "./parts.ts";
+import { type Choice, renderError, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
 import { toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
@@ -15,14 +15,14 @@ import { findLabelColumn, findTable, toLabel } from "./rows_related.ts";
 import type { State } from "./rows_state.ts";
 import { type RowsTable, toRowPath } from "./rows_table.ts";
 
-export type Faults = { of: ReadonlyMap<string, string[]>; others: string[] };
+export type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
 
 /** The issues by column; this page's own issues replace the endpoint's for the same column. */
-export function sortFaults(
+export function sortIssues(
   { message, details = [] }: Problem,
   { columns }: RowsTable["definition"],
   own: readonly Detail[] = [],
-): Faults {
+): Issues {
   const names = new Set(columns.map(({ name }) => name));
   const found = new Set(own.map(({ path }) => path));
   const all = [...own, ...details.filter(({ path }) => !found.has(path))];
@@ -36,9 +36,9 @@ export function sortFaults(
   return { of, others: all.length === 0 ? [message] : others };
 }
 
-export function renderFaults(title: string, { of, others }: Faults): Html {
+export function renderIssues(title: string, { of, others }: Issues): Html {
   const names = [...of.keys()];
-  return renderFault(title, [
+  return renderError(title, [
     ...others,
     ...(names.length === 0 ? [] : [`Check ${names.join(", ")}`]),
   ]);
@@ -46,7 +46,7 @@ export function renderFaults(title: string, { of, others }: Faults): Html {
 
 type FieldValues = {
   states: ReadonlyMap<string, State>;
-  faults?: Faults | undefined;
+  issues?: Issues | undefined;
   now?: ReadonlyMap<string, string>;
 };
 
@@ -57,7 +57,7 @@ const ROOM = 80_000;
 export async function makeFields(
   visit: Visit,
   table: RowsTable,
-  { states, faults, now }: FieldValues,
+  { states, issues, now }: FieldValues,
 ): Promise<RowField[]> {
   const targets = await readTargets(visit, table);
   let room = ROOM;
@@ -70,7 +70,7 @@ export async function makeFields(
     return {
       column,
       state,
-      faults: faults?.of.get(column.name) ?? [],
+      issues: issues?.of.get(column.name) ?? [],
       now: now?.get(column.name),
       targets: targets.get(column.table ?? ""),
       target: toTarget(table, column, text),

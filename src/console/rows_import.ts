@@ -11,14 +11,14 @@ import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import type { Detail } from "../problem.ts";
 import {
   type Batch,
-  type LineFault,
+  type LineIssue,
   makeBatcher,
   makeMapping,
   makeRowsReader,
   makeSource,
 } from "../rows/mod.ts";
 import type { Visit } from "./enter.ts";
-import { renderFault, renderLink, renderTextField } from "./parts.ts";
+import { renderError, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { answerDisabled } from "./rows_page.ts";
@@ -38,8 +38,8 @@ export async function answerImportForm(visit: Visit): Promise<Response> {
   const batch = visit.fields.get("batch");
   if (batch !== undefined) return await answerBatch(visit, table, batch);
   const text = visit.fields.get("rows") ?? "";
-  const { batches, faults } = readText(table, text);
-  if (faults.length > 0) return answerPage(visit, table, { text, faults });
+  const { batches, issues } = readText(table, text);
+  if (issues.length > 0) return answerPage(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));
   const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
@@ -89,8 +89,8 @@ async function sendBatch(
 function readText(
   { definition }: RowsTable,
   text: string,
-): { batches: readonly Batch[]; faults: readonly LineFault[] } {
-  if (text.trim() === "") return { batches: [], faults: [{ line: 1, message: "Is empty" }] };
+): { batches: readonly Batch[]; issues: readonly LineIssue[] } {
+  if (text.trim() === "") return { batches: [], issues: [{ line: 1, message: "Is empty" }] };
   const format = /^\s*[[{]/.test(text) ? "ndjson" : "csv";
   const options = { table: definition, mapping: makeMapping(definition) };
   const reader = makeRowsReader(makeSource(format), options);
@@ -99,14 +99,14 @@ function readText(
   const added = reads.flatMap(({ rows }) => rows).map(batcher.add);
   return {
     batches: [...added.flatMap(({ full }) => full), ...batcher.end()],
-    faults: [
-      ...reads.flatMap(({ faults }) => faults),
-      ...added.flatMap(({ fault }) => fault ?? []),
+    issues: [
+      ...reads.flatMap(({ issues }) => issues),
+      ...added.flatMap(({ issue }) => issue ?? []),
     ],
   };
 }
 
-type Rejected = { text: string; faults: readonly LineFault[]; message?: string };
+type Rejected = { text: string; issues: readonly LineIssue[]; message?: string };
 
 function explainStop(
   error: unknown,
@@ -116,12 +116,12 @@ function explainStop(
   const [line = 1] = lines;
   return {
     message: `${message}. ${stored} rows before line ${line} are stored. Send the same text again to continue from there.`,
-    faults: details.map((detail) => toLineFault(detail, lines)),
+    issues: details.map((detail) => toLineIssue(detail, lines)),
   };
 }
 
 /** A detail of a batch, such as `/3/title`, by its line. */
-function toLineFault({ path, message }: Detail, lines: readonly number[]): LineFault {
+function toLineIssue({ path, message }: Detail, lines: readonly number[]): LineIssue {
   const [, index = "", column] = path.split("/");
   const line = lines[Number(index)] ?? 1;
   return column === undefined ? { line, message } : { line, column, message };
@@ -143,16 +143,16 @@ function answerPage(visit: Visit, table: RowsTable, rejected?: Rejected): Respon
   });
 }
 
-function renderRejected({ faults, message }: Rejected): Html {
-  const title = message ?? `Nothing was stored. ${countErrors(faults.length)}.`;
-  const shown = faults
+function renderRejected({ issues, message }: Rejected): Html {
+  const title = message ?? `Nothing was stored. ${countErrors(issues.length)}.`;
+  const shown = issues
     .slice(0, MAX_SHOWN)
     .map(
       ({ line, column, message: text }) =>
         html`Line ${line}${column !== undefined && html`, <bdi>${column}</bdi>`}: ${text}`,
     );
-  const rest = faults.length - shown.length;
-  return renderFault(title, [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])]);
+  const rest = issues.length - shown.length;
+  return renderError(title, [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])]);
 }
 
 function countErrors(count: number): string {

@@ -5,10 +5,10 @@ import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { readHeaderValue } from "./read.ts";
-import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
-import { makeFields, renderFaults, renderRowForm, sortFaults } from "./rows_form.ts";
+import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import {
@@ -98,10 +98,10 @@ async function answerForm(
   { states, key, problem, values = [] }: Shown,
 ): Promise<Response> {
   const place = readPlace(visit);
-  const faults =
+  const issues =
     problem &&
-    sortFaults(problem, table.definition, [...findTypingFaults(values), ...findUnasked(values)]);
-  const fields = await makeFields(visit, table, { states, faults });
+    sortIssues(problem, table.definition, [...findTypingIssues(values), ...findUnasked(values)]);
+  const fields = await makeFields(visit, table, { states, issues });
   const form = renderRowForm(visit, {
     action: withPlace(`${table.path}/new`, place),
     hidden: { create_key: key },
@@ -116,7 +116,7 @@ async function answerForm(
   return answerRowsPage(table, {
     title: "New row",
     isAct: true,
-    body: [faults && renderFaults("The row was not added.", faults), form],
+    body: [issues && renderIssues("The row was not added.", issues), form],
     status: problem?.status ?? 200,
     hasGrid: true,
   });

@@ -89,17 +89,17 @@ ${isOpen && html`<p class="quiet">This page does not update automatically. <a hr
 }
 
 function renderBuild(build: ConsoleBuild, now: number): Html {
-  const { kind, columns, table, state, fault, attempts, finishedAt, createdAt } = build;
+  const { kind, columns, table, state, issue, attempts, finishedAt, createdAt } = build;
   const what = html`${kind === "index" ? "Index on" : "Reference from"} <code>${table}</code> (<code>${columns.join(", ")}</code>)`;
   const words = [
     STATES[state],
-    fault !== null && `: ${fault}`,
+    issue !== null && `: ${issue}`,
     state === "done"
       ? html` ${renderTime(finishedAt, now)}`
       : html` · pushed ${renderTime(createdAt, now)}`,
     attempts > 1 && ` · attempt ${attempts}`,
   ];
-  const look = state === "failed" ? "fault-text" : "quiet";
+  const look = state === "failed" ? "error-text" : "quiet";
   return html`<li><span>${what}</span> <span class="${look}">${words}</span>${renderProgress(build)}</li>`;
 }
 

@@ -12,7 +12,7 @@
 import type { Catalog } from "../catalog/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import {
   catchUp,
@@ -141,7 +141,7 @@ async function keepLooking(state: State): Promise<void> {
       // The next check starts at the same cursor.
       const isUnexpected = !isOutage(error);
       if (isUnexpected && !state.isFailing)
-        noteFault(state.deps.log, "the check for changes")(error);
+        logError(state.deps.log, "the check for changes")(error);
       state.isFailing = isUnexpected;
     }
     keepOpen(state);

@@ -1,7 +1,7 @@
 /** The subscribers of one table of one app. Reads the table's changes once for all of them. @module */
 import type { Catalog } from "../catalog/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { type ChangeStream, encodeNews, type News } from "./change_stream.ts";
 
@@ -109,7 +109,7 @@ export async function catchUp(hubs: Hubs, hub: Hub): Promise<void> {
   } catch (error) {
     hub.isBehind = true; // the next check retries
     const isUnexpected = !isOutage(error);
-    if (isUnexpected && !hub.isFailing) noteFault(hubs.log, "reading changes")(error);
+    if (isUnexpected && !hub.isFailing) logError(hubs.log, "reading changes")(error);
     hub.isFailing = isUnexpected;
   }
   hub.isReading = false;

@@ -202,9 +202,9 @@ export function listOperators(kind: Kind): string {
 export function toComparable(text: string, column: QueryColumn): string {
   const read = readValueText(text, column);
   if ("value" in read) return `${read.value}`;
-  const { fault } = read;
+  const { issue } = read;
   throw invalid(
-    `Cannot compare ${quote(column.name)} with ${quote(text)}: ${fault.charAt(0).toLowerCase()}${fault.slice(1)}`,
+    `Cannot compare ${quote(column.name)} with ${quote(text)}: ${issue.charAt(0).toLowerCase()}${issue.slice(1)}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { MAX_BATCH } from "./deps.ts";
 import { readRow } from "./read_row.ts";
 
 /** Max listed errors: the response must not be much larger than the request. */
-const MAX_FAULTS = 1000;
+const MAX_ISSUES = 1000;
 
 export type ReadBatch = {
   /** The known columns of each row, as a JSON array for the table's function. */
@@ -17,7 +17,7 @@ export type ReadBatch = {
   /** A lower bound of the response's size: the bytes of the omitted columns. */
   leastBytes: number;
   /** The first errors, in order of the rows. */
-  faults: Detail[];
+  issues: Detail[];
 };
 
 type Body = Readonly<Record<string, unknown>>;
@@ -33,13 +33,13 @@ export function checkBatch(body: readonly unknown[]): readonly Body[] {
 /** Reads each row like a create. Errors contain the index of the row. */
 export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
   const rows = bodies.map((body) => readRow(table, body, { whole: true }));
-  const faults = rows.flatMap((row, index) => row.faults.map((fault) => atRow(index, fault)));
+  const issues = rows.flatMap((row, index) => row.issues.map((issue) => atRow(index, issue)));
   return {
     text: `[${rows.map(({ text }) => text).join(",")}]`,
     count: rows.length,
     hasUnknown: rows.some((row) => row.hasUnknown),
     leastBytes: countLeast(table, bodies),
-    faults: faults.slice(0, MAX_FAULTS),
+    issues: issues.slice(0, MAX_ISSUES),
   };
 }
 

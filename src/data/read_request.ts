@@ -77,7 +77,7 @@ export async function readBody(request: Request): Promise<{ text: string; value:
 }
 
 /** A body read by a table's columns. */
-type Read = { hasUnknown: boolean; faults: Detail[] };
+type Read = { hasUnknown: boolean; issues: Detail[] };
 
 /**
  * The sent values. Rejects and drops nothing before the catalog is known to be current. Errors reveal names of columns and
@@ -91,14 +91,14 @@ export async function readValues<R extends Read>(
   const { catalog } = deps;
   let current = table;
   let read = readBy(table.definition);
-  if (read.hasUnknown || read.faults.length > 0) {
+  if (read.hasUnknown || read.issues.length > 0) {
     await catalog.refresh();
     current = catalog.find(context.principal.appId, table.name) ?? table;
     if (current.definition !== table.definition) read = readBy(current.definition);
   }
-  if (read.faults.length > 0) {
+  if (read.issues.length > 0) {
     await checkProof(deps, context, current);
-    throw toInvalid(read.faults);
+    throw toInvalid(read.issues);
   }
   return { table: current, read };
 }

@@ -8,7 +8,7 @@ export type ReadRow = {
   text: string;
   /** Whether the body has a field that the table does not have. */
   hasUnknown: boolean;
-  faults: Detail[];
+  issues: Detail[];
 };
 
 /** Columns of every table that a body cannot set. */
@@ -22,7 +22,7 @@ export function readRow(
 ): ReadRow {
   const columns = columnsOf(table);
   const values: Record<string, Json> = {};
-  const faults: Detail[] = [];
+  const issues: Detail[] = [];
   let hasUnknown = false;
   for (const [name, value] of Object.entries(body)) {
     const column = columns.get(name);
@@ -31,11 +31,11 @@ export function readRow(
       continue;
     }
     const read = readValue(value, column);
-    if ("fault" in read) faults.push({ path: `/${name}`, message: read.fault });
+    if ("issue" in read) issues.push({ path: `/${name}`, message: read.issue });
     else values[name] = read.value;
   }
-  if (options.whole) faults.push(...findMissing(table, body));
-  return { text: JSON.stringify(values), hasUnknown, faults };
+  if (options.whole) issues.push(...findMissing(table, body));
+  return { text: JSON.stringify(values), hasUnknown, issues };
 }
 
 function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {

@@ -31,9 +31,9 @@ export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
   const message = MESSAGES[violation.kind](columns);
-  const faults = columns.map(({ name }) => ({ path: `/${name}`, message }));
+  const issues = columns.map(({ name }) => ({ path: `/${name}`, message }));
   const { row: index } = violation;
-  const details = index === undefined ? faults : faults.map((fault) => atRow(index, fault));
+  const details = index === undefined ? issues : issues.map((issue) => atRow(index, issue));
   if (violation.kind !== "unique") return toInvalid(details);
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
 }

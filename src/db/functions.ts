@@ -47,7 +47,7 @@ export const FUNCTIONS = {
       added_minute: "timestamptz",
       has_ended: "bool",
       judged_s: "float8",
-      faults: "jsonb",
+      issues: "jsonb",
       counted: "jsonb",
       rejected: "jsonb",
       kept: "jsonb",
@@ -288,7 +288,7 @@ export const FUNCTIONS = {
   check_isolation: {
     retry: "unsafe",
     takes: { max_age_s: "float8" },
-    returns: { faults: "jsonb", bodies: "text", release: "text", age_s: "float8" },
+    returns: { issues: "jsonb", bodies: "text", release: "text", age_s: "float8" },
     isSet: false,
   },
   check_key: {
@@ -1224,7 +1224,7 @@ export const FUNCTIONS = {
   },
   end_deferred_step: {
     retry: "unsafe",
-    takes: { step_id: "int8", new_state: "text", new_fault: "text" },
+    takes: { step_id: "int8", new_state: "text", new_issue: "text" },
     returns: "void",
     isSet: false,
   },
@@ -1297,13 +1297,13 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
-  find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   find_index: {
     retry: "safe",
     takes: { index_name: "text", table_name: "text" },
     returns: { is_valid: "bool", is_building: "bool" },
     isSet: true,
   },
+  find_issues: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   find_link_mail: {
     retry: "safe",
     takes: { link_id: "text" },
@@ -2023,7 +2023,7 @@ export const FUNCTIONS = {
     returns: { child: "text", parent: "text" },
     isSet: true,
   },
-  refuse_faults: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
+  refuse_issues: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
   refuse_key: { retry: "unsafe", takes: {}, returns: "text", isSet: false },
   refuse_row: { retry: "unsafe", takes: { row_id: "uuid" }, returns: "text", isSet: false },
   rejected_app: {

@@ -30,7 +30,7 @@ export const TENANT_POLICY = {
 } as const;
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
-const MAX_FAULTS = 50;
+const MAX_ISSUES = 50;
 
 /** The only functions in expressions of a push: digests and prefixes of texts in indexes, and an app's id. */
 const INDEX_FUNCTIONS = [
@@ -218,25 +218,25 @@ const ROLE_RULES = `
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')`;
 
 /** A statement with one value: the first issues as JSON. */
-export function renderFaults(printedBy: Printer): string {
+export function renderIssues(printedBy: Printer): string {
   const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, PLANTED];
   return `${SUBJECTS}
-faults (fault) as (${rules.join("\n  union all")}
+issues (issue) as (${rules.join("\n  union all")}
 )
-select coalesce(pg_catalog.json_agg(fault order by fault), '[]')::pg_catalog.text as found
-from (select fault from faults order by fault limit ${MAX_FAULTS}) as first_faults`;
+select coalesce(pg_catalog.json_agg(issue order by issue), '[]')::pg_catalog.text as found
+from (select issue from issues order by issue limit ${MAX_ISSUES}) as first_issues`;
 }
 
 /**
  * The function that reports every issue of a database, including functions that no push recorded. It needs rights that no
  * login has.
  */
-export const FIND_FAULTS = `
-create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer
+export const FIND_ISSUES = `
+create function rowhouse.find_issues() returns jsonb language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off as $function$
 begin
-  return (${renderFaults("rowhouse.registrations")})::jsonb
-    || coalesce((select jsonb_agg(fault order by fault) from rowhouse.find_unrecorded() as unrecorded (fault)), '[]');
+  return (${renderIssues("rowhouse.registrations")})::jsonb
+    || coalesce((select jsonb_agg(issue order by issue) from rowhouse.find_unrecorded() as unrecorded (issue)), '[]');
 end
 $function$;
 `;

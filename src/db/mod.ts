@@ -12,7 +12,7 @@ export {
 export type { FunctionShape } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
 export { findAwayNode } from "./citus/away_node.ts";
-export { askNodes, CitusError, findClusterFaults } from "./citus/check_nodes.ts";
+export { askNodes, CitusError, findClusterIssues } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
 export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
@@ -23,7 +23,7 @@ export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
 export { startCluster } from "./embedded/mod.ts";
-export { APP_SETTING, renderFaults, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
+export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import type { Database } from "./pool/mod.ts";
 import { readRows } from "./read_rows.ts";
 
@@ -46,7 +46,7 @@ export function watchVersions(
   const read = coalesce(look);
   const timer = setInterval(() => {
     // The watch keeps the last versions and retries.
-    read().catch(noteFault(deps.log, "the look at versions"));
+    read().catch(logError(deps.log, "the look at versions"));
   }, WATCH_INTERVAL_MS);
   timer.unref();
   return {

@@ -59,14 +59,14 @@ export type Definition = {
 };
 
 /** A validation error of a declaration, and its position. */
-export type Fault = {
+export type Issue = {
   readonly table?: string;
   readonly column?: string;
   readonly message: string;
 };
 
 /** A definition that passed every check, or all of its validation errors. */
-export type Reading = { readonly definition: Definition } | { readonly faults: readonly Fault[] };
+export type Reading = { readonly definition: Definition } | { readonly issues: readonly Issue[] };
 
 /** Limits of one app's schema. */
 export const QUOTAS = {

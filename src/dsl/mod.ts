@@ -26,7 +26,7 @@ export type { Column } from "./column.ts";
 export type {
   ColumnDefinition,
   Definition,
-  Fault,
+  Issue,
   Json,
   Kind,
   NamedColumn,
@@ -38,8 +38,8 @@ export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
 export {
-  findColumnNameFault,
-  findTableNameFault,
+  findColumnNameIssue,
+  findTableNameIssue,
   isDroppedValue,
   toDroppedValue,
 } from "./names.ts";

@@ -56,13 +56,13 @@ const COLUMN_RULES: readonly Rule[] = [
 ];
 
 /** Why a table name is invalid, as a message, or `undefined`. */
-export function findTableNameFault(name: string): string | undefined {
-  return findFault("table", TABLE_RULES, name);
+export function findTableNameIssue(name: string): string | undefined {
+  return findIssue("table", TABLE_RULES, name);
 }
 
 /** Why a column name is invalid, as a message, or `undefined`. */
-export function findColumnNameFault(name: string): string | undefined {
-  return findFault("column", COLUMN_RULES, name);
+export function findColumnNameIssue(name: string): string | undefined {
+  return findIssue("column", COLUMN_RULES, name);
 }
 
 /** Whether a table's name is reserved organisation-wide. */
@@ -87,7 +87,7 @@ export function foldName(name: string): string {
   return name.toLowerCase();
 }
 
-function findFault(thing: string, rules: readonly Rule[], name: string): string | undefined {
+function findIssue(thing: string, rules: readonly Rule[], name: string): string | undefined {
   const broken = rules.find((rule) => rule.refuses(name));
   return broken && `Cannot name a ${thing} ${quote(name)}: ${broken.reason}`;
 }

@@ -3,8 +3,8 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { KINDS, type Kind, type NamedColumn, QUOTAS } from "./definition.ts";
-import type { FaultLocation, Faults } from "./faults.ts";
-import { findColumnNameFault, isDroppedValue, isReservedTable } from "./names.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
+import { findColumnNameIssue, isDroppedValue, isReservedTable } from "./names.ts";
 import { readDefault } from "./read_default.ts";
 import { describe, type Fields, readFields, readList } from "./read_parts.ts";
 
@@ -28,27 +28,27 @@ const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
 /** A column, or `undefined` if its name is unreadable. Adds all other errors to the list. */
 export function readColumn(
   value: unknown,
-  position: FaultLocation & { nth: number },
-  faults: Faults,
+  position: IssueLocation & { nth: number },
+  issues: Issues,
 ): NamedColumn | undefined {
   const { nth, ...table } = position;
-  const fields = readFields(value, { what: `column ${nth}`, allowed: ALL_KEYS, at: table }, faults);
+  const fields = readFields(value, { what: `column ${nth}`, allowed: ALL_KEYS, at: table }, issues);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
   if (typeof name !== "string") {
-    faults.add(
+    issues.add(
       table,
       `Cannot read the name of column ${nth}: must be a string, not ${describe(name)}`,
     );
     return undefined;
   }
   const at = { ...table, column: name };
-  const nameFault = findColumnNameFault(name);
-  if (nameFault !== undefined) faults.add(at, nameFault);
-  return readNamedColumn(name, fields, { at, faults });
+  const nameIssue = findColumnNameIssue(name);
+  if (nameIssue !== undefined) issues.add(at, nameIssue);
+  return readNamedColumn(name, fields, { at, issues });
 }
 
-type Report = { readonly at: FaultLocation; readonly faults: Faults };
+type Report = { readonly at: IssueLocation; readonly issues: Issues };
 
 function readNamedColumn(name: string, fields: Fields, report: Report): NamedColumn {
   const kind = readKind(fields, report);
@@ -60,7 +60,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     index: readFlag("index", fields, report),
   };
   if (kind === "json" && (flags.unique || flags.index)) {
-    report.faults.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
+    report.issues.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
   const details = DETAILS[kind](fields, report);
   const { values = [] } = details;
@@ -74,29 +74,29 @@ export function toStandIn(name: string): NamedColumn {
   return { name, kind: "string", required: false, unique: false, index: false };
 }
 
-function readKind(fields: Fields, { at, faults }: Report): Kind | undefined {
+function readKind(fields: Fields, { at, issues }: Report): Kind | undefined {
   const value = fields.get("kind");
   const kind = KINDS.find((kind) => kind === value);
   if (kind === undefined) {
-    faults.add(at, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
+    issues.add(at, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
   }
   return kind;
 }
 
-function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { at, faults }: Report): void {
+function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { at, issues }: Report): void {
   for (const [owner, key] of KEYS_BY_KIND) {
     if (owner === kind || !fields.has(key)) continue;
-    faults.add(
+    issues.add(
       at,
       `Cannot give this ${kind} column the key ${quote(key)}: only ${owner} columns have it`,
     );
   }
 }
 
-function readFlag(key: string, fields: Fields, { at, faults }: Report): boolean {
+function readFlag(key: string, fields: Fields, { at, issues }: Report): boolean {
   const value = fields.get(key);
   if (typeof value === "boolean") return value;
-  faults.add(at, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
+  issues.add(at, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
   return false;
 }
 
@@ -116,20 +116,20 @@ const DETAILS: Readonly<Record<Kind, (fields: Fields, report: Report) => Details
   ref: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
 };
 
-function readValues(value: unknown, { at, faults }: Report): readonly string[] {
-  const list = readList(value, { what: "enum values", max: QUOTAS.enumValues, at }, faults);
+function readValues(value: unknown, { at, issues }: Report): readonly string[] {
+  const list = readList(value, { what: "enum values", max: QUOTAS.enumValues, at }, issues);
   if (list?.length === 0)
-    faults.add(at, "Cannot use an enum without values: must have at least one");
+    issues.add(at, "Cannot use an enum without values: must have at least one");
   const values: string[] = [];
   for (const item of list ?? []) {
-    const fault = findValueFault(item, values);
-    if (fault === undefined && typeof item === "string") values.push(item);
-    else faults.add(at, `Cannot use enum value ${describe(item)}: ${fault}`);
+    const issue = findValueIssue(item, values);
+    if (issue === undefined && typeof item === "string") values.push(item);
+    else issues.add(at, `Cannot use enum value ${describe(item)}: ${issue}`);
   }
   return values;
 }
 
-function findValueFault(value: unknown, earlier: readonly string[]): string | undefined {
+function findValueIssue(value: unknown, earlier: readonly string[]): string | undefined {
   if (typeof value !== "string") return "must be a string";
   if (!isStorableText(value)) return "must not contain U+0000 or lone surrogates";
   const bytes = utf8Length(value);
@@ -140,35 +140,35 @@ function findValueFault(value: unknown, earlier: readonly string[]): string | un
   return earlier.includes(value) ? "it is listed twice" : undefined;
 }
 
-function readTarget(fields: Fields, { at, faults }: Report): Details {
+function readTarget(fields: Fields, { at, issues }: Report): Details {
   const table = fields.get("table");
   if (typeof table !== "string") {
-    faults.add(at, `Cannot refer to ${describe(table)}: must be the name of a table`);
+    issues.add(at, `Cannot refer to ${describe(table)}: must be the name of a table`);
     return {};
   }
   if (isReservedTable(table)) {
-    faults.add(at, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
+    issues.add(at, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
     return {};
   }
   return { table };
 }
 
-function readOnDelete(fields: Fields, { at, faults }: Report): Details {
+function readOnDelete(fields: Fields, { at, issues }: Report): Details {
   if (!fields.has("onDelete")) return {};
   const onDelete = fields.get("onDelete");
   if (onDelete === "cascade") return { onDelete };
-  faults.add(at, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
+  issues.add(at, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
   return {};
 }
 
 function readDefaultOf(
   column: { kind: Kind; values: readonly string[] },
   fields: Fields,
-  { at, faults }: Report,
+  { at, issues }: Report,
 ): Pick<NamedColumn, "default"> {
   if (!fields.has("default")) return {};
   const read = readDefault(fields.get("default"), column);
   if ("value" in read) return { default: read.value };
-  faults.add(at, read.fault);
+  issues.add(at, read.issue);
   return {};
 }

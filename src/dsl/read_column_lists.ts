@@ -2,7 +2,7 @@
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
-import type { FaultLocation, Faults } from "./faults.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
 import { describe, readList } from "./read_parts.ts";
 
 /** PostgreSQL allows 32 columns per index, and `app_id` leads each of ours. */
@@ -11,49 +11,49 @@ const COLUMNS_PER_INDEX = 31;
 type Wanted = {
   readonly what: "an index" | "a unique constraint";
   readonly columns: readonly NamedColumn[];
-  readonly at: FaultLocation;
+  readonly at: IssueLocation;
 };
 
 /**
  * Lists of column names, sorted, because the order of the `.index(…)` lines has no meaning. Omits unreadable lists and adds
  * errors for them.
  */
-export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
+export function readColumnLists(value: unknown, wanted: Wanted, issues: Issues): string[][] {
   const { at } = wanted;
   const bounds = { what: "lists of columns", max: QUOTAS.indexesPerTable, at };
-  const lists = readList(value, bounds, faults) ?? [];
-  const read = lists.map((list) => readColumnList(list, wanted, faults));
+  const lists = readList(value, bounds, issues) ?? [];
+  const read = lists.map((list) => readColumnList(list, wanted, issues));
   return sortLists(read.filter((list) => list.length > 0));
 }
 
-function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {
+function readColumnList(value: unknown, wanted: Wanted, issues: Issues): string[] {
   const { what, at } = wanted;
   const bounds = { what: `columns of ${what}`, max: COLUMNS_PER_INDEX, at };
-  const list = readList(value, bounds, faults);
+  const list = readList(value, bounds, issues);
   if (list?.length === 0) {
-    faults.add(at, `Cannot create ${what} on no columns: must name at least one`);
+    issues.add(at, `Cannot create ${what} on no columns: must name at least one`);
   }
   const names: string[] = [];
   for (const item of list ?? []) {
     const isLast = names.length > 0 && names.length + 1 === list?.length;
-    const fault =
-      isLast && item === "id" && what === "an index" ? undefined : findFault(item, names, wanted);
-    if (fault === undefined && typeof item === "string") names.push(item);
-    else faults.add(at, `Cannot create ${what} on ${describe(item)}: ${fault}`);
+    const issue =
+      isLast && item === "id" && what === "an index" ? undefined : findIssue(item, names, wanted);
+    if (issue === undefined && typeof item === "string") names.push(item);
+    else issues.add(at, `Cannot create ${what} on ${describe(item)}: ${issue}`);
   }
   const isDecimal = (name: string) =>
     wanted.columns.some((column) => column.name === name && column.kind === "decimal");
   const decimals = names.filter(isDecimal).length;
   const max = QUOTAS.decimalsPerIndex;
   if (decimals > max)
-    faults.add(
+    issues.add(
       at,
       `Cannot create ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
     );
   return names.length === list?.length ? names : [];
 }
 
-function findFault(value: unknown, earlier: readonly string[], wanted: Wanted): string | undefined {
+function findIssue(value: unknown, earlier: readonly string[], wanted: Wanted): string | undefined {
   if (typeof value !== "string") return "must be the name of a column";
   if (earlier.includes(value)) return "the list names it twice";
   if (value === "id")

@@ -58,15 +58,15 @@ const RULES: { readonly [kind in Kind]: Rule } = {
 };
 
 /** The recorded default, or an error message. */
-export function readDefault(value: unknown, column: Column): { value: Json } | { fault: string } {
+export function readDefault(value: unknown, column: Column): { value: Json } | { issue: string } {
   const rule = RULES[column.kind];
   const start = `Cannot use ${describe(value)} as the default of this ${column.kind} column`;
-  if (value === null) return { fault: `${start}: leave out .default()` };
+  if (value === null) return { issue: `${start}: leave out .default()` };
   const read = rule.read(value, column);
-  if (read === undefined) return { fault: `${start}: ${rule.wanted}` };
+  if (read === undefined) return { issue: `${start}: ${rule.wanted}` };
   const text = JSON.stringify(read);
   if (utf8Length(text) > QUOTAS.defaultBytes) {
-    return { fault: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
+    return { issue: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
   }
   // A copy cannot change later, and turns -0 into 0, as JSON does.
   return { value: JSON.parse(text) };

@@ -2,7 +2,7 @@
 
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
-import type { FaultLocation, Faults } from "./faults.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
 
 /** The own keys of an object and their values, as a Map because a key can be `__proto__`. */
 export type Fields = ReadonlyMap<string, unknown>;
@@ -10,17 +10,17 @@ export type Fields = ReadonlyMap<string, unknown>;
 /** The fields of an object with only allowed keys, or `undefined` after adding errors. */
 export function readFields(
   value: unknown,
-  { what, allowed, at }: { what: string; allowed: readonly string[]; at: FaultLocation },
-  faults: Faults,
+  { what, allowed, at }: { what: string; allowed: readonly string[]; at: IssueLocation },
+  issues: Issues,
 ): Fields | undefined {
   if (!isObject(value)) {
-    faults.add(at, `Cannot read ${what}: must be an object, not ${describe(value)}`);
+    issues.add(at, `Cannot read ${what}: must be an object, not ${describe(value)}`);
     return undefined;
   }
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const key of fields.keys()) {
     if (allowed.includes(key)) continue;
-    faults.add(at, `Cannot read ${what}: unknown key ${quote(key)}`);
+    issues.add(at, `Cannot read ${what}: unknown key ${quote(key)}`);
   }
   return fields;
 }
@@ -28,15 +28,15 @@ export function readFields(
 /** A list of up to `max` values, or `undefined` after adding an error. */
 export function readList(
   value: unknown,
-  { what, max, at }: { what: string; max: number; at: FaultLocation },
-  faults: Faults,
+  { what, max, at }: { what: string; max: number; at: IssueLocation },
+  issues: Issues,
 ): readonly unknown[] | undefined {
   if (!Array.isArray(value)) {
-    faults.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
+    issues.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
     return undefined;
   }
   if (value.length > max) {
-    faults.add(at, `Cannot use ${value.length} ${what}: at most ${max} are allowed`);
+    issues.add(at, `Cannot use ${value.length} ${what}: at most ${max} are allowed`);
     return undefined;
   }
   return value;

@@ -1,8 +1,8 @@
 /** Reads one table of a definition from a value of any type, independently of other tables. @module */
 import { quote } from "../std/quote.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
-import type { FaultLocation, Faults } from "./faults.ts";
-import { findTableNameFault, foldName } from "./names.ts";
+import type { IssueLocation, Issues } from "./issues.ts";
+import { findTableNameIssue, foldName } from "./names.ts";
 import { readColumn } from "./read_column.ts";
 import { readColumnLists } from "./read_column_lists.ts";
 import { sumDefaults } from "./read_default.ts";
@@ -15,51 +15,51 @@ const KEYS = ["name", "columns", "indexes", "uniques"];
 export function readTable(
   value: unknown,
   nth: number,
-  faults: Faults,
+  issues: Issues,
 ): TableDefinition | undefined {
-  const fields = readFields(value, { what: `table ${nth}`, allowed: KEYS, at: {} }, faults);
+  const fields = readFields(value, { what: `table ${nth}`, allowed: KEYS, at: {} }, issues);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
   if (typeof name !== "string") {
-    faults.add({}, `Cannot read the name of table ${nth}: must be a string, not ${describe(name)}`);
+    issues.add({}, `Cannot read the name of table ${nth}: must be a string, not ${describe(name)}`);
     return undefined;
   }
   const at = { table: name };
-  const nameFault = findTableNameFault(name);
-  if (nameFault !== undefined) faults.add(at, nameFault);
-  const columns = readColumns(fields.get("columns"), at, faults);
+  const nameIssue = findTableNameIssue(name);
+  if (nameIssue !== undefined) issues.add(at, nameIssue);
+  const columns = readColumns(fields.get("columns"), at, issues);
   if (columns === undefined) return undefined;
-  const indexes = readColumnLists(fields.get("indexes"), { what: "an index", columns, at }, faults);
+  const indexes = readColumnLists(fields.get("indexes"), { what: "an index", columns, at }, issues);
   const uniques = readColumnLists(
     fields.get("uniques"),
     { what: "a unique constraint", columns, at },
-    faults,
+    issues,
   );
   const table = { name, ...foldSingles({ columns, indexes, uniques }) };
-  refuseSameIndexes(table, faults);
-  refuseTooManyIndexes(table, faults);
-  refuseLargeDefaults(table, faults);
+  refuseSameIndexes(table, issues);
+  refuseTooManyIndexes(table, issues);
+  refuseLargeDefaults(table, issues);
   return table;
 }
 
-function refuseLargeDefaults({ name, columns }: TableDefinition, faults: Faults): void {
+function refuseLargeDefaults({ name, columns }: TableDefinition, issues: Issues): void {
   const bytes = sumDefaults(columns);
   const max = QUOTAS.tableDefaultBytes;
   if (bytes <= max) return;
   const message = `Cannot use defaults of ${bytes} bytes of JSON in total: at most ${max} are allowed`;
-  faults.add({ table: name }, message);
+  issues.add({ table: name }, message);
 }
 
-function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedColumn[] | undefined {
+function readColumns(value: unknown, at: IssueLocation, issues: Issues): NamedColumn[] | undefined {
   const max = QUOTAS.columnsPerTable;
-  const list = readList(value, { what: "columns", max, at }, faults);
+  const list = readList(value, { what: "columns", max, at }, issues);
   if (list === undefined) return undefined;
   const columns: NamedColumn[] = [];
   const names = new Map<string, string>();
   list.forEach((entry, index) => {
-    const column = readColumn(entry, { ...at, nth: index + 1 }, faults);
+    const column = readColumn(entry, { ...at, nth: index + 1 }, issues);
     if (column === undefined) return;
-    refuseSecondName(column.name, names, { ...at, column: column.name }, faults);
+    refuseSecondName(column.name, names, { ...at, column: column.name }, issues);
     columns.push(column);
   });
   return columns;
@@ -69,13 +69,13 @@ function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedCo
 export function refuseSecondName(
   name: string,
   names: Map<string, string>,
-  at: FaultLocation,
-  faults: Faults,
+  at: IssueLocation,
+  issues: Issues,
 ): void {
   const earlier = names.get(foldName(name));
   names.set(foldName(name), name);
   if (earlier === undefined) return;
   const reason =
     earlier === name ? "it is declared twice" : `${quote(earlier)} differs from it only in case`;
-  faults.add(at, `Cannot declare ${quote(name)}: ${reason}`);
+  issues.add(at, `Cannot declare ${quote(name)}: ${reason}`);
 }

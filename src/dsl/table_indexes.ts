@@ -1,6 +1,6 @@
 /** The indexes of a table's flags, references and lists, each counted once. @module */
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
-import type { Faults } from "./faults.ts";
+import type { Issues } from "./issues.ts";
 
 type Body = Omit<TableDefinition, "name">;
 
@@ -20,7 +20,7 @@ export function foldSingles({ columns, indexes, uniques }: Body): Body {
 }
 
 /** Adds an error for each index or unique constraint with a duplicate declaration or derived name. */
-export function refuseSameIndexes(table: TableDefinition, faults: Faults): void {
+export function refuseSameIndexes(table: TableDefinition, issues: Issues): void {
   const at = { table: table.name };
   for (const [what, lists] of [
     ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
@@ -37,19 +37,19 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
         other.length === list.length
           ? "it is declared twice"
           : `it would have the same name as the one on (${other.join(", ")})`;
-      faults.add(at, `Cannot create ${what} on (${list.join(", ")}): ${reason}`);
+      issues.add(at, `Cannot create ${what} on (${list.join(", ")}): ${reason}`);
     }
   }
 }
 
 /** Adds an error if a table has more indexes than the quota. Each reference counts as an index. */
-export function refuseTooManyIndexes(table: TableDefinition, faults: Faults): void {
+export function refuseTooManyIndexes(table: TableDefinition, issues: Issues): void {
   const { columns, indexes, uniques } = table;
   const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;
   const count = singles + indexes.length + uniques.length;
   const max = QUOTAS.indexesPerTable;
   if (count <= max) return;
-  faults.add(
+  issues.add(
     { table: table.name },
     `Cannot use ${count} indexes: at most ${max} are allowed, unique constraints and references included`,
   );

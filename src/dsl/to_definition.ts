@@ -3,7 +3,7 @@
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { KINDS, type Reading } from "./definition.ts";
-import { type FaultLocation, type Faults, makeFaults } from "./faults.ts";
+import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
 import { toStandIn } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
 import { describe } from "./read_parts.ts";
@@ -33,28 +33,28 @@ const MODIFIERS = ["required", "unique", "index", "default"];
  *   },
  * });
  * expect(toDefinition({ tables: { tags: { name: t.string } } })).toEqual({
- *   faults: [{ table: "tags", column: "name", message: "Cannot read a function as a column: call it: t.string()" }],
+ *   issues: [{ table: "tags", column: "name", message: "Cannot read a function as a column: call it: t.string()" }],
  * });
  * ```
  */
 export function toDefinition(schema: unknown): Reading {
-  const faults = makeFaults();
-  const sources = findTables(schema, faults);
-  addIssuesOf(schema, {}, faults);
-  if (sources === undefined) return { faults: faults.list() };
-  const tables = toEntries(sources, "tables", {}, faults).flatMap(([name, source]) =>
-    toTable(name, source, faults),
+  const issues = makeIssues();
+  const sources = findTables(schema, issues);
+  addIssuesOf(schema, {}, issues);
+  if (sources === undefined) return { issues: issues.list() };
+  const tables = toEntries(sources, "tables", {}, issues).flatMap(([name, source]) =>
+    toTable(name, source, issues),
   );
-  return readDefinitionInto(faults, { version: 1, tables });
+  return readDefinitionInto(issues, { version: 1, tables });
 }
 
-function findTables(schema: unknown, faults: Faults): object | undefined {
+function findTables(schema: unknown, issues: Issues): object | undefined {
   const tables =
     isObject(schema) && Object.hasOwn(schema, "tables") ? getKey(schema, "tables") : undefined;
   if (isObject(tables)) return tables;
   const isPromise = isObject(schema) && "then" in schema;
   const what = isPromise ? "a promise" : describe(schema);
-  faults.add({}, `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`);
+  issues.add({}, `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`);
   return undefined;
 }
 
@@ -62,25 +62,25 @@ function findTables(schema: unknown, faults: Faults): object | undefined {
 function toEntries(
   source: object,
   what: string,
-  at: FaultLocation,
-  faults: Faults,
+  at: IssueLocation,
+  issues: Issues,
 ): readonly (readonly [string, unknown])[] {
   const parent: unknown = Object.getPrototypeOf(source);
   if (parent !== null && Object.getPrototypeOf(parent) !== null) {
     const reason =
       'A "__proto__" key sets its prototype, and a class instance is not a declaration';
-    faults.add(at, `Cannot read the ${what}: must be a plain object. ${reason}`);
+    issues.add(at, `Cannot read the ${what}: must be a plain object. ${reason}`);
   }
   return Object.entries(source);
 }
 
-function toTable(name: string, source: unknown, faults: Faults): object[] {
+function toTable(name: string, source: unknown, issues: Issues): object[] {
   const at = { table: name };
   const model = findModel(source);
   const columns = model === undefined ? source : getKey(model, "columns");
-  addIssuesOf(model, at, faults);
+  addIssuesOf(model, at, issues);
   if (!isObject(columns) || isColumn(columns)) {
-    faults.add(
+    issues.add(
       at,
       `Cannot read ${describeSource(columns)} as a table: must be { column: t.string(), … }`,
     );
@@ -89,8 +89,8 @@ function toTable(name: string, source: unknown, faults: Faults): object[] {
   return [
     {
       name,
-      columns: toEntries(columns, "columns", at, faults).map(([column, value]) =>
-        toColumn(value, { ...at, column }, faults),
+      columns: toEntries(columns, "columns", at, issues).map(([column, value]) =>
+        toColumn(value, { ...at, column }, issues),
       ),
       indexes: model === undefined ? [] : getKey(model, "indexes"),
       uniques: model === undefined ? [] : getKey(model, "uniques"),
@@ -100,32 +100,32 @@ function toTable(name: string, source: unknown, faults: Faults): object[] {
 
 function toColumn(
   value: unknown,
-  at: FaultLocation & { readonly column: string },
-  faults: Faults,
+  at: IssueLocation & { readonly column: string },
+  issues: Issues,
 ): object {
   const name = at.column;
-  if (isColumn(value)) return readDeclared(value.column, at, faults);
-  faults.add(at, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
+  if (isColumn(value)) return readDeclared(value.column, at, issues);
+  issues.add(at, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
   return toStandIn(name);
 }
 
 /** The declared column without its issues. A column of an unknown kind already has an issue. */
 function readDeclared(
   declared: { readonly kind: string; readonly issues?: unknown },
-  at: FaultLocation & { readonly column: string },
-  faults: Faults,
+  at: IssueLocation & { readonly column: string },
+  issues: Issues,
 ): object {
-  const { issues, ...column } = declared;
-  const hasIssues = addIssuesOf({ issues }, at, faults);
+  const { issues: unexpected, ...column } = declared;
+  const hasIssues = addIssuesOf({ issues: unexpected }, at, issues);
   const isKnown = KINDS.some((kind) => kind === column.kind);
   return hasIssues && !isKnown ? toStandIn(at.column) : { ...column, name: at.column };
 }
 
 /** Adds the issues that `unexpected.ts` found, and returns whether there are any. */
-function addIssuesOf(source: unknown, at: FaultLocation, faults: Faults): boolean {
-  const issues = isObject(source) ? getKey(source, "issues") : undefined;
-  const messages = Array.isArray(issues) ? issues.map(String) : [];
-  for (const message of messages) faults.add(at, message);
+function addIssuesOf(source: unknown, at: IssueLocation, issues: Issues): boolean {
+  const unexpected = isObject(source) ? getKey(source, "issues") : undefined;
+  const messages = Array.isArray(unexpected) ? unexpected.map(String) : [];
+  for (const message of messages) issues.add(at, message);
   return messages.length > 0;
 }
 

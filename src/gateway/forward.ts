@@ -227,14 +227,14 @@ function toCaller(
   });
 }
 
-type UpstreamFault = { code: ProblemCode; message: string; retryAfterS?: number };
+type UpstreamFailure = { code: ProblemCode; message: string; retryAfterS?: number };
 
 function toProblem(
   error: unknown,
   { audience, isWrite }: { audience: Audience; isWrite: boolean },
 ): Problem {
   if (error instanceof Problem) return error;
-  const { code, ...options } = toUpstreamFault(error, audience);
+  const { code, ...options } = toUpstreamFailure(error, audience);
   const message =
     isWrite && code !== "unavailable" ? `${options.message}${PERHAPS}` : options.message;
   return new Problem(code, { ...options, message, cause: error });
@@ -242,7 +242,7 @@ function toProblem(
 
 const PERHAPS = "; the request may or may not have taken effect";
 
-function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
+function toUpstreamFailure(error: unknown, audience: Audience): UpstreamFailure {
   if (error instanceof DeadlineError)
     return { code: "timeout", message: `The ${audience} service did not respond in time` };
   if (!isConnectFailure(error))

@@ -58,7 +58,7 @@ export type Reporter = {
 
 export type ReporterDeps = {
   lease: Lease;
-  noteFault: (error: unknown) => void;
+  logError: (error: unknown) => void;
   now: () => number;
 };
 
@@ -142,7 +142,7 @@ type Sent = { bucket: SharedBucket; report: Report; demand: number };
 
 /** Sends one statement and applies its result; false if the database is unavailable. */
 async function exchange(
-  { lease, noteFault, now }: ReporterDeps,
+  { lease, logError, now }: ReporterDeps,
   sent: readonly Sent[],
   askedAt: number,
 ): Promise<boolean> {
@@ -152,7 +152,7 @@ async function exchange(
       settle(sentReport, leases.get(sentReport.report.name), { askedAt, time: now() });
     return true;
   } catch (error) {
-    noteFault(error);
+    logError(error);
     return false;
   }
 }

@@ -43,7 +43,7 @@ export type SharedBuckets = {
 export type SharedBucketsDeps = {
   lease: Lease;
   /** Receives database errors other than outages. */
-  noteFault: (error: unknown) => void;
+  logError: (error: unknown) => void;
   /** A monotonic clock. */
   now?: () => number;
 };

@@ -41,8 +41,8 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
     const signed = { audience, method, target, timestamp, nonce, body, context: contextText };
     if (!isSignedBy(secrets, signed, signature)) return { reason: "signature differs" };
     // Record nonces only after the signature is verified: unsigned requests must not use memory.
-    const fault = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
-    if (fault !== undefined) return { reason: fault };
+    const issue = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
+    if (issue !== undefined) return { reason: issue };
     const context = readSignedContext(contextText);
     return context === undefined ? { reason: "context unreadable" } : { context };
   };

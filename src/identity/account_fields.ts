@@ -7,7 +7,7 @@ import { MAX_BYTES } from "./password.ts";
 export function renderEmailField({
   hasPasskeys = false,
   ...field
-}: Pick<Field, "value" | "faults" | "isFirst" | "isFixed"> & { hasPasskeys?: boolean }): Html {
+}: Pick<Field, "value" | "issues" | "isFirst" | "isFixed"> & { hasPasskeys?: boolean }): Html {
   return renderField({
     name: "email",
     label: "Email address",

@@ -52,11 +52,11 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ["done=remove", "Passkey removed. You can also delete it on your device."],
 ]);
 
-type Trouble = { status: number; fault: string; headers?: Record<string, string> };
+type Trouble = { status: number; issue: string; headers?: Record<string, string> };
 const STALE = "The request expired. Please try again.";
 const REPEATED =
   "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
-const FAULTS: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = {
+const ISSUES: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = {
   nobody: STALE,
   replayed: STALE,
   full: `You already have ${MOST} passkeys, which is the maximum. Remove a passkey first.`,
@@ -134,7 +134,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Trouble | "fi
   if (made === undefined) return refuse(WRONG);
   const added = { ...made, userId: account.id, sessionId, challenge, label, codes };
   const outcome = await addOwnPasskey(deps, shown, added);
-  return outcome === "first" || outcome === "done" ? outcome : refuse(FAULTS[outcome]);
+  return outcome === "first" || outcome === "done" ? outcome : refuse(ISSUES[outcome]);
 }
 
 async function rename({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
@@ -150,13 +150,13 @@ async function remove({ deps, shown, fields }: OwnVisit): Promise<Trouble | unde
   return undefined;
 }
 
-function refuse(fault: string): Trouble {
-  return { status: 422, fault };
+function refuse(issue: string): Trouble {
+  return { status: 422, issue };
 }
 
 function toThrottled(waitS: number): Trouble {
-  const { notice: fault, ...rest } = describeThrottle(waitS);
-  return { ...rest, fault };
+  const { notice: issue, ...rest } = describeThrottle(waitS);
+  return { ...rest, issue };
 }
 
 function readLabel(text: string): string | undefined {
@@ -177,7 +177,7 @@ async function answerWith(visit: OwnVisit, trouble: Trouble | undefined): Promis
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: trouble !== undefined });
   const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
 ${remark !== undefined && renderNotice("remark", remark)}
-${trouble !== undefined && renderNotice("fault", trouble.fault)}
+${trouble !== undefined && renderNotice("error", trouble.issue)}
 ${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}

@@ -15,9 +15,9 @@ import { answerAccountPage, type OwnVisit } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import {
-  findNewPasswordFaults,
+  findNewPasswordIssues,
   type NewPassword,
-  type NewPasswordFaults,
+  type NewPasswordIssues,
   readNewPassword,
   renderNewPasswordFields,
 } from "./new_password_fields.ts";
@@ -27,13 +27,13 @@ import { describeThrottle } from "./sign_in_page.ts";
 
 const CHANGED = `${ACCOUNT_PASSWORD_PATH}?changed=yes`;
 
-type Faults = NewPasswordFaults & { present: string[] };
+type Issues = NewPasswordIssues & { present: string[] };
 type Typed = NewPassword & { present: string };
 type Trouble = {
   status: number;
   headers?: Record<string, string>;
   notice?: string;
-  faults?: Faults;
+  issues?: Issues;
 };
 
 export function answerPassword(visit: OwnVisit): Response {
@@ -45,17 +45,17 @@ export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
   const { fields, account } = visit;
   const typed = { present: fields.get("present") ?? "", ...readNewPassword(fields) };
   // Validate before counting or hashing: a typo in the new password must not use up an attempt.
-  const faults = findFaults(account, typed);
-  if (Object.values(faults).some((list) => list.length > 0))
-    return answerForm(visit, { status: 422, faults });
+  const issues = findIssues(account, typed);
+  if (Object.values(issues).some((list) => list.length > 0))
+    return answerForm(visit, { status: 422, issues });
   return await change(visit, typed);
 }
 
-function findFaults({ email, displayName, appSlugs }: OwnAccount, typed: Typed): Faults {
+function findIssues({ email, displayName, appSlugs }: OwnAccount, typed: Typed): Issues {
   const names = [email, ...(displayName === null ? [] : [displayName]), ...appSlugs];
   return {
     present: typed.present === "" ? ["Enter your current password."] : [],
-    ...findNewPasswordFaults(typed, names),
+    ...findNewPasswordIssues(typed, names),
   };
 }
 
@@ -84,14 +84,14 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
 
 function answerWrong(visit: OwnVisit): Response {
   const present = ["This is not your current password."];
-  return answerForm(visit, { status: 422, faults: { present, password: [], again: [] } });
+  return answerForm(visit, { status: 422, issues: { present, password: [], again: [] } });
 }
 
-const NO_FAULTS: Faults = { present: [], password: [], again: [] };
+const NO_ISSUES: Issues = { present: [], password: [], again: [] };
 
 function answerForm(
   { deps, account, token }: OwnVisit,
-  { status, headers, notice, faults = NO_FAULTS }: Trouble,
+  { status, headers, notice, issues = NO_ISSUES }: Trouble,
   isChanged = false,
 ): Response {
   const fields = [
@@ -100,10 +100,10 @@ function answerForm(
       name: "present",
       label: "Current password",
       autocomplete: "current-password",
-      faults: faults.present,
+      issues: issues.present,
       isFirst: !isChanged,
     }),
-    ...renderNewPasswordFields(faults, { isFirst: false }),
+    ...renderNewPasswordFields(issues, { isFirst: false }),
   ];
   const form = {
     action: ACCOUNT_PASSWORD_PATH,
@@ -117,7 +117,7 @@ function answerForm(
     ...(headers === undefined ? {} : { headers }),
     body: html`<p class="lead">A new password ends all your other sessions</p>
 ${isChanged && renderNotice("remark", "Password changed. All your other sessions have ended.")}
-${notice !== undefined && renderNotice("fault", notice)}
+${notice !== undefined && renderNotice("error", notice)}
 ${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`}`,
   });
 }

@@ -9,13 +9,13 @@ import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
 
 const SAVED = `${ACCOUNT_PATH}?saved=yes`;
 
-type Faults = { name: string[]; picture: string[] };
+type Issues = { name: string[]; picture: string[] };
 
 export function answerProfile(visit: OwnVisit): Response {
   const { displayName, avatarUrl } = visit.account;
   const typed = { name: displayName ?? "", picture: avatarUrl ?? "" };
   const isSaved = visit.context.query === "saved=yes";
-  return answerForm(visit, { typed, isSaved, faults: { name: [], picture: [] } });
+  return answerForm(visit, { typed, isSaved, issues: { name: [], picture: [] } });
 }
 
 export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
@@ -24,9 +24,9 @@ export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
     name: (fields.get("name") ?? "").trim(),
     picture: (fields.get("picture") ?? "").trim(),
   };
-  const faults = { name: findNameFaults(typed.name), picture: findPictureFaults(typed.picture) };
-  if (faults.name.length + faults.picture.length > 0)
-    return answerForm(visit, { typed, isSaved: false, faults });
+  const issues = { name: findNameIssues(typed.name), picture: findPictureIssues(typed.picture) };
+  if (issues.name.length + issues.picture.length > 0)
+    return answerForm(visit, { typed, isSaved: false, issues });
   await changeOwnProfile(deps, shown, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
@@ -36,13 +36,13 @@ export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
 
 const CONTROL = /\p{Cc}/u;
 
-function findNameFaults(name: string): string[] {
+function findNameIssues(name: string): string[] {
   if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
   return isStorableText(name) && !CONTROL.test(name) ? [] : ["Use visible characters on one line."];
 }
 
 /** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */
-function findPictureFaults(text: string): string[] {
+function findPictureIssues(text: string): string[] {
   if (text === "") return [];
   const url = URL.canParse(text) && isStorableText(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
@@ -55,14 +55,14 @@ function findPictureFaults(text: string): string[] {
 type State = {
   typed: { name: string; picture: string };
   isSaved: boolean;
-  faults: Faults;
+  issues: Issues;
 };
 
 function answerForm(
   { deps, account, token }: OwnVisit,
-  { typed, isSaved, faults }: State,
+  { typed, isSaved, issues }: State,
 ): Response {
-  const isRefused = faults.name.length + faults.picture.length > 0;
+  const isRefused = issues.name.length + issues.picture.length > 0;
   const fields = [
     renderField({
       name: "name",
@@ -71,9 +71,9 @@ function answerForm(
       autocomplete: "name",
       maxLength: NAME_MAX_CHARS,
       value: typed.name,
-      faults: faults.name,
+      issues: issues.name,
       isOptional: true,
-      isFirst: faults.name.length > 0,
+      isFirst: issues.name.length > 0,
     }),
     renderField({
       name: "picture",
@@ -83,9 +83,9 @@ function answerForm(
       hint: "Apps load the picture from this URL. Rowhouse never does.",
       maxLength: PICTURE_MAX_CHARS,
       value: typed.picture,
-      faults: faults.picture,
+      issues: issues.picture,
       isOptional: true,
-      isFirst: faults.name.length === 0 && faults.picture.length > 0,
+      isFirst: issues.name.length === 0 && issues.picture.length > 0,
     }),
   ];
   const form = { action: ACCOUNT_PATH, token: { name: TOKEN_FIELD, value: token }, fields };

@@ -72,7 +72,7 @@ export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
 
 async function answerLast(visit: OwnVisit, label: string): Promise<Response> {
   return await answerWith(visit, {
-    fault: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
+    issue: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
   });
 }
 
@@ -100,11 +100,11 @@ async function answerToProvider(
   }
 }
 
-type Notices = { remark?: string | undefined; fault?: string };
+type Notices = { remark?: string | undefined; issue?: string };
 
 async function answerWith(
   { deps, account, token }: OwnVisit,
-  { remark, fault }: Notices,
+  { remark, issue }: Notices,
 ): Promise<Response> {
   const links = await readOwnLinks(deps, account);
   const now = deps.now();
@@ -112,10 +112,10 @@ async function answerWith(
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
   const body = html`<p class="lead">External accounts that can sign you in</p>
 ${remark !== undefined && renderNotice("remark", remark)}
-${fault !== undefined && renderNotice("fault", fault)}
+${issue !== undefined && renderNotice("error", issue)}
 ${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
-  const status = fault === undefined ? 200 : 422;
+  const status = issue === undefined ? 200 : 422;
   return answerAccountPage(deps, {
     tab: "Linked",
     title: "Linked accounts",

@@ -54,7 +54,7 @@ export async function answerTotpForm(visit: OwnVisit): Promise<Response> {
     return answerForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
   const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
   const step = findStep(totp.key, code, deps.now());
-  if (step === undefined) return answerForm(visit, { totp, replaced, fault: WRONG });
+  if (step === undefined) return answerForm(visit, { totp, replaced, issue: WRONG });
   const next = (await findWayOn(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
   const codes = makeRecoveryCodes(deps, account.id);
   const record = makeTotpRecord(deps, account.id, totp.key);
@@ -74,9 +74,9 @@ function makeNew({ deps }: OwnVisit): NewTotp {
   return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
 }
 
-type State = { totp: NewTotp; replaced: string; notice?: string; fault?: string };
+type State = { totp: NewTotp; replaced: string; notice?: string; issue?: string };
 
-function answerForm(visit: OwnVisit, { totp, replaced, notice, fault }: State): Response {
+function answerForm(visit: OwnVisit, { totp, replaced, notice, issue }: State): Response {
   const { deps, context, account, token } = visit;
   const sealed = sealNewTotp(deps, account.id, totp);
   const code = renderField({
@@ -87,10 +87,10 @@ function answerForm(visit: OwnVisit, { totp, replaced, notice, fault }: State): 
     inputMode: "numeric",
     autocomplete: "one-time-code",
     maxLength: CODE_CHARS,
-    faults: fault === undefined ? [] : [fault],
-    isFirst: fault !== undefined,
+    issues: issue === undefined ? [] : [issue],
+    isFirst: issue !== undefined,
   });
-  const body = html`${notice !== undefined && renderNotice("fault", notice)}
+  const body = html`${notice !== undefined && renderNotice("error", notice)}
 ${renderKey(totp.key, toUri(visit, totp.key))}
 ${renderForm({
   action: toTarget(splitTarget(context.request.url)),
@@ -99,7 +99,7 @@ ${renderForm({
   button: "Turn on",
 })}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`;
-  const status = notice === undefined && fault === undefined ? 200 : 422;
+  const status = notice === undefined && issue === undefined ? 200 : 422;
   return answerAccountPage(deps, { tab: "Security", title: "Authenticator app", body, status });
 }
 

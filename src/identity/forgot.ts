@@ -36,7 +36,7 @@ export async function answerForgotForm(deps: PageDeps, context: RequestContext):
   const { back } = await checkReturnTo(deps, context, returnTo);
   const typed = fields.get("email") ?? "";
   if (typed.trim() === "")
-    return answerForm(deps, context, { status: 422, back, faults: ["Enter your email address."] });
+    return answerForm(deps, context, { status: 422, back, issues: ["Enter your email address."] });
   const canonical = toCanonicalEmail(typed);
   // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";
@@ -55,20 +55,20 @@ type State = Pick<CheckedReturn, "back"> & {
   headers?: Record<string, string>;
   notice?: string;
   typed?: string;
-  faults?: string[];
+  issues?: string[];
 };
 
 function answerForm(deps: PageDeps, context: RequestContext, state: State): Response {
-  const { status, headers, notice, typed, faults = [], back } = state;
+  const { status, headers, notice, typed, issues = [], back } = state;
   const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
   const body = html`
 <h1>${TITLE}</h1>
 <p class="lead">We will email you a link to set a new password</p>
-${notice !== undefined && renderNotice("fault", notice)}
+${notice !== undefined && renderNotice("error", notice)}
 ${renderForm({
   action: `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
   token: { name: TOKEN_FIELD, value: token },
-  fields: renderEmailField({ value: typed, faults, isFirst: true }),
+  fields: renderEmailField({ value: typed, issues, isFirst: true }),
   button: "Send link",
 })}
 <p class="aside"><a href="${back}">Back to sign-in</a></p>`;

@@ -1,11 +1,11 @@
 /** The two fields of a new password on a form, and their validation. @module */
 import type { Html } from "../pages/mod.ts";
 import { renderPasswordField } from "./account_fields.ts";
-import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
+import { findPasswordIssues, PASSWORD_HINT } from "./password.ts";
 
 /** The submitted values; without a second field, `again` equals `password`. */
 export type NewPassword = { password: string; again: string };
-export type NewPasswordFaults = { password: string[]; again: string[] };
+export type NewPasswordIssues = { password: string[]; again: string[] };
 
 export function readNewPassword(fields: ReadonlyMap<string, string>): NewPassword {
   const password = fields.get("password") ?? "";
@@ -13,18 +13,18 @@ export function readNewPassword(fields: ReadonlyMap<string, string>): NewPasswor
 }
 
 /** All validation errors of both fields; `names` are words connected with the person. */
-export function findNewPasswordFaults(
+export function findNewPasswordIssues(
   { password, again }: NewPassword,
   names: readonly string[],
-): NewPasswordFaults {
+): NewPasswordIssues {
   return {
-    password: findPasswordFaults(password, names),
+    password: findPasswordIssues(password, names),
     again: again === password ? [] : ["The passwords do not match."],
   };
 }
 
 export function renderNewPasswordFields(
-  faults: NewPasswordFaults,
+  issues: NewPasswordIssues,
   options: { isFirst: boolean },
 ): Html[] {
   return [
@@ -33,14 +33,14 @@ export function renderNewPasswordFields(
       label: "New password",
       autocomplete: "new-password",
       hint: PASSWORD_HINT,
-      faults: faults.password,
+      issues: issues.password,
       isFirst: options.isFirst,
     }),
     renderPasswordField({
       name: "password_again",
       label: "Confirm new password",
       autocomplete: "new-password",
-      faults: faults.again,
+      issues: issues.again,
     }),
   ];
 }

@@ -41,7 +41,7 @@ export function toPasswordForm(text: string): string {
  * All reasons against a password; empty if it is valid. `names` are words connected with the person: the address, the name,
  * the apps.
  */
-export function findPasswordFaults(text: string, names: readonly string[]): string[] {
+export function findPasswordIssues(text: string, names: readonly string[]): string[] {
   const password = toPasswordForm(text);
   const length = [...password].length;
   if (length < MIN_CODE_POINTS) {

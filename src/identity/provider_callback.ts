@@ -172,13 +172,13 @@ type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole
 /** The stored records of the roles. Roles on unknown and disabled apps are logged for operators. */
 async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed) {
   const found = await makeClaimedRecords(deps, { userId, provider, claimed });
-  const faults = [
+  const issues = [
     ...found.unknown.map((slug) => `${slug} does not exist`),
     ...found.disabled.map((slug) => `${slug} is disabled`),
   ];
-  if (faults.length > 0)
+  if (issues.length > 0)
     deps.log("warn", "roles in vain", {
-      message: `By claims of ${provider}: ${faults.join(", ")}`,
+      message: `By claims of ${provider}: ${issues.join(", ")}`,
     });
   return found.records;
 }

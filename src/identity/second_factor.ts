@@ -60,8 +60,8 @@ export async function answerSecondFactorForm(
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const target = await checkReturnTo(deps, context, readReturnTo(context.query));
   const typed = readTyped(fields);
-  if ("fault" in typed) {
-    const trouble = { status: 422, fault: typed.fault, kind: typed.kind };
+  if ("issue" in typed) {
+    const trouble = { status: 422, issue: typed.issue, kind: typed.kind };
     return await answerForm(deps, context, { target, trouble });
   }
   return await answerTyped(deps, context, { target, typed });
@@ -72,7 +72,7 @@ type FormState = { target: CheckedReturn; trouble: FactorTrouble };
 
 function readTyped(
   fields: ReadonlyMap<string, string>,
-): Typed | { kind: FactorKind; fault: string } {
+): Typed | { kind: FactorKind; issue: string } {
   const passkey = fields.get(PASSKEY_FIELD);
   const isTyped = fields.has("code") || fields.has("recovery");
   if (passkey !== undefined && !isTyped) return { kind: "passkey", code: passkey };
@@ -80,13 +80,13 @@ function readTyped(
   if (recovery !== undefined) {
     const code = readRecoveryCode(recovery);
     return code === undefined
-      ? { kind: "recovery", fault: "Enter a recovery code of 12 letters and digits." }
+      ? { kind: "recovery", issue: "Enter a recovery code of 12 letters and digits." }
       : { kind: "recovery", code };
   }
   const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
   return TOTP_CODE.test(code)
     ? { kind: "totp", code }
-    : { kind: "totp", fault: "Enter the 6 digits from the app." };
+    : { kind: "totp", issue: "Enter the 6 digits from the app." };
 }
 
 async function answerTyped(
@@ -113,7 +113,7 @@ async function answerTyped(
     const trouble = {
       status: 422,
       kind: typed.kind,
-      ...(typed.kind === "passkey" ? { notice: words } : { fault: words }),
+      ...(typed.kind === "passkey" ? { notice: words } : { issue: words }),
     };
     return await answerForm(deps, context, { target, trouble });
   }

@@ -20,7 +20,7 @@ export type FactorTrouble = {
   /** The submitted form. */
   kind?: FactorKind;
   notice?: string;
-  fault?: string;
+  issue?: string;
 };
 
 const CODE_CHARS = 16;
@@ -40,7 +40,7 @@ export function answerFactorForm(
   const body = html`
 <h1>Confirm that it is you</h1>
 <p class="lead">Signing in as <strong>${pending.email}</strong></p>
-${trouble.notice !== undefined && renderNotice("fault", trouble.notice)}
+${trouble.notice !== undefined && renderNotice("error", trouble.notice)}
 ${pending.hasTotp && renderForm({ ...form, fields: renderCode(trouble), button: "Continue" })}
 ${passkey.part}
 ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
@@ -60,7 +60,7 @@ ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
   );
 }
 
-function renderCode({ kind, fault }: FactorTrouble): Html {
+function renderCode({ kind, issue }: FactorTrouble): Html {
   return renderField({
     name: "code",
     label: "Code",
@@ -69,7 +69,7 @@ function renderCode({ kind, fault }: FactorTrouble): Html {
     inputMode: "numeric",
     autocomplete: "one-time-code",
     maxLength: CODE_CHARS,
-    faults: kind !== "recovery" && fault !== undefined ? [fault] : [],
+    issues: kind !== "recovery" && issue !== undefined ? [issue] : [],
     isFirst: kind !== "recovery",
   });
 }
@@ -88,7 +88,7 @@ function renderRecovery(
     type: "text",
     autocomplete: "off",
     maxLength: 2 * CODE_CHARS,
-    faults: trouble.kind === "recovery" && trouble.fault !== undefined ? [trouble.fault] : [],
+    issues: trouble.kind === "recovery" && trouble.issue !== undefined ? [trouble.issue] : [],
     isFirst: trouble.kind === "recovery",
   });
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>

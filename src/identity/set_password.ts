@@ -14,8 +14,8 @@ import { toFormTargets } from "./authorize_query.ts";
 import { readDeviceCookie, readPresented } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import {
-  findNewPasswordFaults,
-  type NewPasswordFaults,
+  findNewPasswordIssues,
+  type NewPasswordIssues,
   readNewPassword,
   renderNewPasswordFields,
 } from "./new_password_fields.ts";
@@ -38,7 +38,7 @@ export async function answerSetPassword(
   const text = readLinkText(new URLSearchParams(context.query).getAll("token"));
   const link = await findPasswordLink(deps, text);
   if (link === undefined) return answerUnusable(context.query);
-  return answerForm(deps, context, { text, link, faults: { password: [], again: [] } });
+  return answerForm(deps, context, { text, link, issues: { password: [], again: [] } });
 }
 
 /** Sets the password, or lists all validation errors. @throws {Problem} forbidden */
@@ -53,9 +53,9 @@ export async function answerSetPasswordForm(
   const link = await findPasswordLink(deps, text);
   if (link === undefined) return answerUnusable("token");
   const typed = readNewPassword(fields);
-  const faults = findNewPasswordFaults(typed, toNames(link));
-  if (faults.password.length + faults.again.length > 0)
-    return answerForm(deps, context, { text, link, faults });
+  const issues = findNewPasswordIssues(typed, toNames(link));
+  if (issues.password.length + issues.again.length > 0)
+    return answerForm(deps, context, { text, link, issues });
   return await answerSignedIn(deps, context, { link, password: typed.password });
 }
 
@@ -102,15 +102,15 @@ function toNames({ email, displayName, appSlugs }: PasswordLink): string[] {
   return [email, ...(displayName === undefined ? [] : [displayName]), ...appSlugs];
 }
 
-type State = { text: string; link: PasswordLink; faults: NewPasswordFaults };
+type State = { text: string; link: PasswordLink; issues: NewPasswordIssues };
 
 function answerForm(
   deps: PageDeps,
   { request }: RequestContext,
-  { text, link, faults }: State,
+  { text, link, issues }: State,
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const isRefused = faults.password.length + faults.again.length > 0;
+  const isRefused = issues.password.length + issues.again.length > 0;
   const { location, query } = toTarget(link);
   const providers =
     link.isInvitation && renderInvitedProviders(deps.providers, { email: link.email, query });
@@ -129,7 +129,7 @@ ${renderForm({
       value: link.email,
       isFixed: true,
     }),
-    ...renderNewPasswordFields(faults, { isFirst: true }),
+    ...renderNewPasswordFields(issues, { isFirst: true }),
   ],
   button:
     link.returnTo === undefined

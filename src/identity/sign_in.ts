@@ -31,7 +31,7 @@ import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 export type Typed = { email: string; password: string };
 export type SignIn =
   | Admitted
-  | { kind: "incomplete"; faults: { email: string[]; password: string[] } }
+  | { kind: "incomplete"; issues: { email: string[]; password: string[] } }
   | { kind: "wrong" }
   | { kind: "throttled"; waitS: number };
 
@@ -44,8 +44,8 @@ export async function signIn(
   { request, address }: RequestContext,
   typed: Typed,
 ): Promise<SignIn> {
-  const faults = findGaps(typed);
-  if (faults !== undefined) return { kind: "incomplete", faults };
+  const issues = findGaps(typed);
+  if (issues !== undefined) return { kind: "incomplete", issues };
   const canonical = toCanonicalEmail(typed.email);
   // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";

@@ -94,7 +94,7 @@ type Trouble = {
   status: number;
   headers?: Record<string, string>;
   notice?: string;
-  faults?: { email: string[]; password: string[] };
+  issues?: { email: string[]; password: string[] };
 };
 
 const WORDS = {
@@ -104,7 +104,7 @@ const WORDS = {
 } as const;
 
 function toTrouble(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Trouble {
-  if (result.kind === "incomplete") return { status: 422, faults: result.faults };
+  if (result.kind === "incomplete") return { status: 422, issues: result.issues };
   if (result.kind === "throttled") return describeThrottle(result.waitS);
   return { status: 422, notice: WORDS[result.kind] };
 }
@@ -149,7 +149,7 @@ function answerForm(deps: PageDeps, target: SignInTarget, state: FormState): Res
 <h1>Sign in</h1>
 ${renderLead(target)}
 ${state.remark !== undefined && renderNotice("remark", state.remark)}
-${notice !== undefined && renderNotice("fault", notice)}
+${notice !== undefined && renderNotice("error", notice)}
 ${renderProviders(deps.providers, action)}
 ${renderForm({
   action,
@@ -177,14 +177,14 @@ function renderLead({ app, lead }: SignInTarget): Html {
 }
 
 function renderFields(
-  { email, faults }: FormState,
+  { email, issues }: FormState,
   { hasPasskeys }: { hasPasskeys: boolean },
 ): Html[] {
   const isEmailGiven = email !== undefined && email !== "";
   return [
     renderEmailField({
       value: email,
-      faults: faults?.email ?? [],
+      issues: issues?.email ?? [],
       isFirst: !isEmailGiven,
       hasPasskeys,
     }),
@@ -192,7 +192,7 @@ function renderFields(
       name: "password",
       label: "Password",
       autocomplete: "current-password",
-      faults: faults?.password ?? [],
+      issues: issues?.password ?? [],
       isFirst: isEmailGiven,
     }),
   ];

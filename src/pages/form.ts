@@ -23,7 +23,7 @@ export type Field = {
   /** The expected input, always shown. */
   hint?: Part;
   /** All issues of the sent value. */
-  faults?: readonly string[];
+  issues?: readonly string[];
   /** Values to choose from; any other can be typed. */
   choices?: readonly string[];
   /** Whether people are offered where scripts run. */
@@ -38,12 +38,12 @@ export type Field = {
   isOptional?: boolean;
 };
 
-/** A labelled input; screen readers read its hint and faults with it. */
+/** A labelled input; screen readers read its hint and issues with it. */
 export function renderField(field: Field): Html {
-  const { name, value = "", hint, faults = [] } = field;
-  const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
+  const { name, value = "", hint, issues = [] } = field;
+  const ids = [hint !== undefined && `${name}-hint`, issues.length > 0 && `${name}-issue`];
   const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" autocomplete="${field.autocomplete}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
+  const attributes = html`id="${name}" name="${name}" autocomplete="${field.autocomplete}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${issues.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
   const input =
     field.rows === undefined
       ? html`<input type="${field.type}" ${attributes} value="${value}">`
@@ -53,7 +53,7 @@ export function renderField(field: Field): Html {
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${field.type === "password" ? renderWithReveal(name, input) : input}
 ${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
-${faults.length > 0 && renderFaults(name, faults)}
+${issues.length > 0 && renderIssues(name, issues)}
 </div>`;
 }
 
@@ -62,8 +62,8 @@ function renderWithReveal(id: string, input: Html): Html {
   return html`<div class="reveal">${input}<button class="reveal-button" type="button" data-reveal="${id}" hidden><span data-label>Show</span><span class="visually-hidden"> password</span></button></div>`;
 }
 
-function renderFaults(name: string, faults: readonly string[]): Html {
-  return html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
+function renderIssues(name: string, issues: readonly string[]): Html {
+  return html`<ul class="issues" id="${name}-issue">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`;
 }
 
 /** A form that posts back; `fields` stand above the button. */
@@ -82,6 +82,6 @@ ${form.fields}
 }
 
 /** A notice above a form; screen readers announce errors immediately. */
-export function renderNotice(kind: "fault" | "remark", text: Part): Html {
-  return html`<p class="notice notice-${kind}" role="${kind === "fault" ? "alert" : "status"}">${text}</p>`;
+export function renderNotice(kind: "error" | "remark", text: Part): Html {
+  return html`<p class="notice notice-${kind}" role="${kind === "error" ? "alert" : "status"}">${text}</p>`;
 }

@@ -98,7 +98,7 @@ async function readHead(admin: Database, appId: string) {
   const parts = migration && splitMigrationText(migration.text);
   if (migration === undefined || parts === undefined) return undefined;
   const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
-  if ("faults" in read) throw new Error(`Migration ${migration.seq} cannot be read`);
+  if ("issues" in read) throw new Error(`Migration ${migration.seq} cannot be read`);
   // If it joins the project's history, the next migration follows the project's last migration.
   return { checksum: toProjectHistory(recorded).at(-1)?.checksum ?? migration.checksum, ...read };
 }

@@ -22,16 +22,16 @@ const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
   const journal = readEntries(body["journal"]);
-  const { dryRun, details: flagFaults } = readDryRun(body);
-  const { share, details: shareFaults } = readShare(body);
+  const { dryRun, details: flagIssues } = readDryRun(body);
+  const { share, details: shareIssues } = readShare(body);
   const details = [
-    ...("faults" in read ? read.faults.map(toDetail) : []),
+    ...("issues" in read ? read.issues.map(toDetail) : []),
     ...("details" in journal ? journal.details : []),
-    ...flagFaults,
-    ...shareFaults,
+    ...flagIssues,
+    ...shareIssues,
     ...findUnknownKeys(body, KEYS),
   ];
-  if ("faults" in read || "details" in journal || details.length > 0) throw invalid(details);
+  if ("issues" in read || "details" in journal || details.length > 0) throw invalid(details);
   return {
     definition: read.definition,
     ...(journal.entries === undefined ? {} : { journal: journal.entries }),
@@ -52,13 +52,13 @@ export type ChangeBody = Pick<PushBody, "journal"> & {
 export function readChangeBody(body: Readonly<Record<string, unknown>>): ChangeBody {
   const read = readChange(body["change"]);
   const journal = readEntries(body["journal"]);
-  const { dryRun, details: flagFaults } = readDryRun(body);
+  const { dryRun, details: flagIssues } = readDryRun(body);
   const details = [
     ...("details" in read
       ? read.details.map(({ path, message }) => ({ path: `/change${path}`, message }))
       : []),
     ...("details" in journal ? journal.details : []),
-    ...flagFaults,
+    ...flagIssues,
     ...findUnknownKeys(body, ["change", "journal", "dryRun"]),
   ];
   if ("details" in read || "details" in journal || details.length > 0) throw invalid(details);
@@ -77,12 +77,12 @@ export function readChangeBody(body: Readonly<Record<string, unknown>>): ChangeB
 export function checkDefinition(value: unknown): Definition {
   const read = readDefinition(value);
   if ("definition" in read) return read.definition;
-  throw invalid(read.faults.map(toDetail));
+  throw invalid(read.issues.map(toDetail));
 }
 
-type Faults = { details: Detail[] };
+type Issues = { details: Detail[] };
 
-function readEntries(value: unknown): { entries: JournalEntry[] | undefined } | Faults {
+function readEntries(value: unknown): { entries: JournalEntry[] | undefined } | Issues {
   if (value === undefined) return { entries: undefined };
   if (!Array.isArray(value) || value.length > MAX_MIGRATIONS) {
     const message = `Cannot read the journal: must be a list of at most ${MAX_MIGRATIONS} { seq, checksum }`;
@@ -134,9 +134,9 @@ export function findUnknownKeys(body: object, known: readonly string[]): Detail[
     .map((key) => ({ path: `/${key.slice(0, 100)}`, message }));
 }
 
-export function toDetail(fault: { table?: string; column?: string; message: string }): Detail {
-  const parts = [fault.table, fault.column].filter((part) => part !== undefined);
-  return { path: parts.map((part) => `/${part}`).join(""), message: fault.message };
+export function toDetail(issue: { table?: string; column?: string; message: string }): Detail {
+  const parts = [issue.table, issue.column].filter((part) => part !== undefined);
+  return { path: parts.map((part) => `/${part}`).join(""), message: issue.message };
 }
 
 export function invalid(details: Detail[]): Problem {

@@ -3,7 +3,7 @@ import {
   CitusError,
   countShards,
   type Database,
-  findClusterFaults,
+  findClusterIssues,
   isRestored,
   type Reference,
   readRows,
@@ -35,10 +35,10 @@ export async function readConvertible(admin: Database): Promise<ConversionState>
     throw new CitusError([
       `The database is already distributed over ${shards} shards; after adding nodes, run rowhouse migrate`,
     ]);
-  const cluster = await findClusterFaults(admin);
+  const cluster = await findClusterIssues(admin);
   const state = await readState(admin);
-  const faults = [...cluster, ...findFaults(state)];
-  if (faults.length > 0) throw new CitusError(faults);
+  const issues = [...cluster, ...findIssues(state)];
+  if (issues.length > 0) throw new CitusError(issues);
   return state;
 }
 
@@ -74,7 +74,7 @@ async function readState(admin: Database): Promise<ConversionState> {
 }
 
 /** The copy of rows runs as a superuser, with any triggers that others added: reject unknown objects. */
-function findFaults({ recorded, facts, unbuilt }: ConversionState): string[] {
+function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
   const drift = findDrift(recorded, readFacts(facts)).filter(
     // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),

@@ -6,7 +6,7 @@
  */
 import { findConstraint, type RecordedDefinition } from "../catalog/mod.ts";
 import { call, coalesce, type Database, readSqlState, ViolationError } from "../db/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
 export type DeferredStep = {
@@ -15,7 +15,7 @@ export type DeferredStep = {
   name: string;
   columns: string[];
   state: "waiting" | "running" | "done" | "failed";
-  fault: string | null;
+  issue: string | null;
   attempts: number;
 };
 
@@ -38,7 +38,7 @@ export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void>
   const run = runs.get(admin) ?? coalesce(() => runDeferredSteps({ admin, log }));
   runs.set(admin, run);
   // If the database is unavailable, the steps wait for the next push.
-  return run().catch(noteFault(log, "the deferred steps"));
+  return run().catch(logError(log, "the deferred steps"));
 }
 
 async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
@@ -70,13 +70,13 @@ export async function renewLease({ admin, log }: DeferredDeps, id: string): Prom
   const values = { step_id: Number(id), lease_s: LEASE_S };
   const renewed = call(admin, "renew_deferred_step", values);
   // If a renewal fails, the next renewal compensates; otherwise the lease expires, as intended.
-  await renewed.catch(noteFault(log, "the lease of a deferred step"));
+  await renewed.catch(logError(log, "the lease of a deferred step"));
 }
 
-type End = { state: "waiting" | "done" | "failed"; fault: string | null };
+type End = { state: "waiting" | "done" | "failed"; issue: string | null };
 
-async function endStep(admin: Database, id: string, { state, fault }: End): Promise<void> {
-  const values = { step_id: Number(id), new_state: state, new_fault: fault };
+async function endStep(admin: Database, id: string, { state, issue }: End): Promise<void> {
+  const values = { step_id: Number(id), new_state: state, new_issue: issue };
   await call(admin, "end_deferred_step", values);
 }
 
@@ -85,7 +85,7 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
     const isIndex = step.constraint.kind === "idx";
     return isIndex ? await buildIndex(admin, step) : await runBuild(admin, step);
   } catch (error) {
-    if (!(error instanceof ViolationError)) noteFault(log, "a deferred step")(error);
+    if (!(error instanceof ViolationError)) logError(log, "a deferred step")(error);
     return toEnd(error);
   }
 }
@@ -96,12 +96,12 @@ async function buildIndex(admin: Database, step: Claimed): Promise<End> {
   const [found] = await call(admin, "find_index", values);
   if (found?.is_valid === true) return DONE;
   if (found?.is_building === true)
-    return { state: "waiting", fault: "another session is building it" };
+    return { state: "waiting", issue: "another session is building it" };
   if (found !== undefined) await admin.message(renderDropIndex(step.constraint.name), BUILD);
   return await runBuild(admin, step);
 }
 
-const DONE: End = { state: "done", fault: null };
+const DONE: End = { state: "done", issue: null };
 
 async function runBuild(admin: Database, step: Claimed): Promise<End> {
   await admin.message(renderDeferred(step), BUILD);
@@ -111,8 +111,8 @@ async function runBuild(admin: Database, step: Claimed): Promise<End> {
 /** Violating rows need a person. Any other failure can succeed on a retry. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
-    return { state: "failed", fault: "existing rows violate it" };
+    return { state: "failed", issue: "existing rows violate it" };
   }
   const state = readSqlState(error);
-  return { state: "waiting", fault: `interrupted${state === undefined ? "" : ` (${state})`}` };
+  return { state: "waiting", issue: `interrupted${state === undefined ? "" : ` (${state})`}` };
 }

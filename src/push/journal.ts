@@ -28,7 +28,7 @@ export type JournalFile = { file: string; text: string };
 export type ProjectMigration = JournalFile & { parts: MigrationParts };
 
 /** A conflict between a journal's folder and the service. Each kind has its own remedy. */
-export type JournalFault = {
+export type JournalIssue = {
   code: "edited" | "other_content" | "renamed" | "unknown" | "gap" | "stray" | "twice" | "diverged";
   file: string;
   message: string;
@@ -38,7 +38,7 @@ export type JournalFault = {
 
 export type JournalComparison<Recorded extends MigrationRecord = MigrationRecord> = {
   /** All conflicts. If there are any, a push is not possible. */
-  faults: JournalFault[];
+  issues: JournalIssue[];
   /** Recorded migrations without a file, to be written from the record. */
   missing: Recorded[];
   /** The project's migrations that the service has not applied, in order. */
@@ -60,7 +60,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
   files: readonly JournalFile[],
   recorded: readonly Recorded[],
 ): JournalComparison<Recorded> {
-  const { found, faults } = sortFiles(files);
+  const { found, issues } = sortFiles(files);
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
   const same = new Set(
     [...found.keys()].filter((seq) => isSame(found.get(seq)?.parts, bySeq.get(seq))),
@@ -70,19 +70,19 @@ export function compareJournal<Recorded extends MigrationRecord>(
   for (const file of found.values()) {
     const migration = bySeq.get(file.seq);
     const parent = found.get(file.seq - 1)?.parts?.checksum ?? bySeq.get(file.seq - 1)?.checksum;
-    if (file.parts !== undefined && file.parts.seq !== file.seq) faults.push(...findRenaming(file));
-    else if (same.has(file.seq)) faults.push(...findRenaming(file));
+    if (file.parts !== undefined && file.parts.seq !== file.seq) issues.push(...findRenaming(file));
+    else if (same.has(file.seq)) issues.push(...findRenaming(file));
     // Later checksums cover earlier files, so only this file can have changed.
-    else if (migration !== undefined && file.seq < lastSame) faults.push(edited(file, migration));
+    else if (migration !== undefined && file.seq < lastSame) issues.push(edited(file, migration));
     else if (isIntact(file, parent)) {
-      faults.push(...findRenaming(file));
+      issues.push(...findRenaming(file));
       differing.push(file);
-    } else faults.push(misfit(file, { migration, isAlone: !found.has(file.seq - 1) }));
+    } else issues.push(misfit(file, { migration, isAlone: !found.has(file.seq - 1) }));
   }
   const first = differing.find(({ seq }) => bySeq.has(seq));
-  if (first !== undefined) faults.push(diverged(first, differing, recorded));
+  if (first !== undefined) issues.push(diverged(first, differing, recorded));
   return {
-    faults,
+    issues,
     missing: recorded.filter(({ seq }) => !found.has(seq)),
     ahead: differing.flatMap(({ file, text, parts }) => (parts ? [{ file, text, parts }] : [])),
     entries: [...found.values()].flatMap(({ seq, parts }) =>
@@ -95,18 +95,18 @@ type Found = JournalFile & { seq: number; parts: MigrationParts | undefined };
 
 /** The files by number, in order. Unknown and duplicate files are conflicts. */
 function sortFiles(files: readonly JournalFile[]) {
-  const faults: JournalFault[] = [];
+  const issues: JournalIssue[] = [];
   const found = new Map<number, Found>();
   for (const file of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const seq = Number(JOURNAL_FILE.exec(file.file)?.[1] ?? Number.NaN);
     const earlier = found.get(seq);
     const parts = splitMigrationText(file.text);
-    if (Number.isNaN(seq)) faults.push(stray(file.file));
+    if (Number.isNaN(seq)) issues.push(stray(file.file));
     else if (earlier === undefined) found.set(seq, { ...file, seq, parts });
-    else if (isOther(parts, earlier.parts)) faults.push(merged(file.file, earlier.file));
-    else faults.push(twice(file.file, earlier.file));
+    else if (isOther(parts, earlier.parts)) issues.push(merged(file.file, earlier.file));
+    else issues.push(twice(file.file, earlier.file));
   }
-  return { found, faults };
+  return { found, issues };
 }
 
 /** Whether a file equals its recorded migration. */
@@ -131,7 +131,7 @@ function isIntact({ seq, parts }: Found, before: string | undefined): boolean {
   );
 }
 
-function findRenaming({ file, parts }: Found): JournalFault[] {
+function findRenaming({ file, parts }: Found): JournalIssue[] {
   const name = parts === undefined ? file : journalFileName(parts);
   if (name === file) return [];
   const message = `Cannot push: ${file} was renamed; rename it back to ${name}`;
@@ -141,25 +141,25 @@ function findRenaming({ file, parts }: Found): JournalFault[] {
 type Misfit = { migration: MigrationRecord | undefined; isAlone: boolean };
 
 /** Why a file that equals neither its record nor push's output is unusable. */
-function misfit(file: Found, { migration, isAlone }: Misfit): JournalFault {
+function misfit(file: Found, { migration, isAlone }: Misfit): JournalIssue {
   if (migration !== undefined) return edited(file, migration);
   if (file.parts === undefined) return unknown(file.file);
   return isAlone && file.seq > 1 ? gap(file) : changed(file.file);
 }
 
-function edited({ file, parts }: Found, recorded: MigrationRecord): JournalFault {
+function edited({ file, parts }: Found, recorded: MigrationRecord): JournalIssue {
   const expected = journalFileName(recorded);
   if (file !== expected && parts?.name !== recorded.name) return otherContent(file, expected);
   const message = `Cannot push: ${file} was edited after it was applied; restore it from version control, or remove it and run rowhouse db pull`;
   return { code: "edited", file, message };
 }
 
-function changed(file: string): JournalFault {
+function changed(file: string): JournalIssue {
   const message = `Cannot push: ${file} was edited after push wrote it, or follows a different migration now; restore it from version control`;
   return { code: "edited", file, message };
 }
 
-function gap({ file, seq }: Found): JournalFault {
+function gap({ file, seq }: Found): JournalIssue {
   const message = `Cannot push: migration ${seq - 1} before ${file} is missing, and the service has not applied it; restore it from version control`;
   return { code: "gap", file, message };
 }
@@ -168,7 +168,7 @@ function diverged(
   first: Found,
   differing: readonly Found[],
   recorded: readonly MigrationRecord[],
-): JournalFault {
+): JournalIssue {
   const divergence: Divergence = {
     common: recorded.find(({ seq }) => seq === first.seq - 1),
     project: differing.map(({ file }) => file.replace(/\.sql$/, "")),
@@ -177,12 +177,12 @@ function diverged(
   return { code: "diverged", file: first.file, ...describeDivergence(divergence) };
 }
 
-function stray(file: string): JournalFault {
+function stray(file: string): JournalIssue {
   const message = `Cannot read ${quote(file)} as a migration: this folder may hold only files that push wrote (NNNN_name.sql); move it elsewhere`;
   return { code: "stray", file, message };
 }
 
-function twice(file: string, other: string): JournalFault {
+function twice(file: string, other: string): JournalIssue {
   const message = `Cannot use ${file}: ${other} has the same number; remove the file that push did not write`;
   return { code: "twice", file, message };
 }
@@ -193,17 +193,17 @@ function isOther(parts: MigrationParts | undefined, other: MigrationParts | unde
 }
 
 /** The result of a merge of two branches. */
-function merged(file: string, other: string): JournalFault {
+function merged(file: string, other: string): JournalIssue {
   const message = `Cannot use ${file}: ${other} has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve for each environment that has the deleted ones`;
   return { code: "twice", file, message };
 }
 
-function unknown(file: string): JournalFault {
+function unknown(file: string): JournalIssue {
   const message = `Cannot push: ${file} is not a migration that push wrote; move it elsewhere, or restore it from version control`;
   return { code: "unknown", file, message };
 }
 
-function otherContent(file: string, expected: string): JournalFault {
+function otherContent(file: string, expected: string): JournalIssue {
   const message = `Cannot push: ${file} has the same number as ${expected}, which the service has applied; remove ${file} and run rowhouse db pull`;
   return { code: "other_content", file, message };
 }

@@ -100,13 +100,13 @@ export function splitMigrationText(text: string): MigrationParts | undefined {
 /** The explicit change in a migration, checked like a requested change; or the errors as messages. */
 export function readMigrationChange({
   change: json,
-}: MigrationParts): { change?: Change } | { faults: string[] } {
+}: MigrationParts): { change?: Change } | { issues: string[] } {
   if (json === undefined) return {};
   const read = readChange(tryParseJson(json));
   if ("details" in read)
-    return { faults: read.details.map(({ path, message }) => `change${path}: ${message}`) };
+    return { issues: read.details.map(({ path, message }) => `change${path}: ${message}`) };
   if (canonicalJson(read.change) !== json)
-    return { faults: ["The change is not in its canonical form"] };
+    return { issues: ["The change is not in its canonical form"] };
   return read;
 }
 
@@ -114,21 +114,21 @@ export function readMigrationChange({
 export function readMigrationDefinition({
   definition: json,
   body,
-}: MigrationParts): { definition: Definition } | { faults: string[] } {
+}: MigrationParts): { definition: Definition } | { issues: string[] } {
   if (!isStorableText(body))
-    return { faults: ["The text must not contain U+0000 or lone surrogates"] };
+    return { issues: ["The text must not contain U+0000 or lone surrogates"] };
   if (jsonDepth(json) > MAX_DEPTH)
-    return { faults: [`The definition is nested deeper than ${MAX_DEPTH}`] };
+    return { issues: [`The definition is nested deeper than ${MAX_DEPTH}`] };
   const read = readDefinition(tryParseJson(json));
-  if ("faults" in read)
+  if ("issues" in read)
     return {
-      faults: read.faults.map(({ table, column, message }) =>
+      issues: read.issues.map(({ table, column, message }) =>
         [table, column, message].filter((part) => part !== undefined).join(": "),
       ),
     };
   // Otherwise two texts could have the same definition, and the record could differ from the pushed text.
   if (canonicalJson(read.definition) !== json)
-    return { faults: ["The definition is not in its canonical form"] };
+    return { issues: ["The definition is not in its canonical form"] };
   return read;
 }
 

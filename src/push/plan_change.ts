@@ -6,8 +6,8 @@
  */
 import { hashColumnSet, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import {
-  findColumnNameFault,
-  findTableNameFault,
+  findColumnNameIssue,
+  findTableNameIssue,
   type NamedColumn,
   QUOTAS,
   sumDefaults,
@@ -164,11 +164,11 @@ type Checks = {
 const CHECKS: Checks = {
   rename_column: (found, change) =>
     findMissing(found, change) ??
-    findColumnNameFault(change.to) ??
+    findColumnNameIssue(change.to) ??
     findTaken(found, change) ??
     findForeignUse(found, change),
   rename_table: (found, { to }, { tables }) =>
-    findTableNameFault(to) ??
+    findTableNameIssue(to) ??
     (tables.some(({ name }) => name === to) ? `the name ${to} is in use` : undefined) ??
     findForeignTable(found),
   drop_column: (found, change) => findMissing(found, change) ?? findForeignUse(found, change),
@@ -179,7 +179,7 @@ const CHECKS: Checks = {
     findForeignUse(found, change) ??
     findLateUnfit(found, change),
   drop_value: (found, change) =>
-    findMissing(found, change) ?? findValueFault(found, change) ?? findForeignUse(found, change),
+    findMissing(found, change) ?? findValueIssue(found, change) ?? findForeignUse(found, change),
 };
 
 function checkChange(found: TableState, change: Change, state: PushState): void {
@@ -269,7 +269,7 @@ function findReference(found: TableState, state: PushState) {
   return `${reference} refers to it; drop ${reference} first`;
 }
 
-function findValueFault(found: TableState, change: ChangeOf<"drop_value">) {
+function findValueIssue(found: TableState, change: ChangeOf<"drop_value">) {
   const { values, default: initial } = findColumn(found, change);
   const { table, column, value } = change;
   if (values?.includes(value) !== true) return `${table}.${column} has no value ${quote(value)}`;

@@ -47,8 +47,8 @@ function checkType(
   const columns = [{ name: column, ...flags, ...type }];
   const tables = [{ name: table, columns, indexes: [], uniques: [] }];
   const read = readDefinition({ version: 1, tables });
-  if ("faults" in read)
-    return { details: read.faults.map(({ message }) => ({ path: "/type", message })) };
+  if ("issues" in read)
+    return { details: read.issues.map(({ message }) => ({ path: "/type", message })) };
   const [found] = read.definition.tables.flatMap((one) => one.columns);
   if (found === undefined) throw new Error("The column was not read");
   const { kind, values, default: initial } = found;

@@ -132,7 +132,7 @@ function readColumnSet(stored: unknown): ColumnSet[] {
   }));
   const table = { name, columns, indexes: [], uniques: [] };
   const reading = readDefinition({ version: 1, tables: [table] });
-  return "faults" in reading ? [] : reading.definition.tables.map(toColumnSet);
+  return "issues" in reading ? [] : reading.definition.tables.map(toColumnSet);
 }
 
 function digestBodies(set: ColumnSet, site: FunctionSite): ReadonlyMap<string, string> {

@@ -33,21 +33,21 @@ export async function readReplayBody(
   body: Readonly<Record<string, unknown>>,
   appId: string,
 ): Promise<ReplayBody> {
-  const { dryRun, details: flagFaults } = readDryRun(body);
-  const { share, details: shareFaults } = readShare(body);
+  const { dryRun, details: flagIssues } = readDryRun(body);
+  const { share, details: shareIssues } = readShare(body);
   const read = readDefinition(body["definition"]);
   const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
   const migrations = await readMigrations(texts ?? [], appId);
   const details = [
-    ...("faults" in read ? read.faults.map(toDetail) : []),
+    ...("issues" in read ? read.issues.map(toDetail) : []),
     ...(texts === undefined ? [describeTexts(dryRun ? MAX_PLANNED : 1)] : []),
     ...migrations.flatMap(toTextDetails),
-    ...flagFaults,
-    ...shareFaults,
+    ...flagIssues,
+    ...shareIssues,
     ...findUnknownKeys(body, KEYS),
   ];
-  if ("faults" in read || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((migration) => ("faults" in migration ? [] : [migration]));
+  if ("issues" in read || details.length > 0) throw invalid(details);
+  const checked = migrations.flatMap((migration) => ("issues" in migration ? [] : [migration]));
   const [next] = checked;
   return {
     definition: read.definition,
@@ -72,24 +72,24 @@ export async function readJoinBody(
   body: Readonly<Record<string, unknown>>,
   appId: string,
 ): Promise<JoinBody> {
-  const { dryRun, details: flagFaults } = readDryRun(body);
-  const { share, details: shareFaults } = readShare(body);
+  const { dryRun, details: flagIssues } = readDryRun(body);
+  const { share, details: shareIssues } = readShare(body);
   const read = readDefinition(body["definition"]);
   const declared = readDefinition(body["declared"]);
   const texts = readTexts(body["migrations"], MAX_MIGRATIONS);
   const migrations = await readMigrations(texts ?? [], appId);
   const details = [
     ...[read, declared].flatMap((checkedDefinition) =>
-      "faults" in checkedDefinition ? checkedDefinition.faults.map(toDetail) : [],
+      "issues" in checkedDefinition ? checkedDefinition.issues.map(toDetail) : [],
     ),
     ...(texts === undefined ? [describeTexts(MAX_MIGRATIONS)] : []),
     ...migrations.flatMap(toTextDetails),
-    ...flagFaults,
-    ...shareFaults,
+    ...flagIssues,
+    ...shareIssues,
     ...findUnknownKeys(body, ["migrations", "definition", "declared", "dryRun", "share"]),
   ];
-  if ("faults" in read || "faults" in declared || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((one) => ("faults" in one ? [] : [one]));
+  if ("issues" in read || "issues" in declared || details.length > 0) throw invalid(details);
+  const checked = migrations.flatMap((one) => ("issues" in one ? [] : [one]));
   return {
     definition: read.definition,
     join: { migrations: checked, declared: declared.definition },
@@ -98,8 +98,8 @@ export async function readJoinBody(
 }
 
 function toTextDetails(read: ReturnType<typeof readMigration>, index: number): Detail[] {
-  if (!("faults" in read)) return [];
-  return read.faults.map((message) => ({ path: `/migrations/${index}`, message }));
+  if (!("issues" in read)) return [];
+  return read.issues.map((message) => ({ path: `/migrations/${index}`, message }));
 }
 
 function readTexts(value: unknown, maxCount: number): string[] | undefined {
@@ -122,20 +122,20 @@ async function readMigrations(texts: readonly string[], appId: string) {
   return read;
 }
 
-function readMigration(text: string): CheckedMigration | { faults: string[] } {
+function readMigration(text: string): CheckedMigration | { issues: string[] } {
   if (Buffer.byteLength(text) > MAX_MIGRATION_BYTES)
     return {
-      faults: [`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`],
+      issues: [`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`],
     };
   const parts = splitMigrationText(text);
   if (parts === undefined)
-    return { faults: ["Cannot read this text as a migration: push did not write it in this form"] };
+    return { issues: ["Cannot read this text as a migration: push did not write it in this form"] };
   const read = readMigrationDefinition(parts);
   const { change: _, ...rest } = parts;
   const changed = readMigrationChange(parts);
-  if ("definition" in read && !("faults" in changed))
+  if ("definition" in read && !("issues" in changed))
     return { ...rest, text, definition: read.definition, ...changed };
   const file = journalFileName(parts);
-  const faults = [read, changed].flatMap((part) => ("faults" in part ? part.faults : []));
-  return { faults: faults.map((fault) => `Cannot read ${file}: ${fault}`) };
+  const issues = [read, changed].flatMap((part) => ("issues" in part ? part.issues : []));
+  return { issues: issues.map((issue) => `Cannot read ${file}: ${issue}`) };
 }

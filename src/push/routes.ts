@@ -16,7 +16,7 @@ import {
   readText,
   refuseQuery,
 } from "../http/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { type PushResult, push } from "./apply.ts";
@@ -84,7 +84,7 @@ export async function answerPush(
 ): Promise<Response> {
   // The push is committed: if this refresh fails, the next one follows, and the response is still correct.
   if (result.status === "applied")
-    await catalog.refresh().catch(noteFault(log, "the check of a pushed table"));
+    await catalog.refresh().catch(logError(log, "the check of a pushed table"));
   return answerJson(result);
 }
 

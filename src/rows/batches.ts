@@ -1,6 +1,6 @@
 /** Splits rows into batches of one request each. Pure. @module */
 import { utf8Length } from "../std/utf8_length.ts";
-import type { FileRow, LineFault } from "./source.ts";
+import type { FileRow, LineIssue } from "./source.ts";
 
 /** The body of a request, and the line number of each row. */
 export type Batch = { readonly body: string; readonly lines: readonly number[] };
@@ -9,7 +9,7 @@ export type BatchLimits = { readonly rows: number; readonly bytes: number };
 
 export type Batcher = {
   /** The batches that this row completes, and whether the row is too large for any batch. */
-  readonly add: (row: FileRow) => { readonly full: readonly Batch[]; readonly fault?: LineFault };
+  readonly add: (row: FileRow) => { readonly full: readonly Batch[]; readonly issue?: LineIssue };
   /** The remaining rows. */
   readonly end: () => readonly Batch[];
 };
@@ -31,7 +31,7 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
       const size = sizeOf(text) + separator;
       if (size + brackets > limits.bytes) {
         const message = `Is ${size} bytes, more than the ${limits.bytes} of a request`;
-        return { full: [], fault: { line, message } };
+        return { full: [], issue: { line, message } };
       }
       const isFull = texts.length === limits.rows || bytes + size + brackets > limits.bytes;
       const full = isFull ? take() : [];

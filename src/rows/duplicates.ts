@@ -2,21 +2,21 @@
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { decimalParts } from "../std/decimal_parts.ts";
-import type { FileRow, LineFault } from "./source.ts";
+import type { FileRow, LineIssue } from "./source.ts";
 
 /** Max remembered characters of a file. Later rows are compared with these, and by the database. */
 const MAX_REMEMBERED_CHARS = 16_777_216;
 
 /** Returns the error of each row in turn, if an earlier row has the same values. */
-export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineFault[] {
+export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineIssue[] {
   const sets = listUniques(table).map((columns) => ({ columns, lines: new Map<string, number>() }));
   let remembered = 0;
   return ({ line, values }) =>
-    sets.flatMap(({ columns, lines }): LineFault[] => {
+    sets.flatMap(({ columns, lines }): LineIssue[] => {
       const key = toKey(columns, values);
       if (key === undefined) return [];
       const first = lines.get(key);
-      if (first !== undefined) return [toFault(columns, { line, first })];
+      if (first !== undefined) return [toIssue(columns, { line, first })];
       if (remembered < MAX_REMEMBERED_CHARS) lines.set(key, line);
       remembered += key.length;
       return [];
@@ -44,7 +44,7 @@ function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): stri
 
 type Place = { line: number; first: number };
 
-function toFault(columns: readonly NamedColumn[], { line, first }: Place): LineFault {
+function toIssue(columns: readonly NamedColumn[], { line, first }: Place): LineIssue {
   const [column, ...more] = columns.map(({ name }) => name);
   if (column !== undefined && more.length === 0)
     return { line, column, message: `Is the same as in line ${first}: the column is unique` };

@@ -5,7 +5,7 @@ import { foldText } from "../std/fold_text.ts";
 import { quote } from "../std/quote.ts";
 
 /** The column of a name; `undefined` if the name is omitted, an error if it has no column. */
-export type Target = { readonly column: NamedColumn | undefined } | { readonly fault: string };
+export type Target = { readonly column: NamedColumn | undefined } | { readonly issue: string };
 export type Mapping = { readonly targetOf: (name: string) => Target };
 
 export type MappingOptions = {
@@ -41,7 +41,7 @@ export function makeMapping(
     const [alike, ...more] = byFold.get(foldText(name)) ?? [];
     const isFree = alike !== undefined && !taken.has(alike.name);
     if (isFree && more.length === 0) return { column: alike };
-    return { fault: explainUnknown(table, name, names) };
+    return { issue: explainUnknown(table, name, names) };
   };
   const targets = new Map<string, Target>();
   return {
@@ -63,7 +63,7 @@ function explainUnknown(table: string, name: string, names: readonly string[]): 
 }
 
 /** The errors of the names in a file's first line. */
-export function findHeaderFaults(
+export function findHeaderIssues(
   table: TableDefinition,
   names: readonly string[],
   mapping: Mapping,
@@ -72,7 +72,7 @@ export function findHeaderFaults(
   const repeated = [...Map.groupBy(names, (name) => name)]
     .filter(([, same]) => same.length > 1)
     .map(([name, same]) => `${quote(name)} is the name of ${same.length} columns`);
-  const unknown = targets.flatMap(({ target }) => ("fault" in target ? [target.fault] : []));
+  const unknown = targets.flatMap(({ target }) => ("issue" in target ? [target.issue] : []));
   const mapped = targets.flatMap(({ name, target }) => {
     const column = "column" in target ? target.column : undefined;
     return column === undefined ? [] : [{ name, column }];

@@ -15,7 +15,7 @@ export {
   type FileFormat,
   type FileRow,
   findFormat,
-  type LineFault,
+  type LineIssue,
   makeSource,
   type Source,
 } from "./source.ts";

@@ -31,5 +31,5 @@ export async function* readChunks(
 }
 
 function toBroken(line: number): RowsRead {
-  return { rows: [], faults: [{ line: line + 1, message: NOT_UTF8 }] };
+  return { rows: [], issues: [{ line: line + 1, message: NOT_UTF8 }] };
 }

@@ -2,12 +2,12 @@
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { makeDuplicateFinder } from "./duplicates.ts";
-import { findHeaderFaults, isNeeded, type Mapping } from "./mapping.ts";
-import type { Cell, FileRow, LineFault, Source, SourceRow } from "./source.ts";
+import { findHeaderIssues, isNeeded, type Mapping } from "./mapping.ts";
+import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";
 import { NOT_JSON, TO_VALUE, toMoment } from "./text_values.ts";
 import { type Read, readValue } from "./values.ts";
 
-export type RowsRead = { readonly rows: FileRow[]; readonly faults: LineFault[] };
+export type RowsRead = { readonly rows: FileRow[]; readonly issues: LineIssue[] };
 
 /** A reference whose values in the file are from another column: the column, and the id of the row for each value. */
 export type Match = {
@@ -33,30 +33,30 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   let isHeaderWrong = false;
   const unknown = new Set<string>();
   const findDuplicates = makeDuplicateFinder(options.table);
-  const checkHeader = (): LineFault[] => {
+  const checkHeader = (): LineIssue[] => {
     const header = source.header();
     if (header === undefined || isHeaderChecked) return [];
     isHeaderChecked = true;
-    const faults = findHeaderFaults(options.table, header.names, options.mapping);
-    isHeaderWrong = faults.length > 0;
-    return faults.map((message) => ({ line: header.line, message }));
+    const issues = findHeaderIssues(options.table, header.names, options.mapping);
+    isHeaderWrong = issues.length > 0;
+    return issues.map((message) => ({ line: header.line, message }));
   };
   const readAll = (sourceRows: readonly SourceRow[]): RowsRead => {
     const rows: FileRow[] = [];
-    const faults = checkHeader();
+    const issues = checkHeader();
     for (const sourceRow of isHeaderWrong ? [] : sourceRows) {
       const read = readSourceRow(sourceRow, options);
       const fresh = read.unknown.filter(({ name }) => !unknown.has(name));
       for (const { name } of fresh) if (unknown.size < MAX_UNKNOWN) unknown.add(name);
       const { line } = sourceRow;
-      faults.push(...read.faults, ...fresh.map(({ message }) => ({ line, message })));
-      if (read.faults.length + read.unknown.length > 0) continue;
+      issues.push(...read.issues, ...fresh.map(({ message }) => ({ line, message })));
+      if (read.issues.length + read.unknown.length > 0) continue;
       const row = { line, values: read.values };
       const duplicates = findDuplicates(row);
       if (duplicates.length === 0) rows.push(row);
-      else faults.push(...duplicates);
+      else issues.push(...duplicates);
     }
-    return { rows, faults };
+    return { rows, issues };
   };
   return { push: (text) => readAll(source.push(text)), end: () => readAll(source.end()) };
 }
@@ -66,21 +66,21 @@ const MAX_UNKNOWN = 1000;
 
 type SourceRowRead = {
   values: Record<string, Json>;
-  faults: LineFault[];
+  issues: LineIssue[];
   unknown: { name: string; message: string }[];
 };
 
 function readSourceRow(
-  { line, cells, faults }: SourceRow,
+  { line, cells, issues }: SourceRow,
   { table, mapping, matches = new Map() }: ReaderOptions,
 ): SourceRowRead {
-  if (faults.length > 0)
-    return { values: {}, faults: faults.map((message) => ({ line, message })), unknown: [] };
-  const read: SourceRowRead = { values: {}, faults: [], unknown: [] };
+  if (issues.length > 0)
+    return { values: {}, issues: issues.map((message) => ({ line, message })), unknown: [] };
+  const read: SourceRowRead = { values: {}, issues: [], unknown: [] };
   const seen = new Map<string, string>();
   for (const [name, cell] of cells) {
     const target = mapping.targetOf(name);
-    if ("fault" in target) read.unknown.push({ name, message: target.fault });
+    if ("issue" in target) read.unknown.push({ name, message: target.issue });
     else if (target.column !== undefined) {
       const { column } = target;
       const other = seen.get(column.name);
@@ -88,15 +88,15 @@ function readSourceRow(
       const value =
         other === undefined
           ? readCell(cell, column, matches.get(column.name))
-          : { fault: `${quote(other)} and ${quote(name)} are both for this column` };
+          : { issue: `${quote(other)} and ${quote(name)} are both for this column` };
       if (value === undefined) continue;
-      if ("fault" in value) read.faults.push({ line, column: column.name, message: value.fault });
+      if ("issue" in value) read.issues.push({ line, column: column.name, message: value.issue });
       else read.values[column.name] = value.value;
     }
   }
   for (const column of table.columns)
     if (isNeeded(column) && !seen.has(column.name))
-      read.faults.push({ line, column: column.name, message: "Is required and has no default" });
+      read.issues.push({ line, column: column.name, message: "Is required and has no default" });
   return read;
 }
 
@@ -114,7 +114,7 @@ function readCell(cell: Cell, column: NamedColumn, match: Match | undefined): Re
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
   if (match !== undefined) return findMatch(TO_VALUE[kind](text), match);
   const value = TO_VALUE[kind](text);
-  return value === NOT_JSON ? { fault: "Must be JSON" } : readValue(value, column);
+  return value === NOT_JSON ? { issue: "Must be JSON" } : readValue(value, column);
 }
 
 function toStrict(json: unknown, { kind }: NamedColumn): unknown {
@@ -123,10 +123,10 @@ function toStrict(json: unknown, { kind }: NamedColumn): unknown {
 
 function findMatch(value: unknown, { column, find }: Match): Read {
   const read = readValue(value, column);
-  if ("fault" in read) return read;
+  if ("issue" in read) return read;
   const id = find(toMatchKey(read.value));
   return id === undefined
-    ? { fault: `No row has ${quote(toMatchKey(read.value))} in ${column.name}` }
+    ? { issue: `No row has ${quote(toMatchKey(read.value))} in ${column.name}` }
     : { value: id };
 }
 

@@ -15,13 +15,13 @@ export type Cell =
 export type SourceRow = {
   readonly line: number;
   readonly cells: readonly (readonly [name: string, cell: Cell])[];
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 };
 
 /** A valid row. */
 export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
 /** An error and its position. */
-export type LineFault = {
+export type LineIssue = {
   readonly line: number;
   readonly column?: string;
   readonly message: string;
@@ -59,16 +59,16 @@ function makeCsvSource(): Source {
   const reader = makeCsvReader();
   let header: SourceHeader | undefined;
   const toRows = (records: ReturnType<typeof reader.push>): SourceRow[] =>
-    records.flatMap(({ line, fields, faults }) => {
-      if (header !== undefined) return toRow({ line, fields, faults }, header.names);
+    records.flatMap(({ line, fields, issues }) => {
+      if (header !== undefined) return toRow({ line, fields, issues }, header.names);
       header = { line, names: fields.map(({ text }) => text.trim()) };
-      return faults.length === 0 ? [] : [{ line, cells: [], faults }];
+      return issues.length === 0 ? [] : [{ line, cells: [], issues }];
     });
   return {
     push: (text) => toRows(reader.push(text)),
     end: () => {
       const rows = toRows(reader.end());
-      return header === undefined ? [{ line: 1, cells: [], faults: [NO_HEADER] }] : rows;
+      return header === undefined ? [{ line: 1, cells: [], issues: [NO_HEADER] }] : rows;
     },
     header: () => header,
   };
@@ -76,17 +76,17 @@ function makeCsvSource(): Source {
 
 type Fields = ReturnType<ReturnType<typeof makeCsvReader>["push"]>[number];
 
-function toRow({ line, fields, faults }: Fields, names: readonly string[]): SourceRow {
-  if (faults.length > 0) return { line, cells: [], faults };
+function toRow({ line, fields, issues }: Fields, names: readonly string[]): SourceRow {
+  if (issues.length > 0) return { line, cells: [], issues };
   if (fields.length !== names.length) {
-    const fault = `Has ${fields.length} fields, but the first line has ${names.length}`;
-    return { line, cells: [], faults: [fault] };
+    const issue = `Has ${fields.length} fields, but the first line has ${names.length}`;
+    return { line, cells: [], issues: [issue] };
   }
   const cells = fields.map(({ text, isQuoted }, index) => {
     const isEmpty = text === "" && !isQuoted;
     return [names[index] ?? "", { text: isEmpty ? undefined : text, isQuoted }] as const;
   });
-  return { line, cells, faults };
+  return { line, cells, issues };
 }
 
 function makeJsonSource(): Source {
@@ -98,21 +98,21 @@ function makeJsonSource(): Source {
   };
 }
 
-function toJsonRow({ line, text, fault }: JsonText): SourceRow {
-  const value = fault === undefined ? parseRow(text) : { fault };
-  return "fault" in value
-    ? { line, cells: [], faults: [value.fault] }
-    : { line, cells: value.cells, faults: [] };
+function toJsonRow({ line, text, issue }: JsonText): SourceRow {
+  const value = issue === undefined ? parseRow(text) : { issue };
+  return "issue" in value
+    ? { line, cells: [], issues: [value.issue] }
+    : { line, cells: value.cells, issues: [] };
 }
 
-function parseRow(text: string): Pick<SourceRow, "cells"> | { fault: string } {
+function parseRow(text: string): Pick<SourceRow, "cells"> | { issue: string } {
   if (jsonDepth(text) > MAX_ROW_DEPTH)
-    return { fault: `Is nested deeper than ${MAX_ROW_DEPTH} levels` };
+    return { issue: `Is nested deeper than ${MAX_ROW_DEPTH} levels` };
   try {
     const value: unknown = JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
-    if (!isObject(value)) return { fault: "Must be a JSON object, whose properties are columns" };
+    if (!isObject(value)) return { issue: "Must be a JSON object, whose properties are columns" };
     return { cells: Object.entries(value).map(([name, json]) => [name, { json }] as const) };
   } catch {
-    return { fault: "Is not JSON" }; // the parser's own message quotes the text
+    return { issue: "Is not JSON" }; // the parser's own message quotes the text
   }
 }

@@ -15,15 +15,15 @@ import { readTimestamp } from "../std/timestamp.ts";
 export const REQUIRED = "Must not be null: the column is required";
 
 /** A value for the database, or an error. */
-export type Read = { value: Json } | { fault: string };
+export type Read = { value: Json } | { issue: string };
 
 /** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
 export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
-const INEXACT_FAULT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
-const INEXACT_JSON_FAULT =
+const INEXACT_ISSUE = "A JavaScript number cannot hold this value exactly: use t.decimal()";
+const INEXACT_JSON_ISSUE =
   "A JavaScript number cannot hold this value exactly: send it as a string";
-const SIZE_FAULT = `Must be 0, or at least ${JSON_NUMBERS.least} and less than ${JSON_NUMBERS.below.toExponential()}, with either sign: send it as a string`;
-const TEXT_FAULT = "Must not contain U+0000 or a lone surrogate";
+const SIZE_ISSUE = `Must be 0, or at least ${JSON_NUMBERS.least} and less than ${JSON_NUMBERS.below.toExponential()}, with either sign: send it as a string`;
+const TEXT_ISSUE = "Must not contain U+0000 or a lone surrogate";
 
 const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Read>> = {
   string: readString,
@@ -32,9 +32,9 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Re
     typeof value === "string" && isDecimal(value)
       ? { value }
       : {
-          fault: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
+          issue: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
         },
-  boolean: (value) => (typeof value === "boolean" ? { value } : { fault: "Must be true or false" }),
+  boolean: (value) => (typeof value === "boolean" ? { value } : { issue: "Must be true or false" }),
   uuid: readUuid,
   ref: readUuid,
   timestamp: readTime,
@@ -43,61 +43,61 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Re
     typeof value === "string" && column.values?.includes(value) === true
       ? { value }
       : {
-          fault: `Must be one of ${(column.values ?? []).map((value) => JSON.stringify(value)).join(", ")}`,
+          issue: `Must be one of ${(column.values ?? []).map((value) => JSON.stringify(value)).join(", ")}`,
         },
 };
 
 /** Reads one value of a column; `null` clears an optional column. */
 export function readValue(value: unknown, column: NamedColumn): Read {
   if (value !== null) return READERS[column.kind](value, column);
-  return column.required ? { fault: REQUIRED } : { value };
+  return column.required ? { issue: REQUIRED } : { value };
 }
 
 function readString(value: unknown): Read {
-  if (typeof value !== "string") return { fault: "Must be a string" };
-  return isStorableText(value) ? { value } : { fault: TEXT_FAULT };
+  if (typeof value !== "string") return { issue: "Must be a string" };
+  return isStorableText(value) ? { value } : { issue: TEXT_ISSUE };
 }
 
 function readNumber(value: unknown): Read {
-  if (value === INEXACT) return { fault: INEXACT_FAULT };
-  return typeof value === "number" ? { value } : { fault: "Must be a number" };
+  if (value === INEXACT) return { issue: INEXACT_ISSUE };
+  return typeof value === "number" ? { value } : { issue: "Must be a number" };
 }
 
 function readUuid(value: unknown): Read {
   return typeof value === "string" && isUuid(value)
     ? { value: value.toLowerCase() }
-    : { fault: "Must be a uuid" };
+    : { issue: "Must be a uuid" };
 }
 
 function readTime(value: unknown): Read {
   const text = typeof value === "string" ? readTimestamp(value) : undefined;
   if (text !== undefined) return { value: text };
   return {
-    fault:
+    issue:
       'Must be an ISO 8601 date and time with Z or an offset, such as "2026-01-02T03:04:05.123456Z"',
   };
 }
 
 function readJson(value: unknown): Read {
-  const fault = findJsonFault(value);
+  const issue = findJsonIssue(value);
   // Parsed JSON without marks is valid JSON.
-  return fault === undefined ? { value: value as Json } : { fault };
+  return issue === undefined ? { value: value as Json } : { issue };
 }
 
-function findJsonFault(value: unknown): string | undefined {
-  if (value === INEXACT) return INEXACT_JSON_FAULT;
-  if (typeof value === "string") return isStorableText(value) ? undefined : TEXT_FAULT;
-  if (typeof value === "number") return findNumberFault(value);
+function findJsonIssue(value: unknown): string | undefined {
+  if (value === INEXACT) return INEXACT_JSON_ISSUE;
+  if (typeof value === "string") return isStorableText(value) ? undefined : TEXT_ISSUE;
+  if (typeof value === "number") return findNumberIssue(value);
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
-    const fault = isStorableText(key) ? findJsonFault(inner) : TEXT_FAULT;
-    if (fault !== undefined) return fault;
+    const issue = isStorableText(key) ? findJsonIssue(inner) : TEXT_ISSUE;
+    if (issue !== undefined) return issue;
   }
   return undefined;
 }
 
-function findNumberFault(value: number): string | undefined {
+function findNumberIssue(value: number): string | undefined {
   const size = Math.abs(value);
   const { least, below } = JSON_NUMBERS;
-  return size === 0 || (size >= least && size < below) ? undefined : SIZE_FAULT;
+  return size === 0 || (size >= least && size < below) ? undefined : SIZE_ISSUE;
 }

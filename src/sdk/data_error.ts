@@ -99,7 +99,7 @@ export class DataError extends Error {
   /** Every invalid value; empty if there are none. */
   declare readonly details: readonly DataErrorDetail[];
   /** The details as text, one line each, for consoles. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
   /** The request's id in the service's log, if the response has an id. */
   readonly requestId: string | undefined;
   /** Whether a retry is safe and can succeed. */
@@ -118,12 +118,12 @@ export class DataError extends Error {
     // Some consoles print objects in a list as [Object ...], so only the lines are shown.
     Object.defineProperty(this, "details", { value: details });
     Object.defineProperty(this, "stored", { value: parts.stored ?? [] });
-    this.faults = details.map(toLine);
+    this.issues = details.map(toLine);
     this.requestId = parts.requestId;
     this.retryable = parts.retryable ?? false;
     this.retryAfterMs = parts.retryAfterMs;
     // Browsers print the stack, and no other property.
-    this.stack = [this.stack, ...this.faults].join("\n  ");
+    this.stack = [this.stack, ...this.issues].join("\n  ");
   }
 }
 

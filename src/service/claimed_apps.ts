@@ -15,15 +15,15 @@ export async function examineClaimedApps(
       { db },
       roles.map(({ slug }) => slug),
     );
-    const faults = [
+    const issues = [
       ...apps.unknown.map((slug) => `${slug}, which does not exist`),
       ...apps.disabled.map((slug) => `${slug}, which is disabled`),
     ];
-    if (faults.length > 0)
+    if (issues.length > 0)
       findings.push({
         about: `roles by claims of ${name}`,
         level: "warn",
-        says: `refer to ${faults.join(", and ")}: these roles have no effect`,
+        says: `refer to ${issues.join(", and ")}: these roles have no effect`,
         remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
       });
   }

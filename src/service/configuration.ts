@@ -3,11 +3,11 @@ import type { Audience } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
 /** Each message contains the variable and the expected value, never the actual value. */
-export function judgeSettings(faults: readonly string[]): Finding[] {
+export function judgeSettings(issues: readonly string[]): Finding[] {
   const about = "settings";
-  if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
+  if (issues.length === 0) return [{ about, level: "ok", says: "are valid" }];
   const remedy = "correct the variable: .env.example lists every setting";
-  return faults.map((says) => ({ about, level: "fail", says, remedy }));
+  return issues.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
 /** If both services share a secret, each can impersonate the gateway to the other. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { listFaults, makeIsolationLook } from "../catalog/mod.ts";
+import { listIssues, makeIsolationLook } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
@@ -125,7 +125,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (pushes || variable === "ADMIN_DATABASE_URL")
     findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
   const isolation = await makeIsolationLook(admin)();
-  findings.push(...judgeIsolation(listFaults(isolation)), ...judgeRelease(isolation));
+  findings.push(...judgeIsolation(listIssues(isolation)), ...judgeRelease(isolation));
   findings.push(...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { type Isolation, listFaults, makeIsolationLook } from "../catalog/mod.ts";
+import { type Isolation, listIssues, makeIsolationLook } from "../catalog/mod.ts";
 import { coalesce, type Database, holdNewNodes, type NodeMap } from "../db/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { type CheckBodies, RELEASE } from "../push/mod.ts";
 
@@ -30,7 +30,7 @@ export type Guard = {
   readonly stop: () => void;
 };
 
-export type Judgement = { faults: readonly string[]; ageMs: number };
+export type Judgement = { issues: readonly string[]; ageMs: number };
 
 export const LOOK_INTERVAL_MS = 10_000;
 /** One process checks for all, once a minute and after pushes; the others read its result. */
@@ -58,7 +58,7 @@ export function makeGuard(deps: GuardDeps): Guard {
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationLook(db, nodes);
   let lastRelease: string | null = RELEASE;
-  const findBodyFaults = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
+  const findBodyIssues = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
     if (checkBodies === undefined) return [];
     const isNew = release !== lastRelease;
     lastRelease = release;
@@ -73,18 +73,18 @@ export function makeGuard(deps: GuardDeps): Guard {
   const lookFor = async (maxAgeMs: number) => {
     const startedAt = now();
     const checked = await findIsolation({ maxAgeMs });
-    const found = { ...checked, faults: [...checked.faults, ...(await findBodyFaults(checked))] };
+    const found = { ...checked, issues: [...checked.issues, ...(await findBodyIssues(checked))] };
     logChanges(log, isolation, found);
     isolation = found;
     foundAt = startedAt - found.ageMs;
     if (found.added.length > 0)
-      await holdNewNodes(db).catch(noteFault(log, "keeping rows from a new node"));
+      await holdNewNodes(db).catch(logError(log, "keeping rows from a new node"));
     return found;
   };
   const look = coalesce(() => lookFor(0));
   const lookShared = coalesce(() => lookFor(LOOKS_PER_CHECK * lookIntervalMs));
   const timer = setInterval(() => {
-    lookShared().catch(noteFault(log, "the look at the isolation"));
+    lookShared().catch(logError(log, "the look at the isolation"));
   }, lookIntervalMs);
   timer.unref();
   return {
@@ -93,7 +93,7 @@ export function makeGuard(deps: GuardDeps): Guard {
       const isOld = now() - foundAt > MAX_AGE_MS;
       const known =
         isolation === undefined || isOld ? await look().catch(refuseUnknown) : isolation;
-      if (known.faults.length > 0) throw stopped(undefined);
+      if (known.issues.length > 0) throw stopped(undefined);
     },
     checkApp: (appId) => {
       const broken = Object.keys(isolation?.ofNodes ?? {});
@@ -104,13 +104,13 @@ export function makeGuard(deps: GuardDeps): Guard {
     judge: () =>
       isolation === undefined
         ? undefined
-        : { faults: listFaults(isolation), ageMs: now() - foundAt },
+        : { issues: listIssues(isolation), ageMs: now() - foundAt },
     stop: () => clearInterval(timer),
   };
 }
 
 function logChanges(log: Log, before: Isolation | undefined, found: Isolation): void {
-  const [faults, earlier] = [listFaults(found), before && listFaults(before)];
+  const [issues, earlier] = [listIssues(found), before && listIssues(before)];
   const away = before?.away ?? [];
   for (const node of found.added)
     if (before?.added.includes(node) !== true)
@@ -119,9 +119,9 @@ function logChanges(log: Log, before: Isolation | undefined, found: Isolation): 
     if (!away.includes(node)) log("warn", "node away", { message: node });
   for (const node of away)
     if (!found.away.includes(node)) log("info", "node answers again", { message: node });
-  for (const fault of faults)
-    if (earlier?.includes(fault) !== true) log("error", "isolation broken", { message: fault });
-  if (faults.length === 0 && earlier !== undefined && earlier.length > 0)
+  for (const issue of issues)
+    if (earlier?.includes(issue) !== true) log("error", "isolation broken", { message: issue });
+  if (issues.length === 0 && earlier !== undefined && earlier.length > 0)
     log("info", "isolation holds again");
 }
 

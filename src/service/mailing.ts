@@ -1,7 +1,7 @@
 /** Sends queued mails, in a process that serves identity and has a mail server. @module */
 import type { MailLinkDeps } from "../accounts/mails/mod.ts";
 import { type MailNote, type MailSettings, makeMailSender } from "../mail/mod.ts";
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 
 /** Interval of the queue check, lease of a mail, and delay before a retry; in seconds. */
 export type MailPace = { intervalS: number; leaseS: number; retryS: number };
@@ -37,7 +37,7 @@ export function startMailing({ log, note, ...deps }: MailingDeps): () => Promise
   };
   const look = (): void => {
     underWay ??= drain()
-      .catch(noteFault(log, "sending mails"))
+      .catch(logError(log, "sending mails"))
       .finally(() => {
         underWay = undefined;
       });

@@ -89,9 +89,9 @@ const MISMATCH =
 
 /** The database does not isolate apps, so the service must not serve. */
 export class IsolationError extends Error {
-  constructor(faults: readonly string[]) {
+  constructor(issues: readonly string[]) {
     super(
-      `The database does not keep apps apart:\n${faults.map((fault) => `  ${fault}`).join("\n")}`,
+      `The database does not keep apps apart:\n${issues.map((issue) => `  ${issue}`).join("\n")}`,
     );
     this.name = "IsolationError";
   }
@@ -166,8 +166,8 @@ export function openService(options: ServiceOptions): Service {
     admin,
     warm: async () => {
       await watch.read();
-      const { faults } = await guard.look();
-      if (faults.length > 0) throw new IsolationError(faults);
+      const { issues } = await guard.look();
+      if (issues.length > 0) throw new IsolationError(issues);
     },
     drain: () => draining.abort(),
     close: async () => {

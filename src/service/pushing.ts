@@ -63,11 +63,11 @@ export async function examineLogins(
   const findings = serving === undefined ? [] : [serving];
   if (pushing === undefined) return findings;
   const { admin, variable } = pushing;
-  const toFault = (error: unknown): Finding => {
+  const toIssue = (error: unknown): Finding => {
     const { says, ...finding } = toAway(variable)(error);
     return { ...finding, about: "pushing login", says: `cannot connect: the database ${says}` };
   };
-  findings.push(await examinePushing(admin, { db, variable }).catch(toFault));
+  findings.push(await examinePushing(admin, { db, variable }).catch(toIssue));
   return findings;
 }
 

@@ -50,7 +50,7 @@ import {
   makeProviders,
   toVirtualHost,
 } from "../identity/mod.ts";
-import { noteFault } from "../observe.ts";
+import { logError } from "../observe.ts";
 import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
@@ -199,7 +199,7 @@ function makeRowsJobs({ db, shared: { guard, log } }: Parts): (version: number) 
   let seen: number | undefined;
   const retryLater = (error: unknown) => {
     seen = undefined;
-    noteFault(log, "the deletion of rows")(error);
+    logError(log, "the deletion of rows")(error);
   };
   const run = coalesce(async () => {
     await guard.check();
@@ -230,7 +230,7 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
   });
   const buckets = makeSharedBuckets({
     lease: makeLease(db, crypto.randomUUID()),
-    noteFault: noteFault(shared.log, "the limits"),
+    logError: logError(shared.log, "the limits"),
   });
   const { keyPrefix } = options;
   const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });

@@ -62,11 +62,11 @@ function judgeFunctions(outdated: number, uncallable: number): Finding {
 }
 
 /** One result per issue of the isolation check. */
-export function judgeIsolation(faults: readonly string[]): Finding[] {
+export function judgeIsolation(issues: readonly string[]): Finding[] {
   const about = "isolation";
-  if (faults.length === 0)
+  if (issues.length === 0)
     return [{ about, level: "ok", says: "holds: row security, policies, owners, grants, roles" }];
-  return faults.map((says) => ({
+  return issues.map((says) => ({
     about,
     level: "fail",
     says,

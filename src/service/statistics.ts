@@ -6,7 +6,7 @@
  * @module
  */
 import { ALL_APPS, call, coalesce, type Database } from "../db/mod.ts";
-import { type AnswerRecord, type Log, noteFault } from "../observe.ts";
+import { type AnswerRecord, type Log, logError } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
@@ -87,7 +87,7 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
     const number = toMinute(now());
     // If the clock is set back, keep filling the open minute instead of counting a minute twice.
     if (number > open.number) close(number, false);
-    if (waiting.length > 0) addWaiting().catch(noteFault(log, "the statistics"));
+    if (waiting.length > 0) addWaiting().catch(logError(log, "the statistics"));
   }, TICK_MS);
   timer.unref();
   return {
@@ -101,7 +101,7 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
     end: async () => {
       clearInterval(timer);
       close(open.number + 1, true);
-      const added = addWaiting().catch(noteFault(log, "the statistics"));
+      const added = addWaiting().catch(logError(log, "the statistics"));
       await Promise.race([added, Bun.sleep(END_LIMIT_MS)]);
     },
   };
@@ -155,7 +155,7 @@ function keep({ rejections, kept }: Minute, request: Kept): void {
 function noteUnlessAway(log: Log): (error: unknown) => void {
   return (error) => {
     if (isOutage(error)) throw error;
-    noteFault(log, "the statistics")(error);
+    logError(log, "the statistics")(error);
   };
 }
 
@@ -177,7 +177,7 @@ async function add(
     added_minute: new Date(minute.number * MINUTE_MS),
     has_ended: hasEnded,
     judged_s: judgement && judgement.ageMs / 1000,
-    faults: judgement?.faults ?? [],
+    issues: judgement?.issues ?? [],
     counted,
     rejected: [...minute.rejections.counts.values()],
     kept: [...minute.kept, ...minute.rejections.samples],

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Log, noteFault } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 
 const FIRST_MS = 1000;
 /** Pause between steps, so that years of old entries do not overload the database. */
@@ -21,7 +21,7 @@ export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => v
   const sweep = async (): Promise<void> => {
     while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
   };
-  const run = (): void => void sweep().catch(noteFault(log, `the sweep of ${what}`));
+  const run = (): void => void sweep().catch(logError(log, `the sweep of ${what}`));
   const first = setTimeout(run, FIRST_MS);
   const timer = setInterval(run, intervalMs);
   for (const timeout of [first, timer]) timeout.unref();

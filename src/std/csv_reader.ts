@@ -8,7 +8,7 @@ export type CsvRecord = {
   readonly line: number;
   readonly fields: readonly CsvField[];
   /** The syntax error, if any. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 };
 
 export type CsvReader = {
@@ -59,13 +59,13 @@ export function makeCsvReader(): CsvReader {
     while (at < text.length) {
       const scan = scanRecord(text, at, { delimiter, isEnd });
       if (scan === undefined) break;
-      if (!isBlank(scan)) records.push({ line, fields: scan.fields, faults: scan.faults });
+      if (!isBlank(scan)) records.push({ line, fields: scan.fields, issues: scan.issues });
       line += countLines(text, at, scan.end);
       at = scan.end;
     }
     text = text.slice(at);
     if (text.length <= MAX_RECORD_CHARS) return records;
-    records.push({ line, fields: [], faults: [TOO_LONG] });
+    records.push({ line, fields: [], issues: [TOO_LONG] });
     line += countLines(text, 0, text.length);
     text = "";
     return records;
@@ -90,19 +90,19 @@ function findDelimiter(text: string, isEnd: boolean): string | undefined {
   return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-type Scan = { fields: CsvField[]; faults: string[]; end: number };
+type Scan = { fields: CsvField[]; issues: string[]; end: number };
 type ScanOptions = { delimiter: string; isEnd: boolean };
 
 /** The record at a position, or `undefined` while it is incomplete. */
 function scanRecord(text: string, start: number, options: ScanOptions): Scan | undefined {
   const fields: CsvField[] = [];
-  const faults = new Set<string>();
+  const issues = new Set<string>();
   for (let at = start; ; ) {
     const scan =
       text[at] === '"' ? scanQuoted(text, at, options) : scanPlain(text, at, options.delimiter);
     if (scan === undefined) return undefined;
     fields.push(scan.field);
-    if (scan.fault !== undefined) faults.add(scan.fault);
+    if (scan.issue !== undefined) issues.add(scan.issue);
     const next = text[scan.end];
     if (next === undefined && !options.isEnd) return undefined;
     // The second half of a split line break has not arrived.
@@ -110,16 +110,16 @@ function scanRecord(text: string, start: number, options: ScanOptions): Scan | u
     at = scan.end + 1;
     if (next === options.delimiter) continue;
     const end = next === "\r" && text[at] === "\n" ? at + 1 : Math.min(at, text.length);
-    return { fields, faults: [...faults], end };
+    return { fields, issues: [...issues], end };
   }
 }
 
-type FieldScan = { field: CsvField; end: number; fault?: string };
+type FieldScan = { field: CsvField; end: number; issue?: string };
 
 function scanPlain(text: string, start: number, delimiter: string): FieldScan {
   const end = findFieldEnd(text, start, delimiter);
   const field = { text: text.slice(start, end), isQuoted: false };
-  return field.text.includes('"') ? { field, end, fault: QUOTE_INSIDE } : { field, end };
+  return field.text.includes('"') ? { field, end, issue: QUOTE_INSIDE } : { field, end };
 }
 
 function scanQuoted(
@@ -132,12 +132,12 @@ function scanQuoted(
     // A quote at the end of the chunk can be the first of two.
     if (!isEnd && (close === -1 || close + 1 === text.length)) return undefined;
     if (close === -1)
-      return { field: toQuoted(text, start, text.length), end: text.length, fault: NOT_CLOSED };
+      return { field: toQuoted(text, start, text.length), end: text.length, issue: NOT_CLOSED };
     at = close + 2;
     if (text[close + 1] === '"') continue;
     const end = findFieldEnd(text, close + 1, delimiter);
     const field = toQuoted(text, start, close);
-    return end === close + 1 ? { field, end } : { field, end, fault: TEXT_AFTER_QUOTE };
+    return end === close + 1 ? { field, end } : { field, end, issue: TEXT_AFTER_QUOTE };
   }
 }
 

@@ -4,7 +4,7 @@ export type JsonText = {
   readonly line: number;
   readonly text: string;
   /** The syntax error, if splitting detects it. */
-  readonly fault?: string;
+  readonly issue?: string;
 };
 
 export type JsonTextReader = {
@@ -110,7 +110,7 @@ function makeArrayReader(): JsonTextReader {
     return values;
   };
   const end = (): JsonText[] => {
-    if (state.depth > 0) return [{ line, text: "", fault: "The array is never closed" }];
+    if (state.depth > 0) return [{ line, text: "", issue: "The array is never closed" }];
     return text.trim() === "" ? [] : [take(text.length)];
   };
   return { push, end };

@@ -229,47 +229,47 @@ test("whoever asks for a new password ends no invitation", async () => {
   expect([await open(link), (await mails.waitFor(email)).length]).toEqual([200, 1]);
 });
 
-test("a refused invitation names every fault at once", async () => {
+test("a refused invitation names every issue at once", async () => {
   const options = { email: "ada", slug: "no-such-app", role: "No role", displayName: undefined };
   const error = await invite(deps(), options).catch((thrown) => thrown);
   expect(error.details.map(({ message }: { message: string }) => message)).toEqual(
-    ["Cannot use the address", "Cannot grant the role", "No app has the slug"].map((fault) =>
-      expect.stringContaining(fault),
+    ["Cannot use the address", "Cannot grant the role", "No app has the slug"].map((issue) =>
+      expect.stringContaining(issue),
     ),
   );
 });
 
-describe("a refused role names every fault at once:", () => {
+describe("a refused role names every issue at once:", () => {
   const email = "nobody@example.org";
   test.each([
     {
       name: "an unknown address, an unknown app and no role",
       options: { email, slug: "no-such-app", role: "No role" },
-      faults: ["No user has the address", "No app has the slug", "Cannot grant the role"],
+      issues: ["No user has the address", "No app has the slug", "Cannot grant the role"],
     },
     {
       name: "an unknown address and no role",
       options: { email, role: "No role" },
-      faults: ["No user has the address", "Cannot grant the role"],
+      issues: ["No user has the address", "Cannot grant the role"],
     },
     {
       name: "no address and no role",
       options: { email: "ada", role: "No role" },
-      faults: ["Cannot use the address", "Cannot grant the role"],
+      issues: ["Cannot use the address", "Cannot grant the role"],
     },
     {
       name: "no role, of somebody who is there",
       options: { role: "No role" },
-      faults: ["Cannot grant the role"],
+      issues: ["Cannot grant the role"],
     },
-  ])("$name", async ({ options, faults }) => {
+  ])("$name", async ({ options, issues }) => {
     const person = await makePerson(service);
     const grant = { email: person.email, slug: app.slug, ...options };
     const error = await grantRole(deps(), grant).catch((thrown) => thrown);
     const said = error.details?.map(({ message }: { message: string }) => message) ?? [
       error.message,
     ];
-    expect(said).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+    expect(said).toEqual(issues.map((issue) => expect.stringContaining(issue)));
     expect((await showUser(deps(), person.email)).grants).toEqual([]);
   });
 });

@@ -187,14 +187,14 @@ test("what only one shape needs is not required: Compose reads the variables of 
 
 test.each(OURS)("$name sets only settings, and they are a configuration", ({ environment }) => {
   expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(environment)));
-  expect(readConfig(fillIn(environment, ENV))).not.toHaveProperty("faults");
+  expect(readConfig(fillIn(environment, ENV))).not.toHaveProperty("issues");
 });
 
 test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
   "$name refuses to start without the secret that Compose cannot ask for",
   ({ environment }) => {
     const without = { INTERNAL_HMAC_SECRET_DATA: "", INTERNAL_HMAC_SECRET_IDENTITY: "" };
-    expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toHaveProperty("faults", [
+    expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toHaveProperty("issues", [
       expect.stringContaining("INTERNAL_HMAC_SECRET"),
     ]);
   },

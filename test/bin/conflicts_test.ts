@@ -1,6 +1,6 @@
 /** Settings that are valid one by one and cannot work together: each with its exact text, and by the commands all at once. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { findServeFaults } from "../../src/bin/cli/settings.ts";
+import { findServeIssues } from "../../src/bin/cli/settings.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
@@ -39,11 +39,11 @@ const SUFFIX =
 const ITSELF = (name: string) =>
   `${name} must not be the gateway's own address, because the gateway would forward to itself: set the origin of the service, on another PORT`;
 
-type Case = { name: string; env: Record<string, string>; faults: string[] };
+type Case = { name: string; env: Record<string, string>; issues: string[] };
 
 describe("settings", () => {
   test.each<Case>([
-    { name: "of pages and API under one domain", env: HOSTS, faults: [] },
+    { name: "of pages and API under one domain", env: HOSTS, issues: [] },
     {
       name: "of mail",
       env: {
@@ -51,12 +51,12 @@ describe("settings", () => {
         MAIL_URL: "smtps://user:word@mail.example.org",
         MAIL_FROM: "Rowhouse <me@example.org>",
       },
-      faults: [],
+      issues: [],
     },
     {
       name: "of mail without an origin or a sender",
       env: { MAIL_URL: "smtp://mail.example.org:587" },
-      faults: [
+      issues: [
         "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
         "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
       ],
@@ -64,12 +64,12 @@ describe("settings", () => {
     {
       name: "of a sender without a mail server",
       env: { ...HOSTS, MAIL_FROM: "me@example.org" },
-      faults: ["MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both"],
+      issues: ["MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both"],
     },
     {
       name: "of pages on the domain itself",
       env: { COOKIE_DOMAIN: "example.org", IDENTITY_URL: "https://example.org" },
-      faults: [],
+      issues: [],
     },
     {
       name: "of one machine",
@@ -78,27 +78,27 @@ describe("settings", () => {
         IDENTITY_URL: "http://id.rowhouse.localhost:8787",
         PUBLIC_URL: "http://api.rowhouse.localhost:8787",
       },
-      faults: [],
+      issues: [],
     },
     {
       name: "of one host for both, without apps",
       env: { PUBLIC_URL: "https://example.org", IDENTITY_URL: "https://example.org" },
-      faults: [],
+      issues: [],
     },
     {
       name: "of an API without TLS where nobody signs in",
       env: { PUBLIC_URL: "http://api" },
-      faults: [],
+      issues: [],
     },
     {
       name: "of hosts outside the cookies' domain",
       env: { ...HOSTS, COOKIE_DOMAIN: "example.com" },
-      faults: [OUTSIDE.IDENTITY_URL, OUTSIDE.PUBLIC_URL],
+      issues: [OUTSIDE.IDENTITY_URL, OUTSIDE.PUBLIC_URL],
     },
     {
       name: "of hosts whose names only end alike",
       env: { ...HOSTS, IDENTITY_URL: "https://badexample.org" },
-      faults: [OUTSIDE.IDENTITY_URL],
+      issues: [OUTSIDE.IDENTITY_URL],
     },
     {
       name: "of http under a domain that is not local",
@@ -107,29 +107,29 @@ describe("settings", () => {
         IDENTITY_URL: "http://id.example.org",
         PUBLIC_URL: "http://api.example.org",
       },
-      faults: [INSECURE.IDENTITY_URL, INSECURE.PUBLIC_URL],
+      issues: [INSECURE.IDENTITY_URL, INSECURE.PUBLIC_URL],
     },
     ...["co.uk", "github.io", "a.ck", "xn--55qx5d.cn"].map((suffix) => ({
       name: `of the public suffix ${suffix}`,
       env: { COOKIE_DOMAIN: suffix, IDENTITY_URL: `https://id.${suffix}` },
-      faults: [SUFFIX],
+      issues: [SUFFIX],
     })),
     ...["example.co.uk", "wiki.github.io", "www.ck", "corp.internal"].map((domain) => ({
       name: `of the domain ${domain}`,
       env: { COOKIE_DOMAIN: domain, IDENTITY_URL: `https://id.${domain}` },
-      faults: [],
+      issues: [],
     })),
     {
       name: "of an address as the cookies' domain",
       env: { COOKIE_DOMAIN: "192.0.2.7" },
-      faults: [
+      issues: [
         "COOKIE_DOMAIN must be a domain, not an IP address: browsers do not share cookies between hosts of an IP address; use host names under one domain, such as example.org",
       ],
     },
     {
       name: "of pages on a host of their own without a cookies' domain",
       env: { IDENTITY_URL: HOSTS.IDENTITY_URL },
-      faults: [
+      issues: [
         "COOKIE_DOMAIN must be set if IDENTITY_URL differs from PUBLIC_URL: without it a sign-in is valid only on that host; set the parent domain of both and of all apps, such as example.org",
       ],
     },
@@ -140,47 +140,47 @@ describe("settings", () => {
         IDENTITY_URL: "https://rowhouse.localhost",
         PUBLIC_URL: "http://rowhouse.localhost",
       },
-      faults: [
+      issues: [
         "IDENTITY_URL must equal PUBLIC_URL or have another host: requests for the pages and the API are distinguished only by host; use the same scheme for both, or a separate host for the pages, such as https://id.example.org",
       ],
     },
     {
       name: "of one port for callers and operators",
       env: { ADMIN_PORT: "8787" },
-      faults: [
+      issues: [
         "ADMIN_PORT must not include PORT, which is for clients: both are 8787; set another ADMIN_PORT, such as 9090",
       ],
     },
     {
       name: "of operators' ports that reach the callers'",
       env: { ADMIN_PORT: "9088", PORT: "9090", WORKERS: "4" },
-      faults: [
+      issues: [
         "ADMIN_PORT must not include PORT, which is for clients: the 4 WORKERS would use 9088 to 9091; set another ADMIN_PORT, such as 9190",
       ],
     },
     {
       name: "of one port on two addresses",
       env: { ADMIN_PORT: "8787", HOST: "192.0.2.7" },
-      faults: [],
+      issues: [],
     },
     {
       name: "of operators' ports beyond the last",
       env: { ADMIN_PORT: "65535", WORKERS: "4" },
-      faults: [
+      issues: [
         "ADMIN_PORT must be at most 65532 if WORKERS is 4, because each worker uses the next port: set a lower port",
       ],
     },
     {
       name: "of any free port for several processes",
       env: { PORT: "0", WORKERS: "2" },
-      faults: [
+      issues: [
         "PORT must be above 0 if WORKERS is above 1, because the processes share it: set PORT to the port that clients connect to",
       ],
     },
     {
       name: "of a login for acts that also serves",
       env: { CONSOLE_DATABASE_URL: ALL.DATABASE_URL },
-      faults: [
+      issues: [
         "CONSOLE_DATABASE_URL must name its own login, not the login of DATABASE_URL or ADMIN_DATABASE_URL: create a role with only the attribute LOGIN",
       ],
     },
@@ -190,27 +190,27 @@ describe("settings", () => {
         ROLE: "identity",
         INTERNAL_HMAC_SECRET: `${"s".repeat(32)},${TEST_IDENTITY_SECRET}`,
       },
-      faults: [
+      issues: [
         "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway also has: create another secret with openssl rand -hex 32",
       ],
     },
-  ])("$name", async ({ env, faults }) => {
-    expect(await findServeFaults({ ...ALL, ...env })).toEqual(faults);
+  ])("$name", async ({ env, issues }) => {
+    expect(await findServeIssues({ ...ALL, ...env })).toEqual(issues);
   });
 
   test.each<Case>([
-    { name: "with services of their own", env: {}, faults: [] },
+    { name: "with services of their own", env: {}, issues: [] },
     {
       name: "with one address for both services",
       env: { UPSTREAM_IDENTITY_URL: GATEWAY.UPSTREAM_DATA_URL },
-      faults: [
+      issues: [
         "UPSTREAM_IDENTITY_URL must differ from UPSTREAM_DATA_URL: each service rejects requests signed for the other; use different ports or hosts, and correct the wrong setting",
       ],
     },
     {
       name: "that would forward to its own port",
       env: { UPSTREAM_DATA_URL: "http://localhost:8787" },
-      faults: [ITSELF("UPSTREAM_DATA_URL")],
+      issues: [ITSELF("UPSTREAM_DATA_URL")],
     },
     {
       name: "that would forward to where callers reach it",
@@ -218,14 +218,14 @@ describe("settings", () => {
         PUBLIC_URL: "https://api.example.org",
         UPSTREAM_IDENTITY_URL: "https://api.example.org",
       },
-      faults: [ITSELF("UPSTREAM_IDENTITY_URL")],
+      issues: [ITSELF("UPSTREAM_IDENTITY_URL")],
     },
-  ])("of a gateway $name", async ({ env, faults }) => {
-    expect(await findServeFaults({ ...GATEWAY, ...env })).toEqual(faults);
+  ])("of a gateway $name", async ({ env, issues }) => {
+    expect(await findServeIssues({ ...GATEWAY, ...env })).toEqual(issues);
   });
 });
 
-describe("told all at once, beside faults of one setting", () => {
+describe("told all at once, beside issues of one setting", () => {
   const project = makeProject();
   afterAll(project.remove);
   const env = {
@@ -235,7 +235,7 @@ describe("told all at once, beside faults of one setting", () => {
     ADMIN_PORT: "8787",
     LOG_LEVEL: "secret-word",
   };
-  const FAULTS = [
+  const ISSUES = [
     "LOG_LEVEL must be one of debug, info, warn, error",
     SUFFIX,
     INSECURE.IDENTITY_URL,
@@ -245,7 +245,7 @@ describe("told all at once, beside faults of one setting", () => {
 
   test.each(["serve", "migrate"])("by rowhouse %s", async (command) => {
     const { code, out, err } = await runHere([command], { ...project, env });
-    const lines = FAULTS.map((fault) => `  ${fault}\n`).join("");
+    const lines = ISSUES.map((issue) => `  ${issue}\n`).join("");
     expect([code, out]).toEqual([1, ""]);
     expect(err).toBe(`Cannot start: invalid configuration\n${lines}`);
   });
@@ -254,7 +254,7 @@ describe("told all at once, beside faults of one setting", () => {
     const { code, out } = await runHere(["doctor", "--json"], { ...project, env });
     const { findings } = JSON.parse(out) as { findings: { about: string; says: string }[] };
     const told = findings.filter(({ about }) => about === "settings").map(({ says }) => says);
-    expect([code, told]).toEqual([1, FAULTS]);
+    expect([code, told]).toEqual([1, ISSUES]);
     expect(out).not.toContain("secret-word");
   });
 });

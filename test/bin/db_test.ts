@@ -193,7 +193,7 @@ describe("a broken schema is reported with file and place, and changes nothing",
     await eventually(() => !evaluates());
   }, 30_000);
 
-  test("200 faults are reported at once, each with table and column", async () => {
+  test("200 issues are reported at once, each with table and column", async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
       ", ",
     );
@@ -378,7 +378,7 @@ describe("status", () => {
     expect((await db("status")).out).toContain("The schema is up to date\n");
   });
 
-  test("shows what the database has, and then the faults of a schema that cannot be pushed", async () => {
+  test("shows what the database has, and then the issues of a schema that cannot be pushed", async () => {
     const name = makeName();
     const other = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -483,7 +483,7 @@ describe("with --json a failure is one document, with prose on standard error as
       error: "invalid_schema",
     },
     {
-      name: "a schema with faults",
+      name: "a schema with issues",
       words: ["db", "push"],
       text: schemaText('{ todos: { "a/b": t.string() } }'),
       code: 1,
@@ -491,7 +491,7 @@ describe("with --json a failure is one document, with prose on standard error as
       details: [{ path: "/todos/a~1b", message: expect.stringContaining("Cannot name") }],
     },
     {
-      name: "settings with faults",
+      name: "settings with issues",
       words: ["admin", "list-apps"],
       env: { PORT: "hunter2" },
       code: 1,

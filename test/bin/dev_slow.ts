@@ -49,7 +49,7 @@ const processesOf = (folder: string) =>
     .filter((line) => line.includes(folder));
 
 test(
-  "the tour: pasted commands work, edits are pushed, faults are shown, Ctrl-C leaves nothing behind",
+  "the tour: pasted commands work, edits are pushed, issues are shown, Ctrl-C leaves nothing behind",
   async () => {
     const dev = await startDev();
     const created = await paste(dev, "Create a row");

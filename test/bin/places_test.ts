@@ -76,7 +76,7 @@ describe("what cannot be meant is refused before anything is sent", () => {
     expect(err).toContain(says);
   });
 
-  test("a key in rowhouse.json, by its name and never by its value, with all other faults", async () => {
+  test("a key in rowhouse.json, by its name and never by its value, with all other issues", async () => {
     project.write(
       "rowhouse.json",
       JSON.stringify({

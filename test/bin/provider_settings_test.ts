@@ -1,6 +1,6 @@
 /** The settings of providers with which people sign in: read together, and refused all at once where they cannot work. */
 import { describe, expect, test } from "bun:test";
-import { findServeFaults } from "../../src/bin/cli/settings.ts";
+import { findServeIssues } from "../../src/bin/cli/settings.ts";
 import { readConfig } from "../../src/config/mod.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
@@ -24,7 +24,7 @@ test("readConfig() reads every provider by its name", () => {
       "groups:wiki editors=wiki:editor, realm_access.roles:CN%3DStaff%2COU%3AAll%25=todo:viewer,https%3A//a%2Eb/c:x=my-app:a_1",
     OIDC_EMPTY_ISSUER: "",
   });
-  if ("faults" in read) throw new Error(read.faults.join("\n"));
+  if ("issues" in read) throw new Error(read.issues.join("\n"));
   expect(read.config.providers).toEqual([
     {
       name: "google",
@@ -64,11 +64,11 @@ const ISSUER =
   "OIDC_GOOGLE_ISSUER must be the issuer exactly as the provider writes it, such as https://accounts.example.com; http is allowed only on localhost";
 
 describe("readConfig() refuses a provider", () => {
-  test.each<{ name: string; env: Record<string, string>; faults: string[] }>([
+  test.each<{ name: string; env: Record<string, string>; issues: string[] }>([
     {
       name: "without what it needs",
       env: { OIDC_GOOGLE_LABEL: "Google" },
-      faults: [
+      issues: [
         "OIDC_GOOGLE_ISSUER must also be set",
         "OIDC_GOOGLE_CLIENT_ID must also be set",
         "OIDC_GOOGLE_CLIENT_SECRET must also be set",
@@ -83,12 +83,12 @@ describe("readConfig() refuses a provider", () => {
     ].map((issuer) => ({
       name: `of the issuer ${issuer}`,
       env: { ...GOOGLE, OIDC_GOOGLE_ISSUER: issuer },
-      faults: [ISSUER],
+      issues: [ISSUER],
     })),
     {
       name: "that would let everybody in, and a misspelt setting, together",
       env: { ...GOOGLE, OIDC_GOOGLE_CREATE: "true", OIDC_GOOGLE_CLIENTID: "x" },
-      faults: [
+      issues: [
         "OIDC_GOOGLE_CLIENTID is not a setting: see .env.example",
         "OIDC_GOOGLE_TRUSTED_DOMAINS must be set if OIDC_GOOGLE_CREATE is true: otherwise every user of the provider would get an account",
       ],
@@ -101,7 +101,7 @@ describe("readConfig() refuses a provider", () => {
         OIDC_GOOGLE_CREATE: "yes",
         OIDC_GOOGLE_LABEL: "a\u202eb",
       },
-      faults: [
+      issues: [
         "OIDC_GOOGLE_LABEL must be 1 to 40 printable characters",
         "OIDC_GOOGLE_TRUSTED_DOMAINS must be comma-separated domains such as example.org",
         "OIDC_GOOGLE_CREATE must be true or false",
@@ -114,7 +114,7 @@ describe("readConfig() refuses a provider", () => {
     ].map((rules) => ({
       name: `with the rules ${rules}, and a scope with a space`,
       env: { ...GOOGLE, OIDC_GOOGLE_ROLES: rules, OIDC_GOOGLE_SCOPES: "groups roles" },
-      faults: [
+      issues: [
         "OIDC_GOOGLE_SCOPES must be comma-separated scopes such as groups",
         `OIDC_GOOGLE_ROLES must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): "${rules.split(", ").at(-1)}" is invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,
       ],
@@ -127,19 +127,19 @@ describe("readConfig() refuses a provider", () => {
         OIDC_OTHER_CLIENT_ID: "b",
         OIDC_OTHER_CLIENT_SECRET: "secret-word",
       },
-      faults: ["OIDC_OTHER_ISSUER must not be the issuer of another provider"],
+      issues: ["OIDC_OTHER_ISSUER must not be the issuer of another provider"],
     },
     {
       name: "in a process where nobody signs in",
       env: { ...GOOGLE, ROLE: "data", INTERNAL_HMAC_SECRET: "s".repeat(32) },
-      faults: ["ISSUER", "CLIENT_ID", "CLIENT_SECRET"].map(
+      issues: ["ISSUER", "CLIENT_ID", "CLIENT_SECRET"].map(
         (key) =>
           `OIDC_GOOGLE_${key} must not be set when ROLE is data: only the identity service may have it`,
       ),
     },
-  ])("$name", ({ env, faults }) => {
+  ])("$name", ({ env, issues }) => {
     const read = readConfig(env);
-    expect("faults" in read ? read.faults : []).toEqual(faults);
+    expect("issues" in read ? read.issues : []).toEqual(issues);
   });
 });
 
@@ -149,6 +149,6 @@ test("a provider cannot send people back to pages without an address", async () 
     DATABASE_URL: "postgres://serving@127.0.0.1:1/none",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   };
-  expect(await findServeFaults(env)).toEqual([expect.stringContaining("IDENTITY_URL must be set")]);
-  expect(await findServeFaults({ ...env, PUBLIC_URL: "https://id.example.org" })).toEqual([]);
+  expect(await findServeIssues(env)).toEqual([expect.stringContaining("IDENTITY_URL must be set")]);
+  expect(await findServeIssues({ ...env, PUBLIC_URL: "https://id.example.org" })).toEqual([]);
 });

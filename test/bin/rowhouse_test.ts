@@ -156,7 +156,7 @@ describe("usage errors exit with 2 and say what is expected", () => {
   });
 });
 
-test("configuration faults are reported all at once, without a value", async () => {
+test("configuration issues are reported all at once, without a value", async () => {
   const env = {
     DATABASE_URL: "hunter2-is-no-url",
     PORT: "hunter3",

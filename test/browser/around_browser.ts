@@ -242,7 +242,7 @@ test("people are offered where an address is typed", async () => {
 });
 
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test("palette, search page and overview have no accessibility fault", async () => {
+  test("palette, search page and overview have no accessibility issue", async () => {
     const viewport = { width, height: 800 };
     const run = async (page: Page) => {
       for (const path of [

@@ -141,7 +141,7 @@ test("the edge of a head is dragged", async () => {
 });
 
 test.each(LOOKS)(
-  "the menu has no accessibility fault: $colorScheme, $width px",
+  "the menu has no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await openTodos(
       async (page) => {

@@ -145,7 +145,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
         '${keyId}', 'notes', array['/3/title', '/' || repeat('x', 63)], 12 from rowhouse.apps where slug = 'wiki' on conflict do nothing;
       insert into rowhouse.rejections select id, 'minute', date_bin('1 minute', now(), 'epoch'), 'notes', 'validation_failed', 12
         from rowhouse.apps on conflict do nothing;
-      insert into rowhouse.processes (id, role, started_at, minute, isolation_faults)
+      insert into rowhouse.processes (id, role, started_at, minute, isolation_issues)
         values (gen_random_uuid(), 'data', now(), now(), array['table ' || repeat('x', 260)]);
       insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, left(text, 200), gen_random_uuid(), 'wiki',
         jsonb_build_object('text', text), '2001:db8:1234:5678:9abc:def0:1234:5678'
@@ -189,7 +189,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     { name: "what changed", path: () => "/console/changes" },
     { name: "a request that is not kept", path: () => "/console/requests?id=0190163d8694" },
     { name: "the password again", path: () => "/console/sign-in" },
-  ])("$name has no accessibility fault and nothing to scroll sideways", async ({ path }) => {
+  ])("$name has no accessibility issue and nothing to scroll sideways", async ({ path }) => {
     await go(page, path());
     await expectSound(page);
   });

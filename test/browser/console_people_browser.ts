@@ -136,7 +136,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   });
   afterAll(() => context.close());
 
-  test("the pages have no accessibility fault and nothing to scroll sideways", async () => {
+  test("the pages have no accessibility issue and nothing to scroll sideways", async () => {
     const at = `/console/people/${id}`;
     for (const path of [
       "/console/people",
@@ -158,7 +158,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
       `/console/apps/wiki/people/${id}`,
     ]) {
       await page.goto(site.identityUrl + path);
-      expect([path, ...(await findFaults(page))]).toEqual([path]);
+      expect([path, ...(await findIssues(page))]).toEqual([path]);
     }
   });
 
@@ -167,17 +167,17 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     await page.fill("#email", MAIL);
     await press(page, "Invite and show link");
     await page.getByRole("alert").waitFor();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findIssues(page)).toEqual([]);
     await page.goto(`${site.identityUrl}/console/people/${id}/password-link`);
     await press(page, "Create link");
     const link = (await page.textContent("#link")) ?? "";
     site.service.secrets.add(link.split("token=")[1] ?? "");
     await page.getByRole("button", { name: "Copy the link" }).waitFor();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findIssues(page)).toEqual([]);
   });
 });
 
-async function findFaults(page: Page): Promise<unknown[]> {
+async function findIssues(page: Page): Promise<unknown[]> {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   return [...(await findAxeViolations(page)), ...(overflow > 0 ? [{ overflow }] : [])];
 }

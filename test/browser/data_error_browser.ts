@@ -1,4 +1,4 @@
-/** A failed call of the data client in a browser's console: every value at fault is to be read there. */
+/** A failed call of the data client in a browser's console: lists every invalid value. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-test("an error that is logged, or that nobody catches, names every fault in words", async () => {
+test("an error that is logged, or that nobody catches, names every issue in words", async () => {
   const built = await Bun.build({
     entrypoints: [join(ROOT, "src/sdk/data.ts")],
     target: "browser",

@@ -101,7 +101,7 @@ test("the contents of a page lead to its sections, and its end to its neighbors"
 });
 
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test("the docs have no accessibility fault and nothing to scroll sideways", async () => {
+  test("the docs have no accessibility issue and nothing to scroll sideways", async () => {
     const viewport = { width, height: 800 };
     const run: Run = async (page) => {
       for (const path of ["/docs", "/docs/push", "/docs/search?q=key", "/docs/search?q=zzzz"]) {

@@ -217,7 +217,7 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
 
 describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
   test.each(LOOKS)(
-    "the app $name has no accessibility fault",
+    "the app $name has no accessibility issue",
     async ({ open }) => {
       const context = await browser.newContext({ colorScheme, bypassCSP: true });
       const page = await context.newPage();

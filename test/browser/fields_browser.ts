@@ -152,7 +152,7 @@ describe.each([
   });
 
   test.each(LOOKS)(
-    "the fields have no accessibility fault: $colorScheme, $width px",
+    "the fields have no accessibility issue: $colorScheme, $width px",
     async ({ colorScheme, width }) => {
       await open(
         `projects/rows/${projects[2]}`,

@@ -462,7 +462,7 @@ test("a refusal is shown in the cell and said, and what was typed stays", async 
     await page.keyboard.type("1,50");
     await keys(page, "Enter");
     await said(page, "^Not saved");
-    await page.locator(".cell-form .faults").first().waitFor();
+    await page.locator(".cell-form .issues").first().waitFor();
     expect(await control(page, "hours").inputValue()).toBe("1,50");
     await control(page, "hours").fill("1.50");
     await keys(page, "Enter");
@@ -512,7 +512,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
     await keys(page, "Shift+Enter");
     await control(page, "hours").fill("1,5");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.locator(".faults").first().waitFor();
+    await dialog.locator(".issues").first().waitFor();
     await control(page, "hours").fill("1.5");
     await dialog.getByRole("button", { name: "Save" }).click();
     await said(page, "^Saved");
@@ -528,7 +528,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
   });
 });
 
-test("a row's own page asks whoever leaves it with something typed, and has the focus at its fault", async () => {
+test("a row's own page asks whoever leaves it with something typed, and has the focus at its issue", async () => {
   await openGrid(["Milk"], async (page) => {
     let asked = 0;
     page.on("dialog", (dialog) => {
@@ -568,7 +568,7 @@ test.each([
   { colorScheme: "light", width: 1280 },
   { colorScheme: "dark", width: 360 },
 ] as const)(
-  "the grid, its editor and its dialog have no accessibility fault: $colorScheme, $width px",
+  "the grid, its editor and its dialog have no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await openGrid(
       ["Milk"],

@@ -85,7 +85,7 @@ test("a person with a password links an account, and every page of it is accessi
       { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },
       async (page) => {
         const look = async (name: string) => {
-          expect({ name, faults: await findAxeViolations(page) }).toEqual({ name, faults: [] });
+          expect({ name, issues: await findAxeViolations(page) }).toEqual({ name, issues: [] });
           const wide = await page.evaluate("document.documentElement.scrollWidth");
           expect(Number(wide)).toBeLessThanOrEqual(width);
           const folder = process.env["SCREENSHOTS"];

@@ -116,7 +116,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [360, 1280]) {
     describe(`${colorScheme}, ${width} px wide:`, () => {
       test.each(PAGES)(
-        "$name has no accessibility fault and nothing to scroll sideways",
+        "$name has no accessibility issue and nothing to scroll sideways",
         async ({ open, heading }) => {
           const context = await browser.newContext({
             colorScheme,

@@ -174,7 +174,7 @@ test("every page of it is accessible, in both themes", async () => {
       async ({ page, device }) => {
         const person = await makePerson(site.service, { name: "Ada Lovelace" });
         const look = async (name: string) => {
-          expect({ name, faults: await findAxeViolations(page) }).toEqual({ name, faults: [] });
+          expect({ name, issues: await findAxeViolations(page) }).toEqual({ name, issues: [] });
           const wide = await page.evaluate("document.documentElement.scrollWidth");
           expect(Number(wide)).toBeLessThanOrEqual(width);
           const folder = process.env["SCREENSHOTS"];

@@ -41,15 +41,15 @@ async function open(
   run: (page: Page, context: BrowserContext) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  const goThere = async (page: Page, faults: string[]) => {
-    page.on("dialog", (dialog) => faults.push(dialog.message()));
+  const goThere = async (page: Page, issues: string[]) => {
+    page.on("dialog", (dialog) => issues.push(dialog.message()));
     page.on("console", (message) => {
       // Browsers note each answer that is a refusal.
-      if (!message.text().startsWith("Failed to load resource")) faults.push(message.text());
+      if (!message.text().startsWith("Failed to load resource")) issues.push(message.text());
     });
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(`${site.apiUrl}/`) || url.includes(app.key.slice(20))) faults.push(url);
+      if (!url.startsWith(`${site.apiUrl}/`) || url.includes(app.key.slice(20))) issues.push(url);
     });
     await page.goto(site.apiUrl + path);
     await run(page, page.context());

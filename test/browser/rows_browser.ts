@@ -160,7 +160,7 @@ test("a press on a reference edits the cell; the arrow beside it opens the row",
 });
 
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test("no page of rows has an accessibility fault, or anything to scroll sideways", async () => {
+  test("no page of rows has an accessibility issue, or anything to scroll sideways", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
     const viewport = { width, height: 800 };
     const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });

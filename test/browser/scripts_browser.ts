@@ -1,4 +1,4 @@
-/** What scripts add to the pages: copying, local times, keys, one sending, the focus at a fault; under the pages' own policy. */
+/** What scripts add to the pages: copying, local times, keys, one sending, the focus at an issue; under the pages' own policy. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
@@ -186,12 +186,12 @@ test("a form is sent once, however often its button is pressed", async () => {
   });
 });
 
-test("after a refused form the focus is at its fault", async () => {
+test("after a refused form the focus is at its issue", async () => {
   await openConsole(path("/settings"), async (page) => {
     await page.fill("#origins", "not an address");
     await press(page, "Save");
     await page.getByRole("alert").waitFor();
-    await page.waitForFunction(() => document.activeElement?.classList.contains("notice-fault"));
+    await page.waitForFunction(() => document.activeElement?.classList.contains("notice-error"));
   });
 });
 

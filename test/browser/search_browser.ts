@@ -202,7 +202,7 @@ describe.each([
   });
 
   describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-    test("the search has no accessibility fault and nothing to scroll sideways", async () => {
+    test("the search has no accessibility issue and nothing to scroll sideways", async () => {
       await openTodos(
         async (page) => {
           await addFilter(page, "status", "is", "done");

@@ -37,14 +37,14 @@ async function typePassword(page: Page, { email }: Person): Promise<void> {
 }
 
 /** What is wrong with a page in each theme and width: accessibility, and whatever is wider than the screen. */
-async function findFaults(page: Page, shot: string): Promise<unknown[]> {
-  const faults: unknown[] = [];
+async function findIssues(page: Page, shot: string): Promise<unknown[]> {
+  const issues: unknown[] = [];
   for (const { colorScheme, width } of LOOKS) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
-    faults.push(...(await findAxeViolations(page)));
+    issues.push(...(await findAxeViolations(page)));
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (wide > 0) faults.push(`${shot} is ${wide} pixels too wide at ${width}`);
+    if (wide > 0) issues.push(`${shot} is ${wide} pixels too wide at ${width}`);
     const folder = process.env["SHOTS"];
     if (folder !== undefined)
       await page.screenshot({
@@ -52,7 +52,7 @@ async function findFaults(page: Page, shot: string): Promise<unknown[]> {
         fullPage: true,
       });
   }
-  return faults;
+  return issues;
 }
 
 /** Adds an authenticator app by the key that the page shows; its code of now can be shown again. */
@@ -92,7 +92,7 @@ test.each([true, false])(
     expect(await page.locator("h1").textContent()).toBe("Confirm that it is you");
     await page.fill("#code", "000000");
     await page.getByRole("button", { name: "Continue", exact: true }).click();
-    expect(await page.locator("#code-fault").textContent()).toContain("is incorrect");
+    expect(await page.locator("#code-issue").textContent()).toContain("is incorrect");
     await page.fill("#code", app.code());
     await page.getByRole("button", { name: "Continue", exact: true }).click();
     await page.waitForURL(`${wiki.url}/`);
@@ -113,8 +113,8 @@ test("its pages are accessible in both themes, and fit a telephone", async () =>
   const person = await makePerson(site.service, { consoleRole: "super_admin", name: "Ada" });
   const context = await open();
   const page = await context.newPage();
-  const faults: unknown[] = [];
-  const look = async (shot: string) => faults.push(...(await findFaults(page, shot)));
+  const issues: unknown[] = [];
+  const look = async (shot: string) => issues.push(...(await findIssues(page, shot)));
   await page.goto(`${site.identityUrl}/login`);
   await typePassword(page, person);
   await look("ask");
@@ -138,6 +138,6 @@ test("its pages are accessible in both themes, and fit a telephone", async () =>
   await page.getByRole("button", { name: "Continue", exact: true }).click();
   await page.getByText("Use a recovery code").click();
   await look("wrong");
-  expect(faults).toEqual([]);
+  expect(issues).toEqual([]);
   await context.close();
 }, 60_000);

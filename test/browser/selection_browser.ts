@@ -251,7 +251,7 @@ test("without JavaScript rows are checked, set and deleted as well", async () =>
 });
 
 test.each(LOOKS)(
-  "the selection, a preview and results have no accessibility fault: $colorScheme, $width px",
+  "the selection, a preview and results have no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await addRows(3);
     await openTodos(

@@ -97,7 +97,7 @@ async function readAll(app: TestApp): Promise<unknown[]> {
   return (await Promise.all(pages)).map(({ json }) => json);
 }
 
-test("every fault of the nodes and of the tables is told at once, and nothing is changed", async () => {
+test("every issue of the nodes and of the tables is told at once, and nothing is changed", async () => {
   const hurt = `alter table data.todos add constraint spy check (title <> 'x');
     create index spy on data.notes ((pg_catalog.length(text)));
     update pg_dist_node set isactive = false where groupid = 1; select 1`;
@@ -232,7 +232,7 @@ test("the coordinator keeps no row, every node is as it must be, and the audit l
   );
   expect(local).toEqual([]);
   expect(await makeIsolationLook(service.service.db)()).toMatchObject({
-    faults: [],
+    issues: [],
     ofNodes: {},
     added: [],
     away: [],

@@ -124,7 +124,7 @@ test.each(BREAKS)(
     expect(await list()).toBe(200);
     await changeOn(node, statement(hurt));
     expect(await look()).toMatchObject({
-      faults: [],
+      issues: [],
       ofNodes: { [node.name]: [statement(says)] },
       added: [],
       away: [],
@@ -133,7 +133,7 @@ test.each(BREAKS)(
     expect((await service.call(elsewhere, "/v1/data/db/todos")).status).toBe(200);
     expect((await service.call(undefined, "/ready")).status).toBe(200);
     await changeOn(node, statement(mend));
-    expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [], away: [] });
+    expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], away: [] });
     await eventually(async () => (await list()) === 200);
   },
 );

@@ -144,7 +144,7 @@ test("admin move-app moves one app alone, and says every reason not to", async (
     expect(text.split(one.slug)).toHaveLength(2);
   }
   expect(await makeIsolationLook(service.service.db)()).toMatchObject({
-    faults: [],
+    issues: [],
     ofNodes: {},
     added: [],
     away: [],

@@ -59,7 +59,7 @@ test("a node that is added stops nobody; after migrate, an app can be moved to i
 
   const name = `${host}:${port}`;
   await ask("select citus_add_node($1, $2)", [host, port]);
-  expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [name], away: [] });
+  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [name], away: [] });
   // Before and after the service has noticed the node.
   const mayHaveRows = async () => {
     const [node] = await ask<{ may: boolean }>(
@@ -94,7 +94,7 @@ test("a node that is added stops nobody; after migrate, an app can be moved to i
   expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
   expect(await mayHaveRows()).toBe(true);
   expect(await runCommand(words, { ...project, env })).toMatchObject({ code: 0 });
-  expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [], away: [] });
+  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], away: [] });
   expect(await service.call(app, PATH)).toMatchObject({
     status: 200,
     json: { rows: [{ title: "kept" }] },

@@ -203,6 +203,6 @@ test("an app that is disabled has no proofs, and one that is deleted leaves noth
   project.remove();
 });
 
-test("a cluster that is as it must be has no fault", async () => {
+test("a cluster that is as it must be has no issue", async () => {
   expect(await checkCluster(admin(), undefined)).toBeUndefined();
 });

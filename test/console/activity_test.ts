@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("what is no day is refused, every fault at once, and what was typed stays", async () => {
+test("what is no day is refused, every issue at once, and what was typed stays", async () => {
   const page = await show("/console/activity?from=2030-02-30&to=yesterday&app=kept-app");
   expect(page.status).toBe(422);
   for (const text of ["From must be a day", "To must be a day", 'value="kept-app"'])

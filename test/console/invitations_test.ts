@@ -143,8 +143,8 @@ test("a role for an unknown address that is none is refused for both", async () 
   const typed = { email: "nobody@example.org", role: "No role" };
   const refused = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
   expect(refused.status).toBe(422);
-  for (const fault of ["No user has the address", "Cannot grant the role"])
-    expect(refused.text).toContain(fault);
+  for (const issue of ["No user has the address", "Cannot grant the role"])
+    expect(refused.text).toContain(issue);
 });
 
 test("the page of an invitation names the apps", async () => {

@@ -176,14 +176,14 @@ test("an app is disabled, enabled, and deleted once its name is typed", async ()
   expect(await appsOf(app.slug)).toEqual([]);
 });
 
-test("origins and redirects are judged as by the command, every fault at once", async () => {
+test("origins and redirects are judged as by the command, every issue at once", async () => {
   const bad = await submit(`${appPath()}/settings`, {
     origins: "http://x.example.org\nhttps://elsewhere.org",
     redirects: "not a URL",
   });
   expect(bad.status).toBe(422);
-  for (const fault of ["must begin with https://", "must be a host under", "must be a URL"])
-    expect(bad.text).toContain(fault);
+  for (const issue of ["must begin with https://", "must be a host under", "must be a URL"])
+    expect(bad.text).toContain(issue);
   const good = await submit(`${appPath()}/settings`, {
     origins: "https://a.example.org\r\nhttps://b.example.org",
     redirects: "",
@@ -193,10 +193,10 @@ test("origins and redirects are judged as by the command, every fault at once", 
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
 });
 
-test("limits are those of the command: in force, shown, and every fault at once", async () => {
+test("limits are those of the command: in force, shown, and every issue at once", async () => {
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
   expect(bad.status).toBe(422);
-  for (const fault of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(fault);
+  for (const issue of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(issue);
   const zero = await submit(`${appPath()}/limits`, { perMinute: "0", perMinuteOfKey: "1" });
   expect([zero.status, zero.text.includes("Cannot set a limit of 0")]).toEqual([422, true]);
   const limits = { perMinute: "6,000", perMinuteOfKey: "600" };

@@ -124,52 +124,52 @@ describe("a new person's form", () => {
 
   test.each([
     {
-      name: "every fault at once",
+      name: "every issue at once",
       typed: { email: "no address", name: "a\u202eb", app: "x", role: "No role" },
-      faults: ["must look like", "on one line", "Cannot grant the role", "No app has the slug"],
+      issues: ["must look like", "on one line", "Cannot grant the role", "No app has the slug"],
     },
     {
       name: "an app without a role",
       typed: { email: "x@example.org", name: "a\nb".padEnd(201, "x"), app: "no-such-app" },
-      faults: ["name both the app and the role", "on one line", "No app has the slug"],
+      issues: ["name both the app and the role", "on one line", "No app has the slug"],
     },
     {
       name: "an app that is not there",
       typed: { email: "x@example.org", app: "no-such-app", role: "member" },
-      faults: ["No app has the slug"],
+      issues: ["No app has the slug"],
     },
     {
-      name: "an app that no database could name, beside other faults",
+      name: "an app that no database could name, beside other issues",
       typed: { email: "x", app: "a\u0000", role: "member" },
-      faults: ["No app has the slug", "must look like"],
+      issues: ["No app has the slug", "must look like"],
     },
     {
       name: "an app that no database could name",
       typed: { email: "x@example.org", app: "a\u0000", role: "member" },
-      faults: ["No app has the slug"],
+      issues: ["No app has the slug"],
     },
     {
       name: "an address that is taken",
       typed: () => ({ email: person.email }),
-      faults: ["the address is already in use"],
+      issues: ["the address is already in use"],
     },
     {
-      name: "an address that is taken, beside other faults",
+      name: "an address that is taken, beside other issues",
       typed: () => ({ email: person.email.toUpperCase(), name: "a\nb" }),
-      faults: ["the address is already in use", "on one line"],
+      issues: ["the address is already in use", "on one line"],
     },
     {
-      name: "an address whose owner would only get the role, for the other faults alone",
+      name: "an address whose owner would only get the role, for the other issues alone",
       typed: () => ({ email: person.email, name: "a\nb", app: app.slug, role: "No role" }),
-      faults: ["on one line", "Cannot grant the role"],
+      issues: ["on one line", "Cannot grant the role"],
       unsaid: ["the address is already in use"],
     },
-  ])("is refused for $name, and makes nobody", async ({ typed, faults, unsaid = [] }) => {
+  ])("is refused for $name, and makes nobody", async ({ typed, issues, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
     const answer = await submit(adminJar, "/console/new-person", fields);
     expect(answer.status).toBe(422);
-    for (const fault of faults) expect(answer.text).toContain(fault);
-    for (const fault of unsaid) expect(answer.text).not.toContain(fault);
+    for (const issue of issues) expect(answer.text).toContain(issue);
+    for (const issue of unsaid) expect(answer.text).not.toContain(issue);
     const found = await visit(service, adminJar, "/console/people?q=x@example.org");
     expect(found.text).toContain("No matching people");
   });
@@ -179,8 +179,8 @@ test("an invitation with a Console role is refused for a taken address and an un
   const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
   const answer = await submit(chiefJar, "/console/new-person", typed);
   expect(answer.status).toBe(422);
-  for (const fault of ["the address is already in use", "No app has the slug"])
-    expect(answer.text).toContain(fault);
+  for (const issue of ["the address is already in use", "No app has the slug"])
+    expect(answer.text).toContain(issue);
 });
 
 /** What is done with an account, as forms send it. */
@@ -342,12 +342,12 @@ describe("an account", () => {
     const jar = await signInAs(service, person);
     const path = `${pathOf(person)}/address`;
     const link = readLink(await submit(adminJar, `${pathOf(person)}/password-link`));
-    for (const [new_email, fault] of [
+    for (const [new_email, issue] of [
       ["no address", "must look like ada@example.org"],
       [admin.email, "is already in use"],
     ] as const) {
       const refused = await submit(adminJar, path, { new_email });
-      expect([refused.status, refused.text.includes(fault)]).toEqual([422, true]);
+      expect([refused.status, refused.text.includes(issue)]).toEqual([422, true]);
     }
     const email = newEmail();
     const changed = await submit(adminJar, path, { new_email: ` ${email.toUpperCase()}` });

@@ -92,7 +92,7 @@ test("one push shows its statements, and how it differs from the one before, tab
 test("a build that the push put off stands on its page, with its end", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
-  await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, fault, attempts, created_at)
+  await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, issue, attempts, created_at)
     select app_id, '${name}', 'reference', '${name}__x__fkey', '["x"]', 'failed', 'existing rows violate it', 2, applied_at
     from rowhouse.migrations where app_id = '${app.id}'; select 1`);
   expect(textOf(await show(`/console/apps/${app.slug}/pushes/1`))).toMatch(

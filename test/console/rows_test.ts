@@ -278,8 +278,8 @@ async function listRows(): Promise<Record<string, unknown>[]> {
   return (json as { rows: Record<string, unknown>[] }).rows;
 }
 
-const faultsOf = ({ text }: Answer, column: string) =>
-  new RegExp(`id="fault.${column}"><li>([^<]*)`).exec(text)?.[1];
+const issuesOf = ({ text }: Answer, column: string) =>
+  new RegExp(`id="issue.${column}"><li>([^<]*)`).exec(text)?.[1];
 
 describe("the form of a new row", () => {
   test("leaves what was not touched to its default or null, and reads each kind as it is typed", async () => {
@@ -316,7 +316,7 @@ describe("the form of a new row", () => {
     expect((await listRows()).map(({ title }) => title)).toEqual(["Milk", "Tea"]);
   });
 
-  test("shows every fault at its field, keeps what was typed, and stores nothing", async () => {
+  test("shows every issue at its field, keeps what was typed, and stores nothing", async () => {
     const answer = await submit(`${path}/new`, {
       "value.title": "<b>kept</b>",
       "value.hours": "2,5",
@@ -325,10 +325,10 @@ describe("the form of a new row", () => {
       "value.project": "nothing",
     });
     expect(answer.status).toBe(422);
-    expect(faultsOf(answer, "hours")).toContain("Must be a decimal number");
-    expect(faultsOf(answer, "due_at")).toContain("with Z or an offset");
-    expect(faultsOf(answer, "meta")).toContain("Must be JSON");
-    expect(faultsOf(answer, "project")).toBe("Must be a uuid");
+    expect(issuesOf(answer, "hours")).toContain("Must be a decimal number");
+    expect(issuesOf(answer, "due_at")).toContain("with Z or an offset");
+    expect(issuesOf(answer, "meta")).toContain("Must be JSON");
+    expect(issuesOf(answer, "project")).toBe("Must be a uuid");
     expect(answer.text).toContain("&lt;b&gt;kept&lt;/b&gt;");
     expect(answer.text).toContain('value="2,5"');
     expect(await listRows()).toEqual([]);
@@ -392,7 +392,7 @@ describe("the form of a row", () => {
     expect(page.text).toContain(`/tables/projects/rows/${project}"`);
     expect(page.text).toContain(`<option value="${project}">Household</option>`);
     const refused = await submit(`${path}/rows/${id}`, { "value.project": crypto.randomUUID() });
-    expect([refused.status, faultsOf(refused, "project") === undefined]).toEqual([422, false]);
+    expect([refused.status, issuesOf(refused, "project") === undefined]).toEqual([422, false]);
   });
 
   test("of a row that is gone is not there", async () => {

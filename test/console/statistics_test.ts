@@ -100,13 +100,13 @@ test("what a guard judged stands on top of Home, as text", async () => {
   expect(await untilShown("/console", "every policy is in force")).not.toContain(
     "does not isolate apps",
   );
-  await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_faults)
+  await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_issues)
     values (gen_random_uuid(), 'data', now(), now(), now(), array['table <script>x</script> has no policy'])`);
   const page = await show("/console");
   expect(page).toContain("The database does not isolate apps");
   expect(page).toContain("&lt;script&gt;");
   expect(page).not.toContain("<script>x");
-  await write("delete from rowhouse.processes where cardinality(isolation_faults) > 0");
+  await write("delete from rowhouse.processes where cardinality(isolation_issues) > 0");
 });
 
 test("a failed request is found by its id and by its end, and listed by app; of others it is said that they are not kept", async () => {

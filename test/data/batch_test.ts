@@ -1,4 +1,4 @@
-/** Batches: rows created by one request, all or none, in order; a fault names its row. @module */
+/** Batches: rows created by one request, all or none, in order; an issue names its row. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -321,7 +321,7 @@ test("a bug of the service is a 500 with its request id and nothing of PostgreSQ
   expect((await service.call(own, path)).status).toBe(200);
 });
 
-type Faulty = {
+type Broken = {
   path?: string;
   method?: string;
   key?: string;
@@ -330,7 +330,7 @@ type Faulty = {
 };
 
 /** The checks in their order, each with what breaks it alone; every later one may be broken at once. */
-const CHECKS: readonly { code: ProblemCode; broken: () => Faulty }[] = [
+const CHECKS: readonly { code: ProblemCode; broken: () => Broken }[] = [
   { code: "unauthenticated", broken: () => ({ key: "rh_wrong" }) },
   { code: "forbidden", broken: () => ({ key: reader.key }) },
   { code: "not_implemented", broken: () => ({ headers: { accept: "text/event-stream" } }) },

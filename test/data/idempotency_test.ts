@@ -431,7 +431,7 @@ test.each([
         number++;
         if (number !== at) return undefined;
         cut++;
-        return { fault: "reset" };
+        return { failure: "reset" };
       });
       const row = { title: `${from} ${at}` };
       const json = sent.count === 1 ? row : Array.from({ length: sent.count }, () => row);

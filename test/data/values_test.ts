@@ -219,7 +219,7 @@ const GOOD: readonly Good[] = [
   { name: "null", column: "ref", sent: "null" },
 ];
 
-type Bad = { name: string; column: string; sent: string; fault: string };
+type Bad = { name: string; column: string; sent: string; issue: string };
 const STRING = "Must be a string";
 const TEXT = "Must not contain U+0000 or a lone surrogate";
 const NUMBER = "Must be a number";
@@ -232,8 +232,8 @@ const SIZE =
   "Must be 0, or at least 1e-39 and less than 1e+40, with either sign: send it as a string";
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
 
-function bad(column: string, fault: string, sent: readonly string[]): Bad[] {
-  return sent.map((one) => ({ name: one.slice(0, 40), column, sent: one, fault }));
+function bad(column: string, issue: string, sent: readonly string[]): Bad[] {
+  return sent.map((one) => ({ name: one.slice(0, 40), column, sent: one, issue }));
 }
 
 const BAD: readonly Bad[] = [
@@ -345,7 +345,7 @@ describe("a value that is accepted", () => {
 });
 
 describe("a rejected value", () => {
-  test.each(BAD)("$column does not accept $name", async ({ column, sent, fault }) => {
+  test.each(BAD)("$column does not accept $name", async ({ column, sent, issue }) => {
     const before = (await service.call(app, `/v1/data/db/things/${row}`)).text;
     for (const answer of [
       await create("things", `{"${column}":${sent}}`),
@@ -357,7 +357,7 @@ describe("a rejected value", () => {
         {
           error: "validation_failed",
           message: expect.stringContaining("nothing was written"),
-          details: [{ path: `/${column}`, message: fault }],
+          details: [{ path: `/${column}`, message: issue }],
         },
       ]);
       expect(requestId).toBeString();
@@ -381,7 +381,7 @@ describe("a rejected value", () => {
     ]);
   });
 
-  test("missing required columns are reported with the faulty ones", async () => {
+  test("missing required columns are reported with the invalid columns", async () => {
     const answer = await create("strict", '{"note":1}');
     expect(answer.json.details).toEqual([
       { path: "/note", message: "Must be a string" },

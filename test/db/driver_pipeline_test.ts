@@ -128,7 +128,7 @@ test("when the connection is lost, nobody gets the error of the statement in fro
   await withConnection({ url: proxy.toUrl(database.adminUrl) }, async (connection) => {
     expect(await echo(connection)).toBe("right");
     proxy.onMessage(({ from, type }) =>
-      from === "server" && type === "E" ? { fault: "cut" } : undefined,
+      from === "server" && type === "E" ? { failure: "cut" } : undefined,
     );
     const failed = connection
       .send({ text: "select public.fail()", parameters: [], prepare: false, isRaw: false })

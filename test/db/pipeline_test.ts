@@ -273,7 +273,7 @@ const CANCEL_CODE = 80877102;
 test("reads go on while their connection is frozen, and on a new one afterwards", async () => {
   const watched = watchConnections(({ from, body, connection }) =>
     from === "server" && body.includes("body 7") && connection === Math.min(...watched.pipelines)
-      ? { fault: "freeze" }
+      ? { failure: "freeze" }
       : undefined,
   );
   expect(await readAll()).toEqual(bodies);

@@ -19,10 +19,10 @@ export function withTable(table: object): object {
   };
 }
 
-/** The messages of the faults of a definition. */
+/** The messages of the issues of a definition. */
 export function messagesOf(value: unknown): readonly string[] {
   const reading = readDefinition(value);
-  return "faults" in reading ? reading.faults.map(({ message }) => message) : [];
+  return "issues" in reading ? reading.issues.map(({ message }) => message) : [];
 }
 
 /** Columns whose names make one derived name. */

@@ -58,10 +58,10 @@ describe("readDefinition() never throws and returns a definition or errors", () 
     fc.assert(
       fc.property<[unknown]>(values, (value) => {
         const reading = readDefinition(value);
-        expect(Object.keys(reading)).toEqual("faults" in reading ? ["faults"] : ["definition"]);
-        const faults = "faults" in reading ? reading.faults : undefined;
-        expect(faults?.length).not.toBe(0);
-        for (const { message } of faults ?? []) expect(message).toMatch(/^Cannot .*[^.]$/s);
+        expect(Object.keys(reading)).toEqual("issues" in reading ? ["issues"] : ["definition"]);
+        const issues = "issues" in reading ? reading.issues : undefined;
+        expect(issues?.length).not.toBe(0);
+        for (const { message } of issues ?? []) expect(message).toMatch(/^Cannot .*[^.]$/s);
       }),
       { numRuns: countRuns(500) },
     );
@@ -102,7 +102,7 @@ describe("a schema without errors", () => {
     fc.assert(
       fc.property(schemas, (tables) => {
         const reading = toDefinition(defineSchema(tables));
-        if ("faults" in reading) throw new Error(canonicalJson(reading));
+        if ("issues" in reading) throw new Error(canonicalJson(reading));
         const { definition } = reading;
         expect(readDefinition(JSON.parse(canonicalJson(definition)))).toEqual({ definition });
         expect(definition.tables.map(({ name }) => name)).toEqual(Object.keys(tables).sort());

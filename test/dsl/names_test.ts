@@ -25,7 +25,7 @@ describe("readDefinition() rejects the table name", () => {
     ].map((row) => ({ ...row, title: quote(row.name) })),
   )("$title", ({ name, reason }) => {
     const message = `Cannot name a table ${JSON.stringify(name)}: ${reason}`;
-    expect(readDefinition(withTable({ name }))).toEqual({ faults: [{ table: name, message }] });
+    expect(readDefinition(withTable({ name }))).toEqual({ issues: [{ table: name, message }] });
   });
 });
 
@@ -54,7 +54,7 @@ describe("readDefinition() rejects the column name", () => {
   )("$title", ({ name, reason }) => {
     const message = `Cannot name a column ${JSON.stringify(name)}: ${reason}`;
     expect(readDefinition(withColumn({ name }))).toEqual({
-      faults: [{ table: "todos", column: name, message }],
+      issues: [{ table: "todos", column: name, message }],
     });
   });
 });

@@ -120,7 +120,7 @@ describe("readDefinition() rejects a column with", () => {
     },
   ])("$name", ({ column, message }) => {
     expect(readDefinition(withColumn(column))).toEqual({
-      faults: [
+      issues: [
         { table: "todos", ...(message.includes("unknown key") ? {} : { column: "c" }), message },
       ],
     });

@@ -94,7 +94,7 @@ describe("toDefinition() rejects an export that is", () => {
       message: `Cannot read an object as a schema: ${EXPORT}`,
     },
   ])("$name", ({ schema, message }) => {
-    expect(toDefinition(schema)).toEqual({ faults: [{ message }] });
+    expect(toDefinition(schema)).toEqual({ issues: [{ message }] });
   });
 });
 
@@ -106,7 +106,7 @@ describe("toDefinition() finds", () => {
     {
       name: "a builder that is not called",
       tables: { todos: { due: t.timestamp } },
-      fault: {
+      issue: {
         table: "todos",
         column: "due",
         message: "Cannot read a function as a column: call it: t.timestamp()",
@@ -115,7 +115,7 @@ describe("toDefinition() finds", () => {
     {
       name: "a modifier that is not called",
       tables: { todos: { title: t.string().required } },
-      fault: {
+      issue: {
         table: "todos",
         column: "title",
         message: "Cannot read a function as a column: call it: .required()",
@@ -124,7 +124,7 @@ describe("toDefinition() finds", () => {
     {
       name: "a word in the place of a column",
       tables: { todos: { title: "string" } },
-      fault: {
+      issue: {
         table: "todos",
         column: "title",
         message:
@@ -134,7 +134,7 @@ describe("toDefinition() finds", () => {
     {
       name: "a column in the place of a table",
       tables: { todos: t.string() },
-      fault: {
+      issue: {
         table: "todos",
         message: 'Cannot read a column ("string") as a table: must be { column: t.string(), … }',
       },
@@ -142,7 +142,7 @@ describe("toDefinition() finds", () => {
     {
       name: "a function in the place of a table",
       tables: { todos: t.model },
-      fault: {
+      issue: {
         table: "todos",
         message: "Cannot read a function as a table: must be { column: t.string(), … }",
       },
@@ -150,32 +150,32 @@ describe("toDefinition() finds", () => {
     {
       name: "__proto__ in a literal of columns",
       tables: { todos: { __proto__: t.string() } },
-      fault: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
+      issue: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
     },
     {
       name: "__proto__ in a model",
       tables: {
         todos: { model: { columns: { __proto__: t.string() }, indexes: [], uniques: [] } },
       },
-      fault: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
+      issue: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
     },
     {
       name: "__proto__ in the literal of tables",
       tables: { __proto__: { title: t.string() } },
-      fault: { message: `Cannot read the tables: ${PROTO}` },
+      issue: { message: `Cannot read the tables: ${PROTO}` },
     },
     {
       name: "a default of undefined",
       tables: { todos: { title: Reflect.apply(t.string().default, undefined, [undefined]) } },
-      fault: {
+      issue: {
         table: "todos",
         column: "title",
         message:
           "Cannot use undefined as the default of this string column: must be a string without U+0000 or lone surrogates",
       },
     },
-  ])("$name", ({ tables, fault }) => {
-    expect(toDefinition({ tables })).toEqual({ faults: [fault] });
+  ])("$name", ({ tables, issue }) => {
+    expect(toDefinition({ tables })).toEqual({ issues: [issue] });
   });
 
   test("reports errors of the source and of the definition together, each once", () => {
@@ -186,7 +186,7 @@ describe("toDefinition() finds", () => {
       },
     };
     expect(toDefinition({ tables })).toEqual({
-      faults: [
+      issues: [
         {
           table: "todos",
           column: "a",
@@ -288,15 +288,15 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
       messages: [`Cannot read a function as a column: must be one of ${BUILDERS}`],
     },
   ])("$name", ({ column, messages }) => {
-    const faults = messages.map((message) => ({ table: "todos", column: "a", message }));
-    expect(toDefinition({ tables: { todos: { a: column() } } })).toEqual({ faults });
+    const issues = messages.map((message) => ({ table: "todos", column: "a", message }));
+    expect(toDefinition({ tables: { todos: { a: column() } } })).toEqual({ issues });
   });
 
   test("arguments of t.model() and defineSchema(), and an unknown modifier of a model", () => {
     const todos = untyped.model({ a: t.string() }, { name: "x" }).primaryKey("a").index("a");
     const schema: unknown = Reflect.apply(defineSchema, undefined, [{ todos }, { strict: true }]);
     expect(toDefinition(schema)).toEqual({
-      faults: [
+      issues: [
         {
           message: expect.stringContaining('option "strict" to defineSchema()'),
         },

@@ -20,10 +20,10 @@ const isLease = ({ type, statement }: { type: string; statement: string | undefi
   type === "B" && statement?.includes("lease_tokens") === true;
 
 async function requestLease() {
-  const faults: unknown[] = [];
+  const issues: unknown[] = [];
   const reporter = makeReporter({
     lease: makeLease(service.service.db, crypto.randomUUID()),
-    noteFault: (error) => void faults.push(error),
+    logError: (error) => void issues.push(error),
     now: () => performance.now(),
   });
   const bucket: SharedBucket = {
@@ -32,18 +32,18 @@ async function requestLease() {
     lease: { tokens: 0, granted: 0, endsAt: 0, isShort: false, askedAt: 0 },
   };
   await reporter.requestLeases([bucket]);
-  return { isAway: reporter.isAway(), granted: bucket.lease.granted, faults };
+  return { isAway: reporter.isAway(), granted: bucket.lease.granted, issues };
 }
 
 test("a database that answers gives a lease", async () => {
-  const { isAway, granted, faults } = await requestLease();
-  expect({ isAway, faults }).toEqual({ isAway: false, faults: [] });
+  const { isAway, granted, issues } = await requestLease();
+  expect({ isAway, issues }).toEqual({ isAway: false, issues: [] });
   expect(granted).toBeGreaterThan(0);
 });
 
 test("a database that does not answer is away, and nobody waits for it", async () => {
-  proxy.onMessage((message) => (isLease(message) ? { fault: "freeze" } : undefined));
-  expect(await requestLease()).toEqual({ isAway: true, granted: 0, faults: [] });
+  proxy.onMessage((message) => (isLease(message) ? { failure: "freeze" } : undefined));
+  expect(await requestLease()).toEqual({ isAway: true, granted: 0, issues: [] });
 });
 
 test("a pause of this process is not taken for one of the database", async () => {

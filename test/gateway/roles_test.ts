@@ -110,37 +110,37 @@ describe("a role refuses to start", () => {
   };
   const SHORT = "short secret value";
   test.each([
-    { name: "no secret for data", env: { ROLE: "data" }, faults: ["INTERNAL_HMAC_SECRET"] },
-    { name: "no secret for identity", env: { ROLE: "identity" }, faults: ["INTERNAL_HMAC_SECRET"] },
+    { name: "no secret for data", env: { ROLE: "data" }, issues: ["INTERNAL_HMAC_SECRET"] },
+    { name: "no secret for identity", env: { ROLE: "identity" }, issues: ["INTERNAL_HMAC_SECRET"] },
     {
       name: "nothing for a gateway",
       env: { ROLE: "gateway" },
-      faults: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
+      issues: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
     },
     {
       name: "a short secret",
       env: { ...complete, INTERNAL_HMAC_SECRET: SHORT },
-      faults: ["INTERNAL_HMAC_SECRET"],
+      issues: ["INTERNAL_HMAC_SECRET"],
     },
     {
       name: "a short second secret",
       env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},${SHORT}` },
-      faults: ["INTERNAL_HMAC_SECRET"],
+      issues: ["INTERNAL_HMAC_SECRET"],
     },
     {
       name: "a trailing comma",
       env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},` },
-      faults: ["INTERNAL_HMAC_SECRET"],
+      issues: ["INTERNAL_HMAC_SECRET"],
     },
     {
       name: "a gateway's secret for one service alone",
       env: { ...complete, INTERNAL_HMAC_SECRET: "", INTERNAL_HMAC_SECRET_DATA: SECRET },
-      faults: ["INTERNAL_HMAC_SECRET"],
+      issues: ["INTERNAL_HMAC_SECRET"],
     },
     {
       name: "a short secret for one service",
       env: { ...complete, INTERNAL_HMAC_SECRET_IDENTITY: SHORT },
-      faults: ["INTERNAL_HMAC_SECRET_IDENTITY"],
+      issues: ["INTERNAL_HMAC_SECRET_IDENTITY"],
     },
     {
       name: "what would sign for data at the identity service",
@@ -149,12 +149,12 @@ describe("a role refuses to start", () => {
         INTERNAL_HMAC_SECRET: IDENTITY_SECRET,
         INTERNAL_HMAC_SECRET_DATA: SECRET,
       },
-      faults: ["INTERNAL_HMAC_SECRET_DATA"],
+      issues: ["INTERNAL_HMAC_SECRET_DATA"],
     },
     {
       name: "what people's sessions depend on at a gateway",
       env: { ...complete, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
-      faults: ["IDENTITY_SECRET"],
+      issues: ["IDENTITY_SECRET"],
     },
     {
       name: "what people's sessions depend on at a data service",
@@ -163,28 +163,28 @@ describe("a role refuses to start", () => {
         INTERNAL_HMAC_SECRET: SECRET,
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
-      faults: ["IDENTITY_SECRET"],
+      issues: ["IDENTITY_SECRET"],
     },
     {
       name: "a short secret of people",
       env: { IDENTITY_SECRET: SHORT },
-      faults: ["IDENTITY_SECRET"],
+      issues: ["IDENTITY_SECRET"],
     },
     {
       name: "an upstream with a path",
       env: { ...complete, UPSTREAM_DATA_URL: "http://data:8787/x" },
-      faults: ["UPSTREAM_DATA_URL"],
+      issues: ["UPSTREAM_DATA_URL"],
     },
-    { name: "a role that is none", env: { ROLE: "console" }, faults: ["ROLE"] },
+    { name: "a role that is none", env: { ROLE: "console" }, issues: ["ROLE"] },
     {
       name: "a proxy that is none",
       env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
-      faults: ["TRUSTED_PROXIES"],
+      issues: ["TRUSTED_PROXIES"],
     },
-  ])("with $name", ({ env, faults }) => {
+  ])("with $name", ({ env, issues }) => {
     const read = readConfig(env);
-    const found = "faults" in read ? read.faults : [];
-    expect(found.map((fault) => fault.split(" ")[0])).toEqual([...faults]);
+    const found = "issues" in read ? read.issues : [];
+    expect(found.map((issue) => issue.split(" ")[0])).toEqual([...issues]);
     for (const value of Object.values(env).filter((text) => text.includes("secret")))
       expect(found.join()).not.toContain(value);
   });
@@ -199,6 +199,6 @@ describe("a role refuses to start", () => {
 
   test("the role all needs none of it, and an empty value counts as unset", () => {
     const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
-    expect("config" in read ? read.config.ROLE : read.faults).toBe("all");
+    expect("config" in read ? read.config.ROLE : read.issues).toBe("all");
   });
 });

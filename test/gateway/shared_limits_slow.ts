@@ -186,7 +186,9 @@ test("while the database answers nothing of limits, each process allows no more 
   const app = await makeLimited(60);
   for (const at of PROCESSES) await list(app, at);
   proxy.onMessage(({ type, statement }) =>
-    type === "B" && statement?.includes("lease_tokens") === true ? { fault: "freeze" } : undefined,
+    type === "B" && statement?.includes("lease_tokens") === true
+      ? { failure: "freeze" }
+      : undefined,
   );
   const counts = await Promise.all(
     [0, 1].map(async (at) => {

@@ -113,46 +113,46 @@ const CASES: {
   },
 ];
 
-/** Each with the query that asks a stub for it: one service has all of these faults, because each takes its time to open. */
+/** Each with the query that asks a stub for it: one service has all of these issues, because each takes its time to open. */
 const ASKED = CASES.map((one, index) => ({ ...one, query: `?case=${index};` }));
 
-function openFaultyStub(): Promise<Stub> {
+function openBrokenStub(): Promise<Stub> {
   return openStub((socket, request) =>
     ASKED.find(({ query }) => request.includes(query))?.answer(socket, request),
   );
 }
 
-/** The writes among a stub's requests that ask for this fault. */
+/** The writes among a stub's requests that ask for this issue. */
 const countWrites = ({ requests }: Stub, query: string) =>
   requests.filter((request) => request.startsWith("POST") && request.includes(query)).length;
 
 describe("a gateway whose data service", () => {
   let stub: Stub;
-  let faulty: TestService;
+  let broken: TestService;
   let caller: TestApp;
   beforeAll(async () => {
-    stub = await openFaultyStub();
-    faulty = await openTestService({
+    stub = await openBrokenStub();
+    broken = await openTestService({
       shape: "split",
       limitMs: 1000,
       upstreams: { data: stub.url },
     });
-    caller = await faulty.makeApp();
+    caller = await broken.makeApp();
   });
   afterAll(async () => {
-    await faulty.close();
+    await broken.close();
     await stub.close();
   });
 
   test.concurrent.each(ASKED)("$name answers $want", async ({ query, want }) => {
     const ask = async (method: string) => {
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
-      const got = await faulty.call(caller, LIST + query, { method, ...json });
+      const got = await broken.call(caller, LIST + query, { method, ...json });
       const requestId = got.headers.get("x-request-id");
       expect(got.json).toMatchObject({ error: want[1], requestId });
       expect(got.status).toBe(want[0]);
       expect(got.text.includes("may or may not have taken effect")).toBe(method === "POST");
-      const logged = faulty.log.filter((line) => line.includes(String(requestId)));
+      const logged = broken.log.filter((line) => line.includes(String(requestId)));
       expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
     };
     await Promise.all(["GET", "POST"].map(ask));
@@ -227,23 +227,23 @@ describe("a gateway whose data service", () => {
 
 describe("a gateway whose identity service", () => {
   let stub: Stub;
-  let faulty: TestService;
+  let broken: TestService;
   beforeAll(async () => {
-    stub = await openFaultyStub();
-    faulty = await openTestService({
+    stub = await openBrokenStub();
+    broken = await openTestService({
       shape: "split",
       limitMs: 1000,
       upstreams: { identity: stub.url },
     });
   });
   afterAll(async () => {
-    await faulty.close();
+    await broken.close();
     await stub.close();
   });
 
   test.concurrent.each(ASKED)("$name answers $want.0 request_failed", async ({ query, want }) => {
     const ask = async ([method, path]: readonly [string, string]) => {
-      const got = await faulty.call(undefined, path + query, { method });
+      const got = await broken.call(undefined, path + query, { method });
       expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
       expect(got.headers.getSetCookie()).toEqual([]);
     };

@@ -83,9 +83,9 @@ describe("a setting is rejected", () => {
     writeFileSync(join(folder, name), bytes);
     return join(folder, name);
   };
-  const faultsOf = (env: Record<string, string>) => {
+  const issuesOf = (env: Record<string, string>) => {
     const read = readConfig(env, { checksRole: false });
-    return "faults" in read ? read.faults : [];
+    return "issues" in read ? read.issues : [];
   };
 
   test.each([
@@ -106,11 +106,11 @@ describe("a setting is rejected", () => {
     { name: "an address", env: { ORGANIZATION_LOGO: "https://example.org/logo.png" } },
   ])("for $name", ({ env }) => {
     const [setting] = Object.keys(env);
-    expect(faultsOf(env).filter((fault) => fault.startsWith(`${setting} must be`))).toHaveLength(1);
+    expect(issuesOf(env).filter((issue) => issue.startsWith(`${setting} must be`))).toHaveLength(1);
   });
 
   test("but neither 60 characters nor a small PNG file", () => {
     const logo = write("logo.png", PNG);
-    expect(faultsOf({ ORGANIZATION_NAME: "ä".repeat(60), ORGANIZATION_LOGO: logo })).toEqual([]);
+    expect(issuesOf({ ORGANIZATION_NAME: "ä".repeat(60), ORGANIZATION_LOGO: logo })).toEqual([]);
   });
 });

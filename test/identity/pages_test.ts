@@ -350,7 +350,7 @@ describe("the response is the same", () => {
   test("shows a missing value next to its field, and keeps the address but never the password", async () => {
     const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
     expect(missing.status).toBe(422);
-    expect(missing.text).toContain('aria-describedby="email-fault"');
+    expect(missing.text).toContain('aria-describedby="email-issue"');
     expect(missing.text).toContain("Enter your password.");
     const wrong = await submitSignIn(service, new Map(), {
       email: '"><script>',

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeBound, makeHashing } from "../../src/identity/hashing.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
-import { findPasswordFaults } from "../../src/identity/password.ts";
+import { findPasswordIssues } from "../../src/identity/password.ts";
 import { readDigestSet } from "../../src/std/digest_set.ts";
 import { ROOT } from "../support/command.ts";
 import { makePerson, signInAs } from "../support/people.ts";
@@ -12,7 +12,7 @@ import { openTestService } from "../support/service.ts";
 
 const NAMES = ["ada.lovelace@engine-works.example.org", "Ada Lovelace", "wiki-pages"];
 
-describe("findPasswordFaults() of", () => {
+describe("findPasswordIssues() of", () => {
   test.each([
     { name: "four words", text: "three brown cups of tea" },
     { name: "another script", text: "пятьчёрныхкотовпоют" },
@@ -23,7 +23,7 @@ describe("findPasswordFaults() of", () => {
     },
     { name: "a name among enough else", text: "lovelace rides 9 bicycles" },
     { name: "random letters", text: "gTx9qLw2vPz7mRb" },
-  ])("$name is rejected", ({ text }) => expect(findPasswordFaults(text, NAMES)).toEqual([]));
+  ])("$name is rejected", ({ text }) => expect(findPasswordIssues(text, NAMES)).toEqual([]));
 
   test.each([
     {
@@ -74,7 +74,7 @@ describe("findPasswordFaults() of", () => {
     { name: "the product", text: "rowhouse-rowhouse1", want: /consists mostly of/ },
     { name: "an app", text: "wiki-pages wiki!", want: /consists mostly of/ },
   ])("$name is reported", ({ text, want }) =>
-    expect(findPasswordFaults(text, NAMES).join("\n")).toMatch(want),
+    expect(findPasswordIssues(text, NAMES).join("\n")).toMatch(want),
   );
 });
 

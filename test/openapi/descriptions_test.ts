@@ -20,7 +20,7 @@ const read = toDefinition(
     },
   }),
 );
-if ("faults" in read) throw new Error("The schema has faults");
+if ("issues" in read) throw new Error("The schema has issues");
 const { tables } = read.definition;
 
 /** What these hold is the app's to say: the type and the values are all that is known. */

@@ -26,7 +26,7 @@ describe("html inserts", () => {
   ])("$name", ({ made, want }) => expect(made.markup).toBe(want));
 });
 
-test("a field names its hint and its faults, which are text", () => {
+test("a field names its hint and its issues, which are text", () => {
   const { markup } = renderField({
     name: "email",
     label: "A <label>",
@@ -35,9 +35,9 @@ test("a field names its hint and its faults, which are text", () => {
     maxLength: 254,
     value: '" onfocus="alert(1)',
     hint: "Hint",
-    faults: ["One", "<Two>"],
+    issues: ["One", "<Two>"],
   });
-  expect(markup).toContain('aria-describedby="email-hint email-fault" aria-invalid="true"');
+  expect(markup).toContain('aria-describedby="email-hint email-issue" aria-invalid="true"');
   expect(markup).toContain('value="&quot; onfocus=&quot;alert(1)"');
   expect(markup).toContain("<li>One</li><li>&lt;Two&gt;</li>");
   expect(markup).toContain("A &lt;label&gt;");

@@ -191,7 +191,7 @@ test.each(REFUSED)(
   },
 );
 
-test("all faults are reported at once, each with its table and column", async () => {
+test("all issues are reported at once, each with its table and column", async () => {
   const answer = await postDefinition(
     service,
     app,

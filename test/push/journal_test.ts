@@ -43,7 +43,7 @@ const FILES = RECORDED.map((migration) => fileOf(migration));
 type JournalCase = {
   name: string;
   files: ((typeof FILES)[number] | undefined)[];
-  faults?: string[];
+  issues?: string[];
   missing?: number[];
   ahead?: number[];
 };
@@ -70,22 +70,22 @@ const CASES: JournalCase[] = [
   {
     name: "one edited by one character",
     files: [FILES[0], fileOf(second, (text) => text.replace("a;", "b;")), FILES[2]],
-    faults: ["edited 0002_add_column_note.sql"],
+    issues: ["edited 0002_add_column_note.sql"],
   },
   {
     name: "one edited by one space",
     files: [fileOf(first, (text) => text.replace("create", "create ")), FILES[1], FILES[2]],
-    faults: ["edited 0001_create_table_todos.sql"],
+    issues: ["edited 0001_create_table_todos.sql"],
   },
   {
     name: "one edited, with a checksum to match",
     files: [FILES[0], fileOf(resealed), FILES[2]],
-    faults: ["edited 0002_add_column_note.sql"],
+    issues: ["edited 0002_add_column_note.sql"],
   },
   {
     name: "one edited below its checksum",
     files: [FILES[0], FILES[1], fileOf(third, (text) => `${text}drop table a;\n`)],
-    faults: ["edited 0003_register.sql"],
+    issues: ["edited 0003_register.sql"],
   },
   { name: "with one more than the service", files: [...FILES, fileOf(fourth)], ahead: [4] },
   {
@@ -97,74 +97,74 @@ const CASES: JournalCase[] = [
   {
     name: "with one more that was edited",
     files: [...FILES, fileOf(fourth, (text) => text.replace("four", "4")), fileOf(fifth)],
-    faults: ["edited 0004_later.sql"],
+    issues: ["edited 0004_later.sql"],
     ahead: [5],
   },
   {
     name: "with one more, but not the one before it",
     files: [...FILES, fileOf(fifth)],
-    faults: ["gap 0005_latest.sql"],
+    issues: ["gap 0005_latest.sql"],
   },
   {
     name: "one applied and renamed",
     files: [FILES[0], { ...fileOf(second), file: "0002_other.sql" }, FILES[2]],
-    faults: ["renamed 0002_other.sql"],
+    issues: ["renamed 0002_other.sql"],
   },
   {
     name: "one applied and renumbered",
     files: [FILES[0], FILES[1], { ...fileOf(third), file: "0004_register.sql" }],
-    faults: ["renamed 0004_register.sql"],
+    issues: ["renamed 0004_register.sql"],
     missing: [3],
   },
   {
     name: "one more that was renamed",
     files: [...FILES, { ...fileOf(fourth), file: "0004_other.sql" }],
-    faults: ["renamed 0004_other.sql"],
+    issues: ["renamed 0004_other.sql"],
     ahead: [4],
   },
   {
     name: "of another history since the second",
     files: [FILES[0], fileOf(resealed), fileOf(makeMigration(3, "mine", resealed.checksum, ""))],
-    faults: ["diverged 0002_add_column_note.sql"],
+    issues: ["diverged 0002_add_column_note.sql"],
     ahead: [2, 3],
   },
   {
     name: "of another app",
     files: [fileOf(makeMigration(1, "create_table_notes", "", "-- notes\n"))],
-    faults: ["diverged 0001_create_table_notes.sql"],
+    issues: ["diverged 0001_create_table_notes.sql"],
     missing: [2, 3],
     ahead: [1],
   },
   {
     name: "one more that push did not write",
     files: [...FILES, { file: "0004_later.sql", text: "x" }],
-    faults: ["unknown 0004_later.sql"],
+    issues: ["unknown 0004_later.sql"],
   },
   {
     name: "the same number with another name and content",
     files: [FILES[0], { file: "0002_other.sql", text: "x" }],
-    faults: ["other_content 0002_other.sql"],
+    issues: ["other_content 0002_other.sql"],
     missing: [3],
   },
   {
     name: "a number twice",
     files: [...FILES, { file: "0002_zz.sql", text: "x" }],
-    faults: ["twice 0002_zz.sql"],
+    issues: ["twice 0002_zz.sql"],
   },
   {
     name: "a stray file",
     files: [...FILES, { file: "notes.txt", text: "x" }],
-    faults: ["stray notes.txt"],
+    issues: ["stray notes.txt"],
   },
   {
     name: "a name with upper case",
     files: [...FILES, { file: "0005_Big.sql", text: "x" }],
-    faults: ["stray 0005_Big.sql"],
+    issues: ["stray 0005_Big.sql"],
   },
   {
     name: "a name that leaves the folder",
     files: [...FILES, { file: "0005_..%2fx.sql", text: "x" }],
-    faults: ["stray 0005_..%2fx.sql"],
+    issues: ["stray 0005_..%2fx.sql"],
   },
   {
     name: "two edited and one stray",
@@ -174,7 +174,7 @@ const CASES: JournalCase[] = [
       FILES[2],
       { file: "README", text: "" },
     ],
-    faults: [
+    issues: [
       "edited 0001_create_table_todos.sql",
       "edited 0002_add_column_note.sql",
       "stray README",
@@ -184,22 +184,22 @@ const CASES: JournalCase[] = [
 
 test.each(CASES)(
   "compareJournal() of files $name",
-  ({ files, faults = [], missing = [], ahead = [] }) => {
+  ({ files, issues = [], missing = [], ahead = [] }) => {
     const compared = compareJournal(
       files.filter((file) => file !== undefined),
       RECORDED,
     );
 
-    const found = compared.faults.map(({ code, file }) => `${code} ${file}`);
-    expect(found.toSorted()).toEqual(faults.toSorted());
-    for (const { file, message } of compared.faults)
+    const found = compared.issues.map(({ code, file }) => `${code} ${file}`);
+    expect(found.toSorted()).toEqual(issues.toSorted());
+    for (const { file, message } of compared.issues)
       expect(message).toContain(file.replace(/\.sql$/, ""));
     expect(compared.missing.map(({ seq }) => seq)).toEqual(missing);
     expect(compared.ahead.map(({ parts }) => parts.seq)).toEqual(ahead);
   },
 );
 
-test("every kind of fault has its own message", () => {
+test("every kind of issue has its own message", () => {
   const files = [
     fileOf(first, () => "x"),
     { file: "0002_other.sql", text: "" },
@@ -209,7 +209,7 @@ test("every kind of fault has its own message", () => {
     { file: "0009_y.sql", text: "" },
     { file: "z", text: "" },
   ];
-  const words = compareJournal(files, RECORDED).faults.map(({ message, file }) =>
+  const words = compareJournal(files, RECORDED).issues.map(({ message, file }) =>
     message.replaceAll(file, ""),
   );
   expect(new Set(words).size).toBe(7);
@@ -269,9 +269,9 @@ test("GET /v1/data/schema and what it lists are enough to restore the journal, w
   await writeJournal(folder, recorded);
   const files = await readJournal(folder);
 
-  expect(compareJournal(files, recorded)).toMatchObject({ faults: [], missing: [] });
+  expect(compareJournal(files, recorded)).toMatchObject({ issues: [], missing: [] });
   const crlf = files.map(({ file, text }) => ({ file, text: text.replaceAll("\n", "\r\n") }));
-  expect(compareJournal(crlf, recorded).faults).toEqual([]);
+  expect(compareJournal(crlf, recorded).issues).toEqual([]);
   expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
 });
 

@@ -67,7 +67,7 @@ const table = fc.record({
 function definitions(prefix: string): fc.Arbitrary<Definition> {
   return fc.tuple(table, table).map(([one, two]) => {
     const read = readDefinition({ version: 1, tables: [toTable("one", one), toTable("two", two)] });
-    if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+    if ("issues" in read) throw new Error(JSON.stringify(read.issues));
     return read.definition;
   });
 

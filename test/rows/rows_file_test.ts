@@ -56,14 +56,14 @@ function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsR
   const parts = [...pieces.map(reader.push), reader.end()];
   return {
     rows: parts.flatMap(({ rows }) => rows),
-    faults: parts.flatMap(({ faults }) => faults),
+    issues: parts.flatMap(({ issues }) => issues),
   };
 }
 
 const read = (text: string, options?: ReadOptions) => readPieces([text], options);
 /** One error in a line, as a command prints it. */
-const listFaults = ({ faults }: RowsRead) =>
-  faults.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
+const listIssues = ({ issues }: RowsRead) =>
+  issues.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
 
 describe("an export is read back as it was", () => {
   const hostile = fc.oneof(
@@ -122,7 +122,7 @@ describe("an export is read back as it was", () => {
           }));
           const text = writer.start + made.map(writer.toText).join("");
           const result = readPieces(split(text, sizes), { format });
-          expect(result.faults).toEqual([]);
+          expect(result.issues).toEqual([]);
           expect(result.rows.map(({ values }) => values)).toEqual(rows as never);
         },
       ),
@@ -172,14 +172,14 @@ describe("a CSV", () => {
     { name: "with names in other letters", text: "Title , SIZE\na,1" },
     { name: "with its columns in another order, and ids", text: "app_id,size,id,title\nx,1,y,a" },
   ])("$name is read", ({ text }) => {
-    const { rows, faults } = read(text, { table: titles });
-    expect(faults).toEqual([]);
+    const { rows, issues } = read(text, { table: titles });
+    expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a", size: 1 }]);
   });
 
   test("has lines by which errors are found, also behind a field of several lines", () => {
     const text = 'title,size\n"a\nb",1\nc,two\nd\n"e"f,3\ng"h,4\n"i,5\n';
-    expect(listFaults(read(text, { table: titles }))).toEqual([
+    expect(listIssues(read(text, { table: titles }))).toEqual([
       "4: size: Must be a number",
       "5: Has 1 fields, but the first line has 2",
       expect.stringContaining("6: A field has text after its closing quote"),
@@ -190,7 +190,7 @@ describe("a CSV", () => {
 
   test("whose first line does not fit has all errors of that line and no other", () => {
     const table = tableOf(column("title", "string", { required: true }), column("size", "number"));
-    expect(listFaults(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([
+    expect(listIssues(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([
       '1: "titel" is the name of 2 columns',
       '1: "titel" is not a column of todos: perhaps title',
       '1: "Size" and "size" are both for size',
@@ -200,7 +200,7 @@ describe("a CSV", () => {
 
   test("lists every error of every line", () => {
     const text = `size,price,done,token,due,tags,status\nx,1e3,maybe,1,2026-01-02 10:00,{,shut\n12345678901234567890,,,,,1e50,\n`;
-    const found = listFaults(read(text));
+    const found = listIssues(read(text));
     expect(found).toHaveLength(9);
     expect(found.slice(0, 3)).toEqual([
       "2: size: Must be a number",
@@ -226,7 +226,7 @@ describe("a CSV", () => {
       column("title", "string", { required: true }),
       column("size", "number"),
     );
-    expect(listFaults(read("title,size\n,1\n", { table: required }))).toEqual([
+    expect(listIssues(read("title,size\n,1\n", { table: required }))).toEqual([
       expect.stringContaining("2: title: Must not be null"),
     ]);
   });
@@ -243,9 +243,9 @@ describe("a CSV", () => {
 
   test("whose quote is never closed does not fill the memory", () => {
     const pieces = ["title,size\n", '"', ...Array.from({ length: 40 }, () => "x".repeat(65_536))];
-    const { rows, faults } = readPieces(pieces, { table: titles });
+    const { rows, issues } = readPieces(pieces, { table: titles });
     expect(rows).toEqual([]);
-    expect(faults[0]).toMatchObject({
+    expect(issues[0]).toMatchObject({
       line: 2,
       message: expect.stringContaining("Is longer than"),
     });
@@ -258,8 +258,8 @@ describe("JSON", () => {
     { name: "NDJSON", text: '{"title":"a"}\r\n\n{"title":"b","tags":[1]}' },
     { name: "an array", text: '\uFEFF [\n{"title":"a"}, {"title":"b","tags":[1]}\n]\n' },
   ])("$name is read", ({ text }) => {
-    const { rows, faults } = read(text, { table: titles, format: "ndjson" });
-    expect(faults).toEqual([]);
+    const { rows, issues } = read(text, { table: titles, format: "ndjson" });
+    expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a" }, { title: "b", tags: [1] }]);
   });
 
@@ -274,14 +274,14 @@ describe("JSON", () => {
       lines: [1],
     },
   ])("$name is an error with its line", ({ text, lines }) => {
-    const { faults } = read(text, { table: titles, format: "ndjson" });
-    expect(faults.map(({ line }) => line)).toEqual([...lines]);
+    const { issues } = read(text, { table: titles, format: "ndjson" });
+    expect(issues.map(({ line }) => line)).toEqual([...lines]);
   });
 
   test("a name that is no column is reported once, and its rows are not read", () => {
     const text = '{"title":"a","x":1}\n{"title":"b","x":1}\n{"title":"c"}\n{"tags":1}\n';
     const result = read(text, { table: titles, format: "ndjson" });
-    expect(listFaults(result)).toEqual([
+    expect(listIssues(result)).toEqual([
       '1: "x" is not a column of todos: title, tags',
       "4: title: Is required and has no default",
     ]);
@@ -289,7 +289,7 @@ describe("JSON", () => {
   });
 
   test("values are not converted: a number is no decimal", () => {
-    const found = listFaults(read('{"price":1.5,"size":"1"}', { format: "ndjson" }));
+    const found = listIssues(read('{"price":1.5,"size":"1"}', { format: "ndjson" }));
     expect(found).toHaveLength(2);
   });
 });
@@ -298,8 +298,8 @@ describe("a mapping", () => {
   const table = tableOf(column("title", "string"), column("due", "timestamp"));
   test("gives names of the file to columns, and leaves names out", () => {
     const options = { table, map: new Map([["What", "title"]]), skip: ["Remarks"] };
-    const { rows, faults } = read("What,Remarks\na,b\n", options);
-    expect(faults).toEqual([]);
+    const { rows, issues } = read("What,Remarks\na,b\n", options);
+    expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a" }]);
   });
 
@@ -329,7 +329,7 @@ test("rows that are the same where they must be unique are errors, as the databa
     "2,2026-01-02T03:04:05Z,A",
   ].join("\n");
   const result = read(text, { table });
-  expect(listFaults(result)).toEqual([
+  expect(listIssues(result)).toEqual([
     "3: code: Is the same as in line 2: the column is unique",
     "4: Has the same day, room as line 2: they are unique together",
   ]);
@@ -346,7 +346,7 @@ test("a reference is found by a value of its row, and a value that no row has is
   expect(result.rows.map(({ values }) => values)).toEqual([
     { project: "0190163d-8694-739b-aea5-966c26f8ad91" },
   ]);
-  expect(listFaults(result)).toEqual(['3: project: No row has "House" in name']);
+  expect(listIssues(result)).toEqual(['3: project: No row has "House" in name']);
 });
 
 test("batches are limited by rows and by bytes, keep the order, and leave no row out", () => {
@@ -357,7 +357,7 @@ test("batches are limited by rows and by bytes, keep the order, and leave no row
       const rows = titles.map((title, index) => ({ line: index + 2, values: { title } }));
       const added = rows.map((row) => ({ row, ...batcher.add(row) }));
       const batches = [...added.flatMap(({ full }) => full), ...batcher.end()];
-      const sent = added.filter(({ fault }) => fault === undefined).map(({ row }) => row);
+      const sent = added.filter(({ issue }) => issue === undefined).map(({ row }) => row);
       expect(batches.flatMap(({ body }) => JSON.parse(body))).toEqual(
         sent.map(({ values }) => values),
       );
@@ -366,8 +366,8 @@ test("batches are limited by rows and by bytes, keep the order, and leave no row
         expect(utf8Length(body)).toBeLessThanOrEqual(limits.bytes);
         expect(lines.length).toBeLessThanOrEqual(limits.rows);
       }
-      for (const { row, fault } of added)
-        expect(fault === undefined).toBe(utf8Length(JSON.stringify([row.values])) < limits.bytes);
+      for (const { row, issue } of added)
+        expect(issue === undefined).toBe(utf8Length(JSON.stringify([row.values])) < limits.bytes);
     }),
   );
 });

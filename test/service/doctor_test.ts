@@ -629,34 +629,34 @@ describe("rowhouse doctor", () => {
     {
       name: "one that the doctor does not need",
       hurt: { PORT: "secret-word", WORKERS: "-1" },
-      faults: ["PORT must be", "WORKERS must be"],
+      issues: ["PORT must be", "WORKERS must be"],
       still: ["driver", "database", "login", "clock", "admin database", "migrations", "isolation"],
     },
     {
       name: "a role without what it needs",
       hurt: { ROLE: "data", IDENTITY_SECRET: "" },
-      faults: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
+      issues: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
       still: ["driver", "database", "admin database", "isolation"],
     },
     {
       name: "no secret where people sign in",
       hurt: { IDENTITY_SECRET: "" },
-      faults: ["IDENTITY_SECRET is not set"],
+      issues: ["IDENTITY_SECRET is not set"],
       still: ["driver", "database", "admin database", "isolation"],
     },
     {
       name: "the serving connection string",
       hurt: { DATABASE_URL: "secret-word" },
-      faults: ["DATABASE_URL must be postgres://"],
+      issues: ["DATABASE_URL must be postgres://"],
       still: ["driver", "admin database", "migrations", "isolation"],
     },
     {
       name: "both connection strings",
       hurt: { DATABASE_URL: "", ADMIN_DATABASE_URL: "secret-word" },
-      faults: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
+      issues: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
       still: ["driver"],
     },
-  ])("lists settings at fault and goes on: $name", async ({ hurt, faults, still }) => {
+  ])("lists invalid settings and goes on: $name", async ({ hurt, issues, still }) => {
     const { code, out, err } = await runHere(["doctor", "--json"], {
       ...project,
       env: {
@@ -670,8 +670,8 @@ describe("rowhouse doctor", () => {
     const { findings } = JSON.parse(out) as { findings: Told[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
-    expect(failed.map(({ about }) => about)).toEqual(faults.map(() => "settings"));
-    for (const [index, fault] of faults.entries()) expect(failed[index]?.says).toStartWith(fault);
+    expect(failed.map(({ about }) => about)).toEqual(issues.map(() => "settings"));
+    for (const [index, issue] of issues.entries()) expect(failed[index]?.says).toStartWith(issue);
     expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(still));
     expect(out).not.toContain("secret-word");
   });

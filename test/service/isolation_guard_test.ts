@@ -411,8 +411,8 @@ describe("what prevents a look, and is not an outage,", () => {
       await one.service.admin.message(
         `update rowhouse.isolation_checks set checked_at = now() + interval '1 hour'; ${PLANT}; select 1`,
       );
-      const { faults } = await guard.look();
-      expect(faults.join()).toContain("data.planted");
+      const { issues } = await guard.look();
+      expect(issues.join()).toContain("data.planted");
     } finally {
       guard.stop();
       await one.close();

@@ -90,7 +90,7 @@ test("an answer that is lost is asked for again, and its minute is added once", 
     // The last message of the answer comes after the commit.
     if (type !== "Z") return { send: [] };
     lost++;
-    return { send: [], fault: "reset" };
+    return { send: [], failure: "reset" };
   });
   await service.call(app, LIST);
   nextMinute();
@@ -108,7 +108,7 @@ test("minutes that nobody takes wait, and are added later one by one", async () 
   proxy.onMessage(({ statement = "" }) => {
     if (!statement.includes("add_statistics")) return undefined;
     refused++;
-    return { send: [], fault: "reset" };
+    return { send: [], failure: "reset" };
   });
   for (const minute of [1, 2]) {
     await service.call(app, LIST);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
-import { type Fault, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { type Failure, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 
 const CONNECTIONS = 3;
 const LIMIT_MS = 400;
@@ -37,8 +37,8 @@ const MOMENTS = Array.from({ length: MESSAGES }, (_, index) => index + 1);
 
 test.each(["cut", "reset"] as const)(
   "the connection is %s after each message",
-  async (fault) => {
-    for (const messages of MOMENTS) await check(fault, messages);
+  async (failure) => {
+    for (const messages of MOMENTS) await check(failure, messages);
     expect(longest).toBeGreaterThan(MESSAGES);
   },
   120_000,
@@ -62,7 +62,7 @@ async function checkAlone(messages: number): Promise<void> {
 }
 
 /** A new pool whose first connection fails behind so many messages; then calls until none is hurt any more. */
-async function check(fault: Fault, messages: number, through = proxy): Promise<void> {
+async function check(failure: Failure, messages: number, through = proxy): Promise<void> {
   const pool = openDatabase({
     url: through.toUrl(database.servingUrl),
     connections: CONNECTIONS,
@@ -71,7 +71,7 @@ async function check(fault: Fault, messages: number, through = proxy): Promise<v
     limitMs: LIMIT_MS,
   });
   try {
-    failNext(through, messages, fault);
+    failNext(through, messages, failure);
     const ends = await Promise.all(Array.from({ length: 12 }, () => callInTurn(pool)));
     expect(ends.flat().filter((end) => end === "foreign" || end === "lost")).toEqual([]);
     const after = await Promise.all(Array.from({ length: CONNECTIONS }, () => sleep(pool)));
@@ -83,12 +83,16 @@ async function check(fault: Fault, messages: number, through = proxy): Promise<v
 }
 
 /** The next connection fails behind so many messages of the server. */
-function failNext({ connections, onMessage }: PostgresProxy, messages: number, fault: Fault): void {
+function failNext(
+  { connections, onMessage }: PostgresProxy,
+  messages: number,
+  failure: Failure,
+): void {
   const next = connections() + 1;
   onMessage(({ connection, from, number }) => {
     if (from !== "server") return undefined;
     longest = Math.max(longest, number);
-    return connection === next && number === messages ? { fault } : undefined;
+    return connection === next && number === messages ? { failure } : undefined;
   });
 }
 

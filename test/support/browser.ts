@@ -37,22 +37,22 @@ const REFUSED = /Content Security Policy|permissions policy|Refused to|trusted/i
 
 /**
  * Runs on a page of a fresh browser; what the page's policy refuses and what its scripts throw fails the test, as does
- * whatever `run` adds to the faults.
+ * whatever `run` adds to the issues.
  */
 export async function withPage(
   browser: Browser,
-  run: (page: Page, faults: string[]) => Promise<void>,
+  run: (page: Page, issues: string[]) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
+  const issues: string[] = [];
+  page.on("pageerror", (error) => issues.push(error.stack ?? error.message));
   page.on("console", (message) => {
-    if (REFUSED.test(message.text())) faults.push(message.text());
+    if (REFUSED.test(message.text())) issues.push(message.text());
   });
-  await run(page, faults);
-  expect(faults).toEqual([]);
+  await run(page, issues);
+  expect(issues).toEqual([]);
   await context.close();
 }
 
@@ -64,9 +64,9 @@ export const LOOKS = [
   { colorScheme: "dark", width: 1280 },
 ] as const;
 
-/** The accessibility faults of a page as it is; its context needs `bypassCSP`. */
+/** The accessibility issues of a page as it is; its context needs `bypassCSP`. */
 export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
-  // What is not there yet has no fault, and what is still fading in no contrast.
+  // What is not there yet has no issue, and what is still fading in no contrast.
   await page.waitForLoadState();
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
   await page.evaluate(axe.source);

@@ -197,7 +197,7 @@ const ATTACKS: readonly Attack[] = [
     project: undefined,
     note: undefined,
   })),
-  inBody("a faulty value", () => ({ kind: "c", title: 1 })),
+  inBody("an invalid value", () => ({ kind: "c", title: 1 })),
   inHeaders("X-App-Id", (other) => ({
     "x-app-id": other.id,
     "x-app": other.slug,

@@ -15,7 +15,7 @@ import {
 } from "./postgres_protocol.ts";
 
 /** `cut` ends a connection after what was passed on, `reset` at once; a frozen one stays open and passes nothing on. */
-export type Fault = "cut" | "reset" | "freeze";
+export type Failure = "cut" | "reset" | "freeze";
 
 export type Message = {
   /** The connection that it came by: its number from 1, in the order in which they were opened. */
@@ -40,7 +40,7 @@ export type Action = {
   /** What is passed on in its place; nothing if empty. */
   send?: readonly Uint8Array[];
   /** Happens to its connection after that. */
-  fault?: Fault;
+  failure?: Failure;
   /** Is called after that. */
   after?: () => void;
 };
@@ -204,11 +204,11 @@ type Decided = { from: Sender; bytes: Buffer; action: Action };
 function carryOut(link: Link, { from, bytes, action }: Decided): void {
   const to = from === "client" ? link.server : link.client;
   for (const sent of action.send ?? [bytes]) if (!link.isFrozen && !to.destroyed) to.write(sent);
-  if (action.fault !== undefined) {
+  if (action.failure !== undefined) {
     link.isFrozen = true;
-    if (action.fault === "reset") link.client.resetAndDestroy();
-    if (action.fault === "cut") link.client.destroySoon();
-    if (action.fault !== "freeze") link.server.destroy();
+    if (action.failure === "reset") link.client.resetAndDestroy();
+    if (action.failure === "cut") link.client.destroySoon();
+    if (action.failure !== "freeze") link.server.destroy();
   }
   action.after?.();
 }

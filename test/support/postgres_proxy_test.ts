@@ -104,8 +104,8 @@ test.each(["client", "server"] as const)("from the %s: a message is delayed", as
 describe("a connection", () => {
   test.each(["cut", "reset"] as const)(
     "is %s after a message, and a new one works",
-    async (fault) => {
-      onFirst("server", "D", () => ({ fault }));
+    async (failure) => {
+      onFirst("server", "D", () => ({ failure }));
       await expect(ask()).rejects.toThrow();
       await sql.end({ timeout: 0 });
       sql = connect();
@@ -119,7 +119,7 @@ describe("a connection", () => {
     const after = () => {
       isFrozen = true;
     };
-    onFirst("server", "D", () => ({ fault: "freeze", after }));
+    onFirst("server", "D", () => ({ failure: "freeze", after }));
     const answer = ask();
     await eventually(() => isFrozen);
     expect(await orNothing(answer)).toBe("nothing");

@@ -132,7 +132,7 @@ async function fill(
 ): Promise<TestApp> {
   const app = await service.makeApp();
   const read = readDefinition({ version: 1, tables: [table] });
-  if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+  if ("issues" in read) throw new Error(JSON.stringify(read.issues));
   const options = { app, definition: read.definition, options: { dryRun: false } };
   await push({ admin: service.pushing, log: () => undefined }, options);
   for (let left = rows; left > 0; left -= 50) {

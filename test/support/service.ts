@@ -157,10 +157,10 @@ async function pushSchema(
   return await push(deps, { app, definition, options: { dryRun: false } });
 }
 
-/** @throws {Error} with the faults of the schema */
+/** @throws {Error} with the issues of the schema */
 export function definitionOf(schema: unknown): Definition {
   const read = toDefinition(schema);
-  if ("faults" in read) throw new Error(JSON.stringify(read.faults, null, 2));
+  if ("issues" in read) throw new Error(JSON.stringify(read.issues, null, 2));
   return read.definition;
 }
 

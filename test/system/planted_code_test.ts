@@ -105,7 +105,7 @@ describe("planted code runs in no session but one that can do nothing else:", ()
     await withDatabase(service.database.rowsUrl, async (rows) => {
       const deps = { admin: service.service.admin, rows };
       await findAppContents(deps, slug);
-      await deleteApp(deps, slug).catch(() => undefined); // refused while there are faults
+      await deleteApp(deps, slug).catch(() => undefined); // refused while there are issues
     });
     await expectContained();
   });
@@ -134,7 +134,7 @@ test.each([
   async ({ shape, reads }) => expect(await swapReadsPeople(shape)).toBe(reads),
 );
 
-test("commands that touch apps' rows refuse while there are faults, and say which", async () => {
+test("commands that touch apps' rows refuse while there are issues, and say which", async () => {
   const project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,

@@ -1,4 +1,4 @@
-/** The service behind PgBouncer in transaction mode with two connections: everything works, and it recovers from every fault. @module */
+/** The service behind PgBouncer in transaction mode with two connections: everything works, and it recovers from every issue. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";

@@ -138,8 +138,8 @@ set -a; . '${read("EnvironmentFile")}'; set +a
 exec setpriv ${rights} -- ${read("ExecStart")}
 `,
   );
-  const faults = await machine.run("systemd-analyze verify /etc/systemd/system/rowhouse.service");
-  if (faults !== "") throw new Error(faults);
+  const issues = await machine.run("systemd-analyze verify /etc/systemd/system/rowhouse.service");
+  if (issues !== "") throw new Error(issues);
   await machine.run(inBackground("unshare --mount bash /usr/local/bin/start-unit"));
   await machine.run(
     `curl -sS --fail --retry 100 --retry-delay 0 --retry-all-errors --retry-max-time 30 -o /dev/null http://127.0.0.1:9090/ready 2>/dev/null || { cat /var/log/walk.log; exit 1; }`,

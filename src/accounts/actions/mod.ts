@@ -9,8 +9,8 @@ export {
 } from "./action.ts";
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";
-export { findFaults, refuseFor } from "./faults.ts";
 export { type Field, type Input, readInput } from "./input.ts";
+export { findIssues, refuseFor } from "./issues.ts";
 export {
   ConsoleRefused,
   NotSignedIn,

@@ -58,7 +58,7 @@ async function check(
   const nodes = is_distributed ? await readNodes(admin) : undefined;
   const place = is_distributed && id !== null ? await readPlace(admin, id) : undefined;
   const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
-  const details = findFaults(found, { slug, to, nodes, place, gaps });
+  const details = findIssues(found, { slug, to, nodes, place, gaps });
   if (details.length === 0 && id !== null && place !== undefined) return { id, place };
   throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
 }
@@ -71,8 +71,8 @@ type Asked = {
   gaps: readonly string[];
 };
 
-function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Detail[] {
-  const faults: [boolean, string, string][] = [
+function findIssues(found: Found, { slug, to, nodes, place, gaps }: Asked): Detail[] {
+  const issues: [boolean, string, string][] = [
     [!found.is_superuser, "/login", "must be a superuser: Citus requires it to move rows"],
     [
       !found.is_distributed,
@@ -92,7 +92,7 @@ function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Deta
       `is not set up for rows: run rowhouse migrate first (${gaps.join("; ")})`,
     ],
   ];
-  return faults.flatMap(([isFault, path, message]) => (isFault ? [{ path, message }] : []));
+  return issues.flatMap(([isIssue, path, message]) => (isIssue ? [{ path, message }] : []));
 }
 
 /** The nodes that may have rows. */

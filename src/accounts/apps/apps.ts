@@ -5,7 +5,7 @@ import { quote } from "../../std/quote.ts";
 import { SLUG_PATTERN, SLUG_WORDS } from "../../std/stored_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/audit.ts";
-import { findFaults, refuseFor } from "../actions/faults.ts";
+import { findIssues, refuseFor } from "../actions/issues.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
@@ -43,9 +43,9 @@ export async function createApp(
 /** The targets. @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
 function readNewApp(options: CreateAppOptions): Target[] {
   const readAll = () => readTargets(options, options.cookieDomain);
-  const ofSlug = findFaults(() => checkSlug(options.slug), "");
+  const ofSlug = findIssues(() => checkSlug(options.slug), "");
   if (ofSlug.length === 0) return readAll();
-  throw refuseFor([...ofSlug, ...findFaults(readAll, "")]);
+  throw refuseFor([...ofSlug, ...findIssues(readAll, "")]);
 }
 
 /** @throws {Problem} invalid_request */

@@ -46,23 +46,23 @@ export function readTargets(
     ...redirects.map((text, place) => ({ kind: "redirect" as const, text, place })),
   ].map(({ kind, text, place }) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    const fault =
-      url === undefined ? "must be a URL" : findFault(url, { kind, text, cookieDomain });
-    if (url === undefined || fault !== undefined)
-      return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${fault}` };
+    const issue =
+      url === undefined ? "must be a URL" : findIssue(url, { kind, text, cookieDomain });
+    if (url === undefined || issue !== undefined)
+      return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${issue}` };
     return toTarget(kind, url);
   });
-  const faults = read.flatMap((target) => ("message" in target ? [target] : []));
-  if (faults.length > 0) throw refuse(faults);
+  const issues = read.flatMap((target) => ("message" in target ? [target] : []));
+  if (issues.length > 0) throw refuse(issues);
   return read.flatMap((target) => ("message" in target ? [] : [target]));
 }
 
-function refuse(faults: readonly Detail[]): Problem {
-  const [first] = faults;
-  if (first !== undefined && faults.length === 1)
+function refuse(issues: readonly Detail[]): Problem {
+  const [first] = issues;
+  if (first !== undefined && issues.length === 1)
     return new Problem("invalid_request", { message: first.message });
-  const message = `Cannot use ${faults.length} of these URLs`;
-  return new Problem("invalid_request", { message, details: [...faults] });
+  const message = `Cannot use ${issues.length} of these URLs`;
+  return new Problem("invalid_request", { message, details: [...issues] });
 }
 
 function toTarget(kind: Target["kind"], url: URL): Target {
@@ -72,7 +72,7 @@ function toTarget(kind: Target["kind"], url: URL): Target {
 
 type Wanted = { kind: Target["kind"]; text: string; cookieDomain: string | undefined };
 
-function findFault(url: URL, { kind, text, cookieDomain }: Wanted): string | undefined {
+function findIssue(url: URL, { kind, text, cookieDomain }: Wanted): string | undefined {
   const canonical = kind === "origin" ? url.origin : url.origin + url.pathname;
   const secure =
     url.protocol === "https:" ||

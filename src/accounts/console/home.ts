@@ -15,7 +15,7 @@ export type ConsoleHome = {
     running: number;
     /** When the isolation of apps was last examined, by the process that did longest ago. */
     isolationAt: string | null;
-    faults: string[];
+    issues: string[];
     /** Those that no longer add numbers, though no one stopped or replaced them. */
     silent: { role: string; seenAt: string }[];
   };

@@ -15,7 +15,7 @@ export type KeptRequest = {
   /** The key that was presented. */
   keyId: string | null;
   table: string | null;
-  /** JSON pointers to the fields at fault. */
+  /** JSON pointers to the invalid fields. */
   paths: string[];
   /** How many requests it represents: itself, and equal ones that were not kept. */
   requests: number;

@@ -36,7 +36,7 @@ export type ConsoleBuild = {
   name: string;
   columns: string[];
   state: "waiting" | "running" | "done" | "failed";
-  fault: string | null;
+  issue: string | null;
   attempts: number;
   /** How far it is, as it was noted last; only of an index that is being built. */
   progress: { phase: string; done: number; total: number; unit: "blocks" | "rows" } | null;

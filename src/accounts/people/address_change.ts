@@ -1,6 +1,6 @@
 /** Another address of a person, as operators and administrators in the Console set it. @module */
 import { type Actor, runAction } from "../actions/action.ts";
-import { findFaults, refuseFor } from "../actions/faults.ts";
+import { findIssues, refuseFor } from "../actions/issues.ts";
 import { takenEmail, unknownUser } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveFound, toAddressValues } from "./addresses.ts";
@@ -28,10 +28,10 @@ export async function changeEmail(
   return { email, before };
 }
 
-/** @throws {Problem} invalid_request — with every fault */
+/** @throws {Problem} invalid_request — with every issue */
 function readBoth({ email, newEmail }: Texts) {
-  const faults = [email, newEmail].flatMap((text) => findFaults(() => readEmail(text), ""));
-  if (faults.length > 0) throw refuseFor(faults);
+  const issues = [email, newEmail].flatMap((text) => findIssues(() => readEmail(text), ""));
+  if (issues.length > 0) throw refuseFor(issues);
   return { email: readEmail(email), newEmail: readEmail(newEmail) };
 }
 

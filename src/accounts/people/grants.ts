@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { ROLE_WORDS } from "../../std/stored_text.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
-import { refuseFor } from "../actions/faults.ts";
+import { refuseFor } from "../actions/issues.ts";
 import { unknownApp, unknownUser } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { isAppRole } from "./app_role.ts";

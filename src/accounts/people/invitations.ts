@@ -2,7 +2,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { findFaults, refuseFor } from "../actions/faults.ts";
+import { findIssues, refuseFor } from "../actions/issues.ts";
 import { unknownApp } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { toAddressValues } from "./addresses.ts";
@@ -13,7 +13,7 @@ import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import {
   type ConsoleRole,
   changePerson,
-  findTakenFaults,
+  findTakenIssues,
   type MadeLink,
   type PersonRef,
   readPersonRef,
@@ -99,7 +99,7 @@ export async function invite(
   const outcome = (await runAction(deps, "invite", values).catch(async (error: unknown) => {
     // The database rejects an address that is taken before it looks for the app.
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    throw refuseFor([{ path: "", message: error.message }, ...(await findAppFaults(deps, slug))]);
+    throw refuseFor([{ path: "", message: error.message }, ...(await findAppIssues(deps, slug))]);
   })) as InvitationOutcome;
   const isNew = outcome === "mailed" || outcome === "made";
   return { email, outcome, linkText: isNew ? link.text : undefined };
@@ -128,7 +128,7 @@ export async function inviteSeveral(
   deps: LinkDeps & Actor,
   { people, slug, role }: InviteSeveralOptions,
 ): Promise<InvitedPerson[]> {
-  const faults = [
+  const issues = [
     ...people.map(
       ({ email }) =>
         () =>
@@ -136,8 +136,8 @@ export async function inviteSeveral(
     ),
     () => checkWhole(slug, role),
     () => role !== undefined && role !== "" && checkRole(role),
-  ].flatMap((check) => findFaults(check, ""));
-  if (faults.length > 0) throw refuseFor(faults);
+  ].flatMap((check) => findIssues(check, ""));
+  if (issues.length > 0) throw refuseFor(issues);
   const invited = people.map(({ id, email }) => {
     const link = makeLink(deps);
     return { id, email: readEmail(email), link };
@@ -167,18 +167,18 @@ export async function inviteSeveral(
 /** @throws {Problem} invalid_request — with every issue; if only the app or the address is one, the invitation reports it */
 async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
   const { email, displayName = "", consoleRole, slug, role } = options;
-  const faults = [
+  const issues = [
     () => readEmail(email),
     () => checkDisplayName(displayName),
     () => checkWhole(slug, role),
     () => role !== undefined && role !== "" && checkRole(role),
-  ].flatMap((check) => findFaults(check, ""));
-  if (faults.length === 0) return;
+  ].flatMap((check) => findIssues(check, ""));
+  if (issues.length === 0) return;
   const isNew = slug === undefined || consoleRole !== undefined;
   throw refuseFor([
-    ...faults,
-    ...(isNew ? await findTakenFaults(actor, email) : []),
-    ...(await findAppFaults(actor, slug)),
+    ...issues,
+    ...(isNew ? await findTakenIssues(actor, email) : []),
+    ...(await findAppIssues(actor, slug)),
   ]);
 }
 
@@ -189,7 +189,7 @@ function checkWhole(slug: string | undefined, role: string | undefined): void {
   });
 }
 
-async function findAppFaults(actor: Actor, slug = ""): Promise<readonly Detail[]> {
+async function findAppIssues(actor: Actor, slug = ""): Promise<readonly Detail[]> {
   if (slug === "") return [];
   const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
   return known === null ? [{ path: "", message: unknownApp(slug).message }] : [];

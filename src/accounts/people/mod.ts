@@ -57,7 +57,7 @@ export {
   endSessionOf,
   endSessionsOf,
   endSessionsOfApp,
-  findNewUserFaults,
+  findNewUserIssues,
   giveConsoleRole,
   type MadeLink,
   makePasswordLink,

@@ -8,7 +8,7 @@ import {
   callAsOperator,
   runAction,
 } from "../actions/action.ts";
-import { findFaults, refuseFor } from "../actions/faults.ts";
+import { findIssues, refuseFor } from "../actions/issues.ts";
 import { toTakenText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveFound, toAddressValues } from "./addresses.ts";
@@ -36,8 +36,8 @@ export async function createUser(
   deps: MakeDeps,
   options: CreateUserOptions,
 ): Promise<{ id: string; email: string; linkText: string }> {
-  const faults = await findNewUserFaults(deps, options);
-  if (faults.length > 0) throw refuseFor(faults);
+  const issues = await findNewUserIssues(deps, options);
+  if (issues.length > 0) throw refuseFor(issues);
   const email = readEmail(options.email);
   const [id, link] = [deps.makeId(), makeLink(deps)];
   const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
@@ -54,18 +54,18 @@ export async function createUser(
 }
 
 /** What is wrong with the address and the name of someone who is not there yet, all at once. */
-export async function findNewUserFaults(
+export async function findNewUserIssues(
   deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
 ): Promise<Detail[]> {
-  const ofEmail = findFaults(() => readEmail(text), "");
-  const ofName = findFaults(() => checkDisplayName(displayName), "");
-  return [...ofEmail, ...ofName, ...(await findTakenFaults(deps, text))];
+  const ofEmail = findIssues(() => readEmail(text), "");
+  const ofName = findIssues(() => checkDisplayName(displayName), "");
+  return [...ofEmail, ...ofName, ...(await findTakenIssues(deps, text))];
 }
 
 /** Whether a person has the address; false for an invalid address. */
-export async function findTakenFaults(actor: Actor, text: string): Promise<Detail[]> {
-  if (findFaults(() => readEmail(text), "").length > 0) return [];
+export async function findTakenIssues(actor: Actor, text: string): Promise<Detail[]> {
+  if (findIssues(() => readEmail(text), "").length > 0) return [];
   const email = readEmail(text);
   const found = await runAction(actor, "find_addresses", { mails: [email] });
   return found.map(() => ({ path: "", message: toTakenText(email) }));

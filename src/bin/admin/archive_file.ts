@@ -217,7 +217,7 @@ function readHeader(path: string, line: string): ArchiveHeader {
     );
   const { format: _, version: __, ...rest } = header.output;
   const read = readDefinition({ version: 1, tables: rest.tables });
-  if ("faults" in read) throw broken(path);
+  if ("issues" in read) throw broken(path);
   const tables = new Map(read.definition.tables.map((table) => [table.name, table]));
   // In the order of the file: rows can be stored in this order.
   const names = rest.tables.map((table) => Object(table).name);

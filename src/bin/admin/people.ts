@@ -10,7 +10,7 @@ import {
   DISPLAY_NAME,
   endSessionsOf,
   endSessionsOfApp,
-  findNewUserFaults,
+  findNewUserIssues,
   giveConsoleRole,
   grantRole,
   LINK_LIFE_S,
@@ -310,7 +310,7 @@ async function readNewRole(deps: AdminDeps, text: string, named: Named): Promise
   try {
     return readConsoleRole(text);
   } catch (error) {
-    const others = error instanceof UsageError ? await findNewUserFaults(deps, named) : [];
+    const others = error instanceof UsageError ? await findNewUserIssues(deps, named) : [];
     if (!(error instanceof UsageError) || others.length === 0) throw error;
     throw refuseFor([...others, { path: "", message: error.message }]);
   }

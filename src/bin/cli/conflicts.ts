@@ -21,23 +21,23 @@ export async function findConflicts(config: SoundSettings): Promise<string[]> {
 const MAX_PORT = 65_535;
 
 function findPortConflicts({ PORT, ADMIN_PORT, WORKERS = 1, ...hosts }: SoundSettings): string[] {
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (PORT === 0 && WORKERS > 1)
-    faults.push(
+    issues.push(
       "PORT must be above 0 if WORKERS is above 1, because the processes share it: set PORT to the port that clients connect to",
     );
-  if (ADMIN_PORT === undefined) return faults;
+  if (ADMIN_PORT === undefined) return issues;
   const last = ADMIN_PORT + WORKERS - 1;
   if (last > MAX_PORT)
-    faults.push(
+    issues.push(
       `ADMIN_PORT must be at most ${MAX_PORT - WORKERS + 1} if WORKERS is ${WORKERS}, because each worker uses the next port: set a lower port`,
     );
   const isTaken = PORT !== undefined && PORT >= ADMIN_PORT && PORT <= last;
   if (isTaken && sharesHost(hosts))
-    faults.push(
+    issues.push(
       `ADMIN_PORT must not include PORT, which is for clients: ${WORKERS > 1 ? `the ${WORKERS} WORKERS would use ${ADMIN_PORT} to ${last}` : `both are ${PORT}`}; set another ADMIN_PORT, such as ${PORT === 9090 ? 9190 : 9090}`,
     );
-  return faults;
+  return issues;
 }
 
 const ANY_HOST = ["0.0.0.0", "::"];
@@ -50,17 +50,17 @@ function sharesHost({ HOST = "0.0.0.0", ADMIN_HOST = "127.0.0.1" }: SoundSetting
 function findUpstreamConflicts(config: SoundSettings): string[] {
   if (config.ROLE !== "gateway") return [];
   const { UPSTREAM_DATA_URL: data, UPSTREAM_IDENTITY_URL: identity } = config;
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (data !== undefined && data === identity)
-    faults.push(
+    issues.push(
       "UPSTREAM_IDENTITY_URL must differ from UPSTREAM_DATA_URL: each service rejects requests signed for the other; use different ports or hosts, and correct the wrong setting",
     );
   for (const name of ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"] as const)
     if (isItself(config[name], config))
-      faults.push(
+      issues.push(
         `${name} must not be the gateway's own address, because the gateway would forward to itself: set the origin of the service, on another PORT`,
       );
-  return faults;
+  return issues;
 }
 
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
@@ -119,17 +119,17 @@ function findProviderConflicts({
 /** MAIL_URL and MAIL_FROM require each other, and links in mails require an origin. */
 function findMailConflicts(config: SoundSettings): string[] {
   const { MAIL_URL, MAIL_FROM, IDENTITY_URL, PUBLIC_URL } = config;
-  const faults: string[] = [];
-  if (MAIL_URL === undefined && MAIL_FROM === undefined) return faults;
+  const issues: string[] = [];
+  if (MAIL_URL === undefined && MAIL_FROM === undefined) return issues;
   if (MAIL_FROM === undefined)
-    faults.push(
+    issues.push(
       "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
     );
   if (MAIL_URL === undefined)
-    faults.push("MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both");
+    issues.push("MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both");
   if (IDENTITY_URL === undefined && PUBLIC_URL === undefined)
-    faults.push(
+    issues.push(
       "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
     );
-  return faults;
+  return issues;
 }

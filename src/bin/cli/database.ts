@@ -1,5 +1,5 @@
 /** Opens the database for one task of a command, and explains each failure with its remedy. @module */
-import { listFaults, makeIsolationLook } from "../../catalog/mod.ts";
+import { listIssues, makeIsolationLook } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
@@ -111,13 +111,13 @@ async function isAdministrator(db: Database): Promise<boolean> {
 
 /** @throws {RefusedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */
 export async function checkIsolation(admin: Database): Promise<void> {
-  const faults = listFaults(await makeIsolationLook(admin)());
-  if (faults.length === 0) return;
-  const lines = faults.map((fault) => `  ${fault}`);
+  const issues = listIssues(await makeIsolationLook(admin)());
+  if (issues.length === 0) return;
+  const lines = issues.map((issue) => `  ${issue}`);
   throw new RefusedError(
     `The isolation of apps in this database is broken, so this command does not use their tables; run rowhouse doctor for remedies:\n${lines.join("\n")}`,
     EXIT.refused,
-    { code: "isolation_faults" },
+    { code: "isolation_issues" },
   );
 }
 

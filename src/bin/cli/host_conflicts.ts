@@ -7,14 +7,14 @@ export type HostSettings = Partial<Pick<Config, "COOKIE_DOMAIN" | "IDENTITY_URL"
 /** Conflicts of valid settings. Each message starts with the name of a setting. */
 export async function findHostConflicts(config: HostSettings): Promise<string[]> {
   return [
-    ...(await findDomainFaults(config.COOKIE_DOMAIN)),
-    ...findIdentityFaults(config),
-    ...findPublicFaults(config),
-    ...findSplitFaults(config),
+    ...(await findDomainIssues(config.COOKIE_DOMAIN)),
+    ...findIdentityIssues(config),
+    ...findPublicIssues(config),
+    ...findSplitIssues(config),
   ];
 }
 
-async function findDomainFaults(domain: string | undefined): Promise<string[]> {
+async function findDomainIssues(domain: string | undefined): Promise<string[]> {
   if (domain === undefined) return [];
   if (isIP(domain) !== 0)
     return [
@@ -32,48 +32,48 @@ async function isPublicSuffix(domain: string): Promise<boolean> {
   return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain;
 }
 
-function findIdentityFaults({ COOKIE_DOMAIN, IDENTITY_URL }: HostSettings): string[] {
+function findIdentityIssues({ COOKIE_DOMAIN, IDENTITY_URL }: HostSettings): string[] {
   if (IDENTITY_URL === undefined) return [];
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (!isSecure(IDENTITY_URL))
-    faults.push(
+    issues.push(
       "IDENTITY_URL must begin with https://: over http browsers accept its cookies only for hosts under localhost; add TLS and set the https origin",
     );
   if (!isUnder(IDENTITY_URL, COOKIE_DOMAIN))
-    faults.push(
+    issues.push(
       "IDENTITY_URL must be COOKIE_DOMAIN or a host under it: browsers reject the session cookie from any other host; correct the wrong setting",
     );
-  return faults;
+  return issues;
 }
 
 /** Without a cookie domain no one signs in to apps, and the API can use any origin. */
-function findPublicFaults({ COOKIE_DOMAIN, PUBLIC_URL }: HostSettings): string[] {
+function findPublicIssues({ COOKIE_DOMAIN, PUBLIC_URL }: HostSettings): string[] {
   if (PUBLIC_URL === undefined || COOKIE_DOMAIN === undefined) return [];
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (!isSecure(PUBLIC_URL))
-    faults.push(
+    issues.push(
       "PUBLIC_URL must begin with https:// if COOKIE_DOMAIN is set: over http browsers send the session cookie only to hosts under localhost; add TLS and set the https origin",
     );
   if (!isUnder(PUBLIC_URL, COOKIE_DOMAIN))
-    faults.push(
+    issues.push(
       "PUBLIC_URL must be COOKIE_DOMAIN or a host under it: browsers send the session cookie to no other host; correct the wrong setting",
     );
-  return faults;
+  return issues;
 }
 
 /** Pages and API on separate hosts: requests are distinguished by host and share the session cookie. */
-function findSplitFaults({ COOKIE_DOMAIN, IDENTITY_URL, PUBLIC_URL }: HostSettings): string[] {
+function findSplitIssues({ COOKIE_DOMAIN, IDENTITY_URL, PUBLIC_URL }: HostSettings): string[] {
   if (IDENTITY_URL === undefined || IDENTITY_URL === PUBLIC_URL) return [];
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (COOKIE_DOMAIN === undefined)
-    faults.push(
+    issues.push(
       "COOKIE_DOMAIN must be set if IDENTITY_URL differs from PUBLIC_URL: without it a sign-in is valid only on that host; set the parent domain of both and of all apps, such as example.org",
     );
   if (PUBLIC_URL !== undefined && new URL(PUBLIC_URL).host === new URL(IDENTITY_URL).host)
-    faults.push(
+    issues.push(
       "IDENTITY_URL must equal PUBLIC_URL or have another host: requests for the pages and the API are distinguished only by host; use the same scheme for both, or a separate host for the pages, such as https://id.example.org",
     );
-  return faults;
+  return issues;
 }
 
 /** Whether browsers store a Secure cookie of this origin. */

@@ -13,7 +13,7 @@ export function readSettings<Wanted extends SettingName = never>(
   const missing = wanted.filter((name) => !env[name]).map(toMissing);
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
-  throw refuse([...("faults" in read ? read.faults : []), ...missing]);
+  throw refuse([...("issues" in read ? read.issues : []), ...missing]);
 }
 
 /**
@@ -22,8 +22,8 @@ export function readSettings<Wanted extends SettingName = never>(
  * @throws {RefusedError} lists all invalid, missing and conflicting settings
  */
 export async function readServeSettings(env: Environment): Promise<ServeConfig> {
-  const faults = [...findCommandLogins(env), ...(await findServeFaults(env))];
-  if (faults.length > 0) throw refuse(faults);
+  const issues = [...findCommandLogins(env), ...(await findServeIssues(env))];
+  if (issues.length > 0) throw refuse(issues);
   return readSettings(env, "DATABASE_URL");
 }
 /** Only the operator's environment may set the login that reaches the rows of every app; doctor accepts it there. */
@@ -37,13 +37,13 @@ function findCommandLogins(env: Environment): string[] {
 export type ServeConfig = ReturnType<typeof readSettings<"DATABASE_URL">>;
 
 /** All errors that prevent a process with these settings from serving. */
-export async function findServeFaults(env: Environment): Promise<string[]> {
+export async function findServeIssues(env: Environment): Promise<string[]> {
   const read = readConfig(env);
   const needed = hasPeople(env) ? ["DATABASE_URL", "IDENTITY_SECRET"] : ["DATABASE_URL"];
   return [
-    ...("faults" in read ? read.faults : []),
+    ...("issues" in read ? read.issues : []),
     ...needed.filter((name) => !env[name]).map(toMissing),
-    ...(await findConflicts("faults" in read ? read.sound : read.config)),
+    ...(await findConflicts("issues" in read ? read.sound : read.config)),
   ];
 }
 
@@ -54,23 +54,23 @@ export async function findServeFaults(env: Environment): Promise<string[]> {
  */
 export async function readMigrateSettings(env: Environment): Promise<Config> {
   const read = readConfig(env, { checksRole: false });
-  const conflicts = await findConflicts("faults" in read ? read.sound : read.config);
+  const conflicts = await findConflicts("issues" in read ? read.sound : read.config);
   if ("config" in read && conflicts.length === 0) return read.config;
-  throw refuse([...("faults" in read ? read.faults : []), ...conflicts]);
+  throw refuse([...("issues" in read ? read.issues : []), ...conflicts]);
 }
 
 function toMissing(name: string): string {
   return `${name} is not set: see .env.example`;
 }
 
-function refuse(faults: readonly string[]): RefusedError {
-  const lines = faults.map((fault) => `  ${fault}`);
+function refuse(issues: readonly string[]): RefusedError {
+  const lines = issues.map((issue) => `  ${issue}`);
   return new RefusedError(
     `Cannot start: invalid configuration\n${lines.join("\n")}`,
     EXIT.refused,
     {
       code: "invalid_settings",
-      details: faults.map((message) => ({ path: "", message })),
+      details: issues.map((message) => ({ path: "", message })),
     },
   );
 }

@@ -4,7 +4,7 @@ import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import {
   findFormat,
-  type LineFault,
+  type LineIssue,
   type Mapping,
   makeBatcher,
   makeMapping,
@@ -94,42 +94,42 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
 /** @throws {RefusedError} the file has errors; all are printed */
 async function checkFile(task: ImportTask): Promise<Checked> {
   const { setting } = task;
-  const faults = makeFaultReport(task);
+  const issues = makeIssueReport(task);
   const hasher = new Bun.CryptoHasher("sha256");
   const batcher = makeBatcher(LIMITS);
   let [rows, batches] = [0, 0];
   const stop = setting.terminal.spin(() => `Checking: ${rows} rows`);
   try {
     for await (const read of readRowsFile(task.file, (bytes) => void hasher.update(bytes))) {
-      for (const fault of read.faults) faults.add(fault);
+      for (const issue of read.issues) issues.add(issue);
       for (const row of read.rows) {
         if (row.line < task.fromLine) continue;
         rows++;
-        const { full, fault } = batcher.add(row);
+        const { full, issue } = batcher.add(row);
         batches += full.length;
-        if (fault !== undefined) faults.add(fault);
+        if (issue !== undefined) issues.add(issue);
       }
     }
   } finally {
     stop();
   }
-  if (faults.count() > 0)
+  if (issues.count() > 0)
     throw new RefusedError(
-      `Nothing was stored: ${task.name} has ${faults.count()} ${faults.count() === 1 ? "error" : "errors"}`,
+      `Nothing was stored: ${task.name} has ${issues.count()} ${issues.count() === 1 ? "error" : "errors"}`,
       EXIT.refused,
-      { code: "validation_failed", details: faults.details() },
+      { code: "validation_failed", details: issues.details() },
     );
   return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };
 }
 
-type FaultReport = {
-  add: (fault: LineFault) => void;
+type IssueReport = {
+  add: (issue: LineIssue) => void;
   count: () => number;
   details: () => Detail[];
 };
 
 /** Prints each error immediately; with `--json` collects them for one document. */
-function makeFaultReport({ name, setting: { args, terminal } }: ImportTask): FaultReport {
+function makeIssueReport({ name, setting: { args, terminal } }: ImportTask): IssueReport {
   const details: Detail[] = [];
   let count = 0;
   return {

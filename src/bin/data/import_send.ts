@@ -24,7 +24,7 @@ export async function sendFile(task: ImportTask, { digest, rows }: Checked): Pro
   };
   try {
     for await (const read of readRowsFile(task.file)) {
-      if (read.faults.length > 0) throw hasChanged(task);
+      if (read.issues.length > 0) throw hasChanged(task);
       for (const row of read.rows) if (row.line >= task.fromLine) await send(batcher.add(row).full);
     }
     await send(batcher.end());

@@ -58,7 +58,7 @@ export function findConfirm(
 export function listDropped(migrations: readonly ProjectMigration[]): string[] {
   return migrations.flatMap(({ parts }) => {
     const read = readMigrationChange(parts);
-    return "faults" in read || read.change === undefined ? [] : (showDropped(read.change) ?? []);
+    return "issues" in read || read.change === undefined ? [] : (showDropped(read.change) ?? []);
   });
 }
 

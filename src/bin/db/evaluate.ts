@@ -27,7 +27,7 @@ const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
 const Report = v.union([
   v.object({ definition: v.unknown() }),
   v.object({
-    faults: v.array(
+    issues: v.array(
       v.object({
         table: v.optional(v.string()),
         column: v.optional(v.string()),
@@ -71,13 +71,13 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
     );
   if ("failure" in report)
     throw invalid(`Cannot read ${location}: ${explainFailure(report.failure)}`);
-  const reading = "faults" in report ? report : readDefinition(report.definition);
+  const reading = "issues" in report ? report : readDefinition(report.definition);
   if ("definition" in reading) return reading.definition;
-  const { faults } = reading;
-  const lines = faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
+  const { issues } = reading;
+  const lines = issues.map((issue) => `  ${toPlace(issue)}${issue.message}`);
   throw invalid(
     `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
-    faults.map((fault) => ({ path: toPointer(fault), message: fault.message })),
+    issues.map((issue) => ({ path: toPointer(issue), message: issue.message })),
   );
 }
 
@@ -91,14 +91,14 @@ function invalid(message: string, details: readonly Detail[] = []): RefusedError
   return new RefusedError(message, EXIT.refused, { code: "invalid_schema", details });
 }
 
-type FaultPlace = { table?: string | undefined; column?: string | undefined };
+type IssuePlace = { table?: string | undefined; column?: string | undefined };
 
-function toPointer({ table, column }: FaultPlace): string {
+function toPointer({ table, column }: IssuePlace): string {
   const parts = [table, column].filter((part) => part !== undefined);
   return parts.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-function toPlace({ table, column }: FaultPlace): string {
+function toPlace({ table, column }: IssuePlace): string {
   const location = [table, column].filter((part) => part !== undefined).join(".");
   return location === "" ? "" : `${location}: `;
 }

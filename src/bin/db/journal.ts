@@ -32,7 +32,7 @@ export type JournalOptions = {
   journal: string | undefined;
 };
 
-export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "faults"> & {
+export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "issues"> & {
   /** Whether project and service each have migrations that the other lacks. `ahead` has those of the project. */
   isDiverged: boolean;
   /** Files of a `rowhouse dev` whose database no longer exists: to be deleted. */
@@ -67,13 +67,13 @@ export async function checkJournalFiles(
   const recorded = toProjectHistory(migrations);
   const isStale = place.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
   const compared = compareJournal(isStale ? [] : files, recorded);
-  const isDiverged = compared.faults.some(({ code }) => code === "diverged");
-  const faults = compared.faults.filter(({ code }) => !mayDiverge || code !== "diverged");
+  const isDiverged = compared.issues.some(({ code }) => code === "diverged");
+  const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");
   const stale = isStale ? files.map(({ file }) => file) : [];
   const { missing, ahead, entries } = compared;
-  if (faults.length === 0) return { missing, ahead, entries, isDiverged, stale };
+  if (issues.length === 0) return { missing, ahead, entries, isDiverged, stale };
   const lines = [
-    ...faults.map(({ message }) =>
+    ...issues.map(({ message }) =>
       [PULL, RESOLVE].reduce(
         (told, command) => told.replaceAll(command, withDestination(command, place.destination)),
         message,
@@ -83,7 +83,7 @@ export async function checkJournalFiles(
   ];
   throw new RefusedError(lines.join("\n"), EXIT.refused, {
     code: isDiverged ? "diverged_history" : "edited_migration",
-    details: faults.flatMap(
+    details: issues.flatMap(
       ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],
     ),
   });

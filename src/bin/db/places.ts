@@ -46,13 +46,13 @@ export function readPlaces(folder: string): Place[] {
 export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PLACES_FILE));
   if (text === undefined) return { places: [], share: true };
-  const { places, share, faults } = checkFile(tryParseJson(text));
-  if (faults.length === 0) return { places, share };
-  const lines = faults.map(({ path, message }) => `  ${path}: ${message}`);
+  const { places, share, issues } = checkFile(tryParseJson(text));
+  if (issues.length === 0) return { places, share };
+  const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RefusedError(
-    `Cannot use ${PLACES_FILE}: it has ${faults.length} ${faults.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
+    `Cannot use ${PLACES_FILE}: it has ${issues.length} ${issues.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
     EXIT.refused,
-    { code: "invalid_places", details: faults },
+    { code: "invalid_places", details: issues },
   );
 }
 
@@ -72,28 +72,28 @@ export function findPlace(places: readonly Place[], name: string): Place {
   );
 }
 
-type Checked = { places: Place[]; faults: Detail[] };
+type Checked = { places: Place[]; issues: Detail[] };
 
 function checkFile(value: unknown): Checked & { share: boolean } {
   const none = { places: [], share: true };
   if (!isObject(value))
-    return { ...none, faults: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
+    return { ...none, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
   const { places = {}, share = true } = value;
-  const faults = findUnknown(value, "", {
+  const issues = findUnknown(value, "", {
     known: ["places", "share"],
     variable: "ROWHOUSE_API_KEY",
   });
-  if (typeof share !== "boolean") faults.push({ path: "/share", message: "must be true or false" });
+  if (typeof share !== "boolean") issues.push({ path: "/share", message: "must be true or false" });
   if (!isObject(places))
     return {
       ...none,
-      faults: [...faults, { path: "/places", message: "must be an object of names and URLs" }],
+      issues: [...issues, { path: "/places", message: "must be an object of names and URLs" }],
     };
   const checked = Object.entries(places).map(([name, place]) => checkPlace(name, place));
   return {
     places: checked.flatMap((part) => part.places),
     share: share === true,
-    faults: [...faults, ...checked.flatMap((part) => part.faults)],
+    issues: [...issues, ...checked.flatMap((part) => part.issues)],
   };
 }
 
@@ -102,25 +102,25 @@ function checkPlace(name: string, value: unknown): Checked {
   const path = `/places/${name.slice(0, 100)}`;
   const parts = isObject(value) ? value : { url: value };
   const { url, confirm = false } = parts;
-  const faults = findUnknown(parts, path, {
+  const issues = findUnknown(parts, path, {
     known: ["url", "confirm"],
     variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
   });
   if (!NAME.test(name) || name === ALL_PLACES)
-    faults.push({
+    issues.push({
       path,
       message: `the name must be 1 to 32 lower-case letters, digits or hyphens, starting with a letter, and not ${ALL_PLACES}`,
     });
   const isUrl = typeof url === "string" && isHttpOrigin(url);
   if (!isUrl)
-    faults.push({
+    issues.push({
       path: isObject(value) ? `${path}/url` : path,
       message:
         "must be an origin such as https://api.example.org, without a path or a trailing slash",
     });
   if (typeof confirm !== "boolean")
-    faults.push({ path: `${path}/confirm`, message: "must be true or false" });
-  return { places: [{ name, url: isUrl ? url : "", confirm: confirm === true }], faults };
+    issues.push({ path: `${path}/confirm`, message: "must be true or false" });
+  return { places: [{ name, url: isUrl ? url : "", confirm: confirm === true }], issues };
 }
 
 /** Reports properties that look like keys: anyone who can read the repository could push with the key. */

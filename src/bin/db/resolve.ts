@@ -153,9 +153,9 @@ function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[]
     .toSorted((a, b) => a.seq - b.seq)
     .map((parts) => {
       const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
-      if (!("faults" in read)) return read;
+      if (!("issues" in read)) return read;
       throw new RefusedError(
-        `Cannot read ${showMigration(parts)}: ${read.faults.join("; ")}`,
+        `Cannot read ${showMigration(parts)}: ${read.issues.join("; ")}`,
         EXIT.refused,
         { code: "invalid_schema" },
       );

@@ -35,7 +35,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     };
   });
   const { status, pending, apps, drift } = told;
-  const faulty = pending instanceof Error ? toFailure(pending) : null;
+  const failure = pending instanceof Error ? toFailure(pending) : null;
   if (args.has("json")) {
     const { app, deferredSteps } = status;
     const migrations = status.migrations.map(({ seq, name, checksum, joins }) => {
@@ -45,7 +45,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     const tables = status.tables.map(({ name }) => name);
     const steps = pending instanceof Error ? null : pending;
     const known = { app, tables, pending: steps, migrations, deferredSteps, apps, drift };
-    terminal.say(toDocument({ ...known, schema: faulty }));
+    terminal.say(toDocument({ ...known, schema: failure }));
   } else {
     for (const line of describeStatus(status, apps)) terminal.say(line);
     if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
@@ -53,7 +53,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     for (const { thing, wanted, found } of drift ?? [])
       terminal.say(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
   }
-  const isWell = faulty === null && (drift ?? []).length === 0;
+  const isWell = failure === null && (drift ?? []).length === 0;
   return isWell ? EXIT.done : EXIT.refused;
 }
 
@@ -93,7 +93,7 @@ const PLAN_FAILURES: readonly string[] = [
   "incompatible_schema",
   "edited_migration",
   "diverged_history",
-  "isolation_faults",
+  "isolation_issues",
 ];
 
 function isPlanFailure(error: unknown): error is RefusedError | Problem {
@@ -168,8 +168,8 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
     ...deferredSteps
       .filter(({ state }) => state !== "done")
       .map(
-        ({ kind, table, columns, state, fault }) =>
-          `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
+        ({ kind, table, columns, state, issue }) =>
+          `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${issue === null ? "" : `, ${issue}`}`,
       ),
   ];
 }

@@ -6,8 +6,8 @@ import { readRows } from "../read_rows.ts";
 
 /** The cluster, or the database's record, does not allow the operation; the message lists every issue. */
 export class CitusError extends Error {
-  constructor(faults: readonly string[]) {
-    super(`Cannot distribute this database:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+  constructor(issues: readonly string[]) {
+    super(`Cannot distribute this database:\n${issues.map((issue) => `  ${issue}`).join("\n")}`);
     this.name = "CitusError";
   }
 }
@@ -33,7 +33,7 @@ export type NodeAnswer = { node: string; success: boolean; result: string };
 /**
  * Every issue of the cluster, as text for operators; empty if the database can be distributed.
  */
-export async function findClusterFaults(admin: Database): Promise<string[]> {
+export async function findClusterIssues(admin: Database): Promise<string[]> {
   const coordinator = await readCoordinator(admin);
   const missing = [
     ...(coordinator.is_superuser
@@ -42,9 +42,9 @@ export async function findClusterFaults(admin: Database): Promise<string[]> {
     ...(coordinator.version === null ? [NO_EXTENSION] : []),
   ];
   if (missing.length > 0) return missing;
-  const faults = [...findNodeFaults(coordinator)];
+  const issues = [...findNodeFaults(coordinator)];
   const answers = await askNodes(admin, SETTINGS);
-  return [...faults, ...answers.flatMap(findSettingFaults)];
+  return [...issues, ...answers.flatMap(findSettingIssues)];
 }
 
 const NO_EXTENSION =
@@ -90,10 +90,10 @@ const SETTINGS = `select pg_catalog.json_object_agg(name, setting) from (
   select wanted as name, pg_catalog.current_setting(wanted, true) as setting from pg_catalog.unnest(array[
     'wal_level', 'max_prepared_transactions', 'output_plugin_libraries']) as wanted) as settings`;
 
-function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
+function findSettingIssues({ node, success, result }: NodeAnswer): string[] {
   if (!success)
     return [
-      `${toFault({ node, result })}: start it, and allow the coordinator's server to log in as this superuser, with a passfile if it requires a password (docs/scaling.md)`,
+      `${toIssue({ node, result })}: start it, and allow the coordinator's server to log in as this superuser, with a passfile if it requires a password (docs/scaling.md)`,
     ];
   const settings = JSON.parse(result) as NodeSettings;
   const plugins = settings.output_plugin_libraries;
@@ -105,11 +105,11 @@ function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
     ...(plugins === null || /\bcitus\b/.test(plugins)
       ? []
       : [`output_plugin_libraries must include citus in addition to ${plugins}`]),
-  ].map((fault) => `Node ${node}: ${fault}; restart it after the change`);
+  ].map((issue) => `Node ${node}: ${issue}; restart it after the change`);
 }
 
 /** Describes a node that failed to execute a statement. */
-export function toFault({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
+export function toIssue({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
   return `Node ${node} is unavailable or rejects the statement: ${result}`;
 }
 
@@ -134,5 +134,5 @@ ${statements}
 end`;
   const answers = await askNodes(admin, `do ${quoteBody(body)}`);
   const failed = answers.filter(({ success }) => !success);
-  if (failed.length > 0) throw new CitusError(failed.map(toFault));
+  if (failed.length > 0) throw new CitusError(failed.map(toIssue));
 }

@@ -2,7 +2,7 @@
 import { quoteLiteral } from "../literal.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
-import { askNodes, toFault } from "./check_nodes.ts";
+import { askNodes, toIssue } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 import { EVERYWHERE } from "./set_up.ts";
 
@@ -11,7 +11,7 @@ export async function findNodeGaps(admin: Database, node: string): Promise<strin
   const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
   const answer = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
   if (answer === undefined) return [];
-  if (!answer.success) return [toFault(answer)];
+  if (!answer.success) return [toIssue(answer)];
   const gaps = JSON.parse(answer.result) as string[];
   return (await hasCopy(admin, node)) ? gaps : [...gaps, `${EVERYWHERE} has no copy there`];
 }

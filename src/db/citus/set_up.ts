@@ -12,7 +12,7 @@ import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" 
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
-import { CitusError, findClusterFaults, runOnNodes } from "./check_nodes.ts";
+import { CitusError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
@@ -42,8 +42,8 @@ export const CALLED = [
  * @throws {CitusError} every issue of the cluster; or a number of shards other than the database's
  */
 export async function checkCluster(admin: Database, shards: number | undefined): Promise<void> {
-  const faults = await findClusterFaults(admin);
-  if (faults.length > 0) throw new CitusError(faults);
+  const issues = await findClusterIssues(admin);
+  if (issues.length > 0) throw new CitusError(issues);
   const found = await countShards(admin);
   if (found !== undefined && shards !== undefined && found !== shards)
     throw new CitusError([

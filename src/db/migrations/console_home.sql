@@ -45,8 +45,8 @@ set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'running', count(*) filter (where seen_at > now() - interval '3 minutes'),
     'isolationAt', min(isolation_at) filter (where seen_at > now() - interval '3 minutes'),
-    'faults', (select coalesce(jsonb_agg(distinct fault), '[]')
-    from rowhouse.processes, unnest(isolation_faults) as fault
+    'issues', (select coalesce(jsonb_agg(distinct issue), '[]')
+    from rowhouse.processes, unnest(isolation_issues) as issue
       where ended_at is null and seen_at > now() - interval '3 minutes'),
     'silent', coalesce(jsonb_agg(jsonb_build_object('role', role, 'seenAt', seen_at)
       order by seen_at)

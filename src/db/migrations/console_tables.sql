@@ -60,7 +60,7 @@ create function rowhouse.builds_of(wanted text) returns jsonb language sql stabl
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(build) order by build."createdAt" desc, build.name), '[]')
     from (
-    select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+    select table_name as "table", kind, name, columns, state, issue, attempts, progress,
       created_at as "createdAt", finished_at as "finishedAt"
     from rowhouse.deferred_steps where table_name = wanted order by id desc limit 100) as build
 $$;
@@ -191,7 +191,7 @@ begin
       from rowhouse.migrations where app_id = app.id and (before_seq is null or seq < before_seq)
       order by seq desc limit max_rows) as listed),
     'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
-      select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+      select table_name as "table", kind, name, columns, state, issue, attempts, progress,
         created_at as "createdAt", finished_at as "finishedAt"
       from rowhouse.deferred_steps where app_id = app.id and state <> 'done'
         order by name limit 50) as build));
@@ -224,7 +224,7 @@ begin
       'isLast', not exists (select from rowhouse.migrations where app_id = app.id
       and seq > wanted)) end,
     'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
-      select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+      select table_name as "table", kind, name, columns, state, issue, attempts, progress,
         created_at as "createdAt", finished_at as "finishedAt"
       from rowhouse.deferred_steps where app_id = app.id and created_at = push.applied_at
         order by name limit 100) as build));

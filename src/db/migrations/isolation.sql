@@ -17,7 +17,7 @@ create table rowhouse.isolation_checks (
   is_only boolean primary key default true check (is_only),
   checked_at timestamptz not null default 'epoch',
   catalog_version bigint not null default 0,
-  faults jsonb not null default '[]',
+  issues jsonb not null default '[]',
   bodies text not null default '',
   -- The versions of the functions' rows that "bodies" covers.
   marks text not null default ''
@@ -53,7 +53,7 @@ $$;
 
 -- The issues, at most so many seconds old, with their age; a sixth of that after a push. While
 -- another process checks, its previous result is valid for the same time again.
-create function rowhouse.check_isolation(max_age_s double precision, out faults jsonb,
+create function rowhouse.check_isolation(max_age_s double precision, out issues jsonb,
   out bodies text, out release text, out age_s double precision)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -77,7 +77,7 @@ begin
         or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6)))
       or age_s >= 2 * max_age_s
     then
-      known.faults := rowhouse.find_faults();
+      known.issues := rowhouse.find_issues();
       marks_now := rowhouse.digest_marks();
       if marks_now <> known.marks then
         known.bodies := rowhouse.digest_bodies();
@@ -85,11 +85,11 @@ begin
       age_s := 0;
       if is_ours then
         update rowhouse.isolation_checks set checked_at = moment, catalog_version = catalog_now,
-          faults = known.faults, bodies = known.bodies, marks = marks_now;
+          issues = known.issues, bodies = known.bodies, marks = marks_now;
       end if;
     end if;
   end if;
-  faults := known.faults;
+  issues := known.issues;
   bodies := known.bodies;
   release := (select name from rowhouse.release);
 end
@@ -98,10 +98,10 @@ grant execute on function rowhouse.check_isolation(double precision)
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Raises an error while there are issues: no table or function of an app is dropped then.
-create function rowhouse.refuse_faults() returns void language plpgsql
+create function rowhouse.refuse_issues() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  if rowhouse.find_faults() <> '[]' then
+  if rowhouse.find_issues() <> '[]' then
     raise exception 'the database does not keep apps apart' using errcode = 'RH017';
   end if;
 end

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { FIND_FAULTS } from "../isolation.ts";
+import { FIND_ISSUES } from "../isolation.ts";
 import ADDRESSES from "./addresses.sql" with { type: "text" };
 import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
@@ -92,7 +92,7 @@ const BASELINE = [
   PEOPLE_LISTS,
   CONSOLE,
   PUSH,
-  FIND_FAULTS,
+  FIND_ISSUES,
   ISOLATION,
   QUERIES,
   ROWS,

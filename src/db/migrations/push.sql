@@ -71,7 +71,7 @@ create table rowhouse.deferred_steps (
   name text not null,
   columns jsonb not null,
   state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
-  fault text,
+  issue text,
   -- The progress of an index build, recorded by its builder: PostgreSQL shows it to no other
   -- login.
   progress jsonb,
@@ -82,7 +82,7 @@ create table rowhouse.deferred_steps (
   unique (table_name, name)
 );
 grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
-grant update (state, fault, progress, attempts, lease_until, finished_at) on rowhouse.deferred_steps
+grant update (state, issue, progress, attempts, lease_until, finished_at) on rowhouse.deferred_steps
   to rowhouse_tables;
 
 -- The remaining pushes of an app, at the time of the last push. A push that applies several of the
@@ -285,7 +285,7 @@ grant execute on function rowhouse.forget_sets(text, jsonb),
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
-  update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null,
+  update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, issue = null,
     progress = null, lease_until = now() + make_interval(secs => lease_s)
   where id = (select id from rowhouse.deferred_steps
     where state <> 'done' and lease_until < now() and id > after
@@ -307,10 +307,10 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   where id = step_id and state = 'running'
 $$;
 
-create function rowhouse.end_deferred_step(step_id bigint, new_state text, new_fault text)
+create function rowhouse.end_deferred_step(step_id bigint, new_state text, new_issue text)
   returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
-  update rowhouse.deferred_steps set state = new_state, fault = new_fault, progress = null,
+  update rowhouse.deferred_steps set state = new_state, issue = new_issue, progress = null,
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id
 $$;

@@ -26,7 +26,7 @@ create table rowhouse.processes (
   seen_at timestamptz not null default now(),
   ended_at timestamptz,
   isolation_at timestamptz,
-  isolation_faults text[] not null default '{}'
+  isolation_issues text[] not null default '{}'
 );
 
 -- Counts of 4xx responses, by table and code, stored as long as the counts above. The app id of
@@ -157,7 +157,7 @@ $$;
 -- locked in order, so that concurrent processes never deadlock.
 create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
-  judged_s double precision, faults jsonb, counted jsonb, rejected jsonb, kept jsonb
+  judged_s double precision, issues jsonb, counted jsonb, rejected jsonb, kept jsonb
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -166,14 +166,14 @@ declare
 begin
   added_minute := least(added_minute, latest);
   insert into rowhouse.processes as known (id, role, started_at, minute, ended_at, isolation_at,
-    isolation_faults)
+    isolation_issues)
   values (process, process_role, started, added_minute, case when has_ended then now() end,
     now() - make_interval(secs => judged_s),
-    array(select left(fault, 300)
-    from jsonb_array_elements_text(faults) as listed (fault) limit 20))
+    array(select left(issue, 300)
+    from jsonb_array_elements_text(issues) as listed (issue) limit 20))
   on conflict (id) do update set minute = excluded.minute, seen_at = now(),
     ended_at = excluded.ended_at,
-    isolation_at = excluded.isolation_at, isolation_faults = excluded.isolation_faults
+    isolation_at = excluded.isolation_at, isolation_issues = excluded.isolation_issues
   where known.minute < excluded.minute;
   if not found then
     return false;

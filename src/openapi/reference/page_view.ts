@@ -106,7 +106,7 @@ function renderKeyField(): Html {
 </form>
 <div class="key-used" data-key-used hidden><p>Requests are sent with the key <code data-key-name></code>. They are real: what you create, change and delete is stored.</p>
 <button class="button button-quiet" type="button" data-key-forget>Forget the key</button></div>
-<p class="key-fault" data-key-fault role="alert"></p>
+<p class="key-issue" data-key-issue role="alert"></p>
 </section>
 <noscript><p class="notice notice-remark">With JavaScript enabled, this page accepts an API key, shows the tables of its app, and sends requests.</p></noscript>`;
 }

@@ -16,7 +16,7 @@ export function startDrafts(): void {
   sessionStorage.removeItem(STORED);
   const form = document.querySelector<HTMLFormElement>(FORM);
   // A rejected form has what was typed already.
-  const isRejected = document.querySelector("main .notice-fault") !== null;
+  const isRejected = document.querySelector("main .notice-error") !== null;
   if (draft !== null && form !== null && !isRejected) restore(form, draft);
   document.addEventListener("submit", ({ target, defaultPrevented }) => {
     if (defaultPrevented || !(target instanceof HTMLFormElement) || !target.matches(FORM)) return;

@@ -194,7 +194,7 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
     showNotSaved(sent.reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
   } else if (sent.kind === "refused") {
     showForm(editor, sent.form);
-    showFaults(editor, sent.faults);
+    showIssues(editor, sent.issues);
   } else {
     const place = readPlace(editor.cell);
     await renewRow(editor.rowId, sent.page);
@@ -239,22 +239,22 @@ async function undo(editor: Editor): Promise<void> {
   }
   const sent = await sendRowForm(read.form).catch(lost);
   if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
-  if (sent.kind === "refused") return showNotSaved(sent.faults.join(" "));
+  if (sent.kind === "refused") return showNotSaved(sent.issues.join(" "));
   await renewRow(rowId, sent.page);
   showSaved("Undone");
 }
 
 /** The field already shows its own errors; errors of the row, such as a later change, are added here. */
-function showFaults(editor: Editor, faults: readonly string[]): void {
+function showIssues(editor: Editor, issues: readonly string[]): void {
   editor.isStale = true;
   const form = editor.cell.querySelector("form");
-  const isSaid = form?.querySelector("[data-field]:not([hidden]) .faults") !== null;
-  if (!isSaid) form?.append(element("p", { class: "faults" }, faults.join(" ")));
+  const isSaid = form?.querySelector("[data-field]:not([hidden]) .issues") !== null;
+  if (!isSaid) form?.append(element("p", { class: "issues" }, issues.join(" ")));
   const look = "button button-quiet button-small";
   const undo = element("button", { type: "button", class: look }, "Undo");
   undo.addEventListener("click", () => close(editor, STAY));
   form?.append(undo);
-  showNotSaved(faults.join(" "));
+  showNotSaved(issues.join(" "));
 }
 
 /** The cell as it was; after a refusal the row as it is now. */

@@ -134,7 +134,7 @@ function showProgress() {
     end: (reason: string | undefined) => {
       if (reason === undefined) return line.remove();
       line.replaceChildren(reason);
-      line.classList.add("notice", "notice-fault");
+      line.classList.add("notice", "notice-error");
       announce(reason);
     },
   };

@@ -56,7 +56,7 @@ async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void
     await task();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    steps.append(toNotice("fault", `The file cannot be read: ${reason}`));
+    steps.append(toNotice("error", `The file cannot be read: ${reason}`));
   }
 }
 
@@ -90,18 +90,18 @@ async function check(page: Page, file: ImportFile): Promise<void> {
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
   const result = await checkFile(file, {
-    maxFaults: MAX_SHOWN,
+    maxIssues: MAX_SHOWN,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
   });
-  const { rows, faultCount, badLines, digest } = result;
-  steps.replaceChildren(...renderFaults(result));
+  const { rows, issueCount, badLines, digest } = result;
+  steps.replaceChildren(...renderIssues(result));
   if (rows === 0) {
-    if (faultCount === 0) steps.append(toNotice("fault", "The file has no rows."));
+    if (issueCount === 0) steps.append(toNotice("error", "The file has no rows."));
     return;
   }
-  const isPart = faultCount > 0;
+  const isPart = issueCount > 0;
   const said = isPart
     ? `${count(badLines, "line")} with errors`
     : `${count(rows, "row")} checked, no errors.`;
@@ -115,19 +115,19 @@ async function check(page: Page, file: ImportFile): Promise<void> {
   );
 }
 
-function renderFaults({ faults, faultCount, badLines }: FileCheck): Node[] {
-  if (faultCount === 0) return [];
-  const items = faults.map(({ line, column, message }) =>
+function renderIssues({ issues, issueCount, badLines }: FileCheck): Node[] {
+  if (issueCount === 0) return [];
+  const items = issues.map(({ line, column, message }) =>
     element("li", {}, `Line ${line}${column === undefined ? "" : `, ${column}`}: ${message}`),
   );
-  if (faultCount > faults.length)
+  if (issueCount > issues.length)
     items.push(
-      element("li", {}, `and ${count(faultCount - faults.length, "more error", "more errors")}`),
+      element("li", {}, `and ${count(issueCount - issues.length, "more error", "more errors")}`),
     );
-  const title = `${count(faultCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
+  const title = `${count(issueCount, "error")} in ${count(badLines, "line")}. Nothing was stored.`;
   const list = element("ul", {}, ...items);
   return [
-    element("div", { class: "notice notice-fault", role: "alert" }, element("p", {}, title), list),
+    element("div", { class: "notice notice-error", role: "alert" }, element("p", {}, title), list),
   ];
 }
 
@@ -180,7 +180,7 @@ function showStored(page: Page, task: Task, replayed: number): void {
 
 function showStop(page: Page, task: Task, stop: Stop): void {
   const { steps } = page;
-  const notice = toNotice("fault", stop.message);
+  const notice = toNotice("error", stop.message);
   const items = stop.lines.map((text) => element("li", {}, text));
   if (items.length > 0) notice.append(element("ul", {}, ...items));
   steps.append(notice);
@@ -201,8 +201,8 @@ function addButton(parent: HTMLElement, name: string, run: () => Promise<void>):
   });
 }
 
-function toNotice(kind: "fault" | "remark", text: string): HTMLElement {
-  const role = kind === "fault" ? "alert" : "status";
+function toNotice(kind: "error" | "remark", text: string): HTMLElement {
+  const role = kind === "error" ? "alert" : "status";
   return element("div", { class: `notice notice-${kind}`, role }, element("p", {}, text));
 }
 

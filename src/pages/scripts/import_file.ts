@@ -2,7 +2,7 @@
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
   type FileFormat,
-  type LineFault,
+  type LineIssue,
   makeBatcher,
   makeMapping,
   makeRowsReader,
@@ -58,38 +58,38 @@ export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).t
 export type FileCheck = {
   /** Rows without errors. */
   readonly rows: number;
-  readonly faults: readonly LineFault[];
-  readonly faultCount: number;
+  readonly issues: readonly LineIssue[];
+  readonly issueCount: number;
   readonly badLines: number;
   readonly digest: string;
 };
 
-type CheckOptions = { maxFaults: number; onProgress: (rows: number) => void };
+type CheckOptions = { maxIssues: number; onProgress: (rows: number) => void };
 
 /** Reads all of a file. */
 export async function checkFile(
   file: ImportFile,
-  { maxFaults, onProgress }: CheckOptions,
+  { maxIssues, onProgress }: CheckOptions,
 ): Promise<FileCheck> {
   const batcher = makeBatcher(LIMITS, sizeOfField);
-  const faults: LineFault[] = [];
+  const issues: LineIssue[] = [];
   const badLines = new Set<number>();
-  let [rows, faultCount] = [0, 0];
-  const add = (fault: LineFault) => {
-    faultCount++;
-    badLines.add(fault.line);
-    if (faults.length < maxFaults) faults.push(fault);
+  let [rows, issueCount] = [0, 0];
+  const add = (issue: LineIssue) => {
+    issueCount++;
+    badLines.add(issue.line);
+    if (issues.length < maxIssues) issues.push(issue);
   };
   for await (const read of readFile(file)) {
-    read.faults.forEach(add);
+    read.issues.forEach(add);
     for (const row of read.rows) {
-      const { fault } = batcher.add(row);
-      if (fault === undefined) rows++;
-      else add(fault);
+      const { issue } = batcher.add(row);
+      if (issue === undefined) rows++;
+      else add(issue);
     }
     onProgress(rows);
   }
   const hash = await crypto.subtle.digest("SHA-256", await file.file.arrayBuffer());
   const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
-  return { rows, faults, faultCount, badLines: badLines.size, digest: bytes.join("") };
+  return { rows, issues, issueCount, badLines: badLines.size, digest: bytes.join("") };
 }

@@ -14,7 +14,7 @@ function showIssue(field: HTMLTextAreaElement, issue: string): void {
   const next = field.nextElementSibling;
   const line = next?.matches(".json-issue")
     ? next
-    : element("p", { class: "faults json-issue", role: "status" });
+    : element("p", { class: "issues json-issue", role: "status" });
   if (line !== next) field.after(line);
   if (line.textContent !== issue) line.textContent = issue;
 }

@@ -2,7 +2,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
 import { startDownloads } from "./download.ts";
-import { focusFirstFault } from "./first_fault.ts";
+import { focusFirstIssue } from "./first_issue.ts";
 import { startRevealButtons } from "./reveal.ts";
 import { startSendingOnce } from "./send_once.ts";
 import { startTimes } from "./times.ts";
@@ -13,4 +13,4 @@ startDownloads();
 startRevealButtons();
 startSendingOnce();
 startTimes();
-focusFirstFault();
+focusFirstIssue();

@@ -47,7 +47,7 @@ async function answer(form: HTMLFormElement): Promise<void> {
     const name = error instanceof Error || error instanceof DOMException ? error.name : "";
     const words = WORDS[name] ?? OTHER_WORDS;
     form.ariaBusy = null;
-    form.prepend(element("p", { class: "notice notice-fault", role: "alert" }, words));
+    form.prepend(element("p", { class: "notice notice-error", role: "alert" }, words));
   }
 }
 

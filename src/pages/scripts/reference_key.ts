@@ -48,16 +48,16 @@ export function startKeyField(open: () => Promise<Opened>): void {
 /** A key that is good stays where only its page is missing. */
 async function takeKey(key: string, open: () => Promise<Opened>): Promise<void> {
   if (!KEY.test(key)) {
-    showState(toFault(401));
+    showState(toIssue(401));
     return;
   }
   sessionStorage.setItem(STORED, key);
   const { isOpen, status } = await open();
   if (status === 401) sessionStorage.removeItem(STORED);
-  showState(isOpen ? "" : toFault(status));
+  showState(isOpen ? "" : toIssue(status));
 }
 
-function toFault(status: number): string {
+function toIssue(status: number): string {
   if (status === 401) return "This key is not accepted: it is mistyped, revoked or expired.";
   if (status === 404) return "The app of this key has no such table.";
   if (status === 429) return "Too many requests: try again in a minute.";
@@ -65,12 +65,12 @@ function toFault(status: number): string {
 }
 
 /** The secret half of a key is shown nowhere. */
-function showState(fault = ""): void {
+function showState(issue = ""): void {
   const key = readKey();
   find("[data-key-form]").hidden = key !== undefined;
   find("[data-key-used]").hidden = key === undefined;
   find("[data-key-name]").textContent = `${key?.split(".")[0] ?? ""}…`;
-  find("[data-key-fault]").textContent = fault;
+  find("[data-key-issue]").textContent = issue;
 }
 
 export function focusKeyField(): void {

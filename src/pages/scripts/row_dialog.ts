@@ -90,7 +90,7 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
   if (answer !== undefined && isDone(answer)) return answer.page;
   if (answer !== undefined && fill(dialog, answer.page)) {
     (
-      dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault") ??
+      dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-error") ??
       dialog.querySelector<HTMLElement>("h2")
     )?.focus();
     return undefined;
@@ -106,7 +106,7 @@ function fill(dialog: HTMLDialogElement, page: Document): boolean {
   const form = page.querySelector<HTMLFormElement>(FORM);
   const title = page.querySelector("main h1")?.textContent ?? "";
   if (form === null) return false;
-  const notice = page.querySelector<HTMLElement>("main .notice-fault");
+  const notice = page.querySelector<HTMLElement>("main .notice-error");
   if (notice !== null) notice.tabIndex = -1;
   form.classList.remove("sheet");
   const parts = [

@@ -17,7 +17,7 @@ export type SentForm =
   /** The page of rows, to which the server led back. */
   | { kind: "stored"; page: Document }
   /** The form with its validation errors, and what is above it. */
-  | { kind: "refused"; form: HTMLFormElement; faults: string[] }
+  | { kind: "refused"; form: HTMLFormElement; issues: string[] }
   /** Neither: what was typed is still only here. */
   | { kind: "lost"; reason: string };
 
@@ -39,7 +39,7 @@ export async function sendRowForm(
   const again = adoptForm(answer.page);
   return again === undefined
     ? toLost(answer)
-    : { kind: "refused", form: again, faults: readFaults(answer.page) };
+    : { kind: "refused", form: again, issues: readIssues(answer.page) };
 }
 
 /** Whether a form was accepted: without a session the server leads to the sign-in, which is no error either. */
@@ -75,8 +75,8 @@ function adoptForm(page: Document): HTMLFormElement | undefined {
 }
 
 /** What is said above the form and at its fields. */
-function readFaults(page: Document): string[] {
-  const said = page.querySelectorAll("main .notice-fault p, main .notice-fault li, .faults li");
+function readIssues(page: Document): string[] {
+  const said = page.querySelectorAll("main .notice-error p, main .notice-error li, .issues li");
   const texts = [...said].map(({ textContent }) => textContent?.trim() ?? "");
   return [...new Set(texts.filter((text) => text !== ""))];
 }

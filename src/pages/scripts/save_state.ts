@@ -14,7 +14,7 @@ export function showSaved(text: string, action?: SaveAction): void {
 
 /** Stays until the next change. */
 export function showNotSaved(reason: string, action?: SaveAction): void {
-  show(`Not saved: ${reason}`, "notice-fault", action);
+  show(`Not saved: ${reason}`, "notice-error", action);
 }
 
 export function hideSaveState(): void {

@@ -115,7 +115,7 @@ print(
             "batch": [one.wanted for one in batch.rows],
             "refused": {
                 "error": refused.error.value,
-                "paths": [fault.path for fault in refused.details],
+                "paths": [issue.path for issue in refused.details],
             },
             "deleted": deleted.status_code,
             "missing": missing.error.value,

@@ -81,7 +81,7 @@ export const OWNING_LOGINS: Page = {
         world,
       ) =>
         world.refuses("push", [
-          "update rowhouse.isolation_checks set faults = '[]'",
+          "update rowhouse.isolation_checks set issues = '[]'",
           "insert into rowhouse.isolation_checks default values",
           "update rowhouse.release set name = null",
         ]),

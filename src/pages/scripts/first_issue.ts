@@ -1,9 +1,9 @@
 /** Focuses the first invalid field after a rejected form. @module */
 
-/** The field at fault; without one the refusal itself, unless the page has set the focus. */
-export function focusFirstFault(): void {
+/** The invalid field; without one the refusal itself, unless the page has set the focus. */
+export function focusFirstIssue(): void {
   const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
-  const refusal = document.querySelector<HTMLElement>("main .notice-fault[role=alert]");
+  const refusal = document.querySelector<HTMLElement>("main .notice-error[role=alert]");
   if (field !== null) field.focus();
   else if (refusal !== null && document.querySelector("[autofocus]") === null) {
     refusal.tabIndex = -1;

@@ -2,7 +2,7 @@
 import { type Detail, Problem } from "../../problem.ts";
 
 /** The details of a failed check; without details its message, for `path`. */
-export function findFaults(check: () => unknown, path: string): readonly Detail[] {
+export function findIssues(check: () => unknown, path: string): readonly Detail[] {
   try {
     check();
     return [];

@@ -1,0 +1,42 @@
+/** The validation errors of a declaration, collected while it is read. Never grows past its limit. @module */
+import { cut } from "../std/quote.ts";
+import type { Issue } from "./definition.ts";
+
+/** Max reported errors. The last error then counts the rest. */
+const ISSUES_MAX = 200;
+
+/** A position in a declaration. */
+export type IssueLocation = { readonly table?: string; readonly column?: string };
+
+/** A growing list of errors. */
+export type Issues = {
+  readonly add: (at: IssueLocation, message: string) => void;
+  readonly isEmpty: () => boolean;
+  readonly list: () => readonly Issue[];
+};
+
+/** An empty list of errors. */
+export function makeIssues(): Issues {
+  const kept: Issue[] = [];
+  let count = 0;
+  return {
+    add(at, message) {
+      count++;
+      if (kept.length < ISSUES_MAX) kept.push({ ...toShortLocation(at), message });
+    },
+    isEmpty: () => count === 0,
+    list: () => (count <= ISSUES_MAX ? kept : [...kept.slice(0, -1), toRest(count)]),
+  };
+}
+
+function toRest(count: number): Issue {
+  return { message: `Cannot list ${count - ISSUES_MAX + 1} more errors: fix these first` };
+}
+
+/** A name can be as long as the whole request, so messages shorten it. */
+function toShortLocation(at: IssueLocation): IssueLocation {
+  return {
+    ...(at.table === undefined ? {} : { table: cut(at.table) }),
+    ...(at.column === undefined ? {} : { column: cut(at.column) }),
+  };
+}
