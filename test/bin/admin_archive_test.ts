@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
-import { runCommand } from "../support/command.ts";
+import { runHere } from "../support/command.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
@@ -471,7 +471,7 @@ test("rows are read and stored by the login of ROWS_DATABASE_URL, and by no othe
   const wrong = new URL(rowsUrl);
   wrong.username = "no_such_login";
   const run = async (words: string[], rows: string) =>
-    await runCommand(["admin", ...words], {
+    await runHere(["admin", ...words], {
       folder: tmpdir(),
       env: { ADMIN_DATABASE_URL: adminUrl, ROWS_DATABASE_URL: rows, COOKIE_DOMAIN: "example.org" },
     });

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { compareHistory, readDrift, readJournal } from "../../src/push/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "../../src/push/project_history.ts";
-import { makeProject, runCommand, schemaText, startCommand } from "../support/command.ts";
+import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -200,7 +200,7 @@ async function command(world: World, next: CommandAction, counts: Counts): Promi
     await Bun.sleep(20);
     await eventually(() => isIdle(environment));
   }
-  const outcome = killMs === undefined ? await runCommand(words, options) : undefined;
+  const outcome = killMs === undefined ? await runHere(words, options) : undefined;
 
   // Whatever happened: what was recorded and what was written stays as it was.
   const after = await readRecord(environment);

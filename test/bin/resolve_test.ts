@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift, type StoredMigration } from "../../src/push/mod.ts";
-import { makeProject, ROOT, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
+import { makeProject, ROOT, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { freshName, postSchema, readDeclared, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -48,7 +48,7 @@ const keys = () => ({
   NO_COLOR: "1",
 });
 const run = (folder: string, words: readonly string[]) =>
-  runCommand(["db", ...words], { folder, env: keys() });
+  runHere(["db", ...words], { folder, env: keys() });
 const db = (...words: string[]) => run(project.folder, words);
 const resolve = (...words: string[]) => db("resolve", "--to", "staging", ...words);
 
@@ -270,7 +270,7 @@ test("on a terminal a place with confirm is asked about, and a no changes nothin
 
 test("an operator resolves straight at the database", async () => {
   writeSchema(BOTH);
-  const resolved = await runCommand(["db", "resolve", "--app", staging.app.slug], {
+  const resolved = await runHere(["db", "resolve", "--app", staging.app.slug], {
     folder: project.folder,
     env: { ADMIN_DATABASE_URL: staging.service.database.adminUrl },
   });

@@ -1,7 +1,7 @@
 /** What `rowhouse db push` does before an app shares a table of another app: it asks, warns, or refuses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { makeProject, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
+import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const env = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key, NO_COLOR: "1" });
-const db = (...words: string[]) => runCommand(["db", ...words], { ...project, env: env() });
+const db = (...words: string[]) => runHere(["db", ...words], { ...project, env: env() });
 const start = (...words: string[]) =>
   startOnTerminal(["db", ...words], { folder: project.folder, env: env() });
 const dump = () => dumpDatabase(service.service.admin);
@@ -143,7 +143,7 @@ describe("sharing is a conflict", () => {
   });
 
   test("straight at the database too", async () => {
-    const refused = await runCommand(["db", "push", "--no-share", "--app", app.slug], {
+    const refused = await runHere(["db", "push", "--no-share", "--app", app.slug], {
       ...project,
       env: { ADMIN_DATABASE_URL: service.database.adminUrl },
     });

@@ -6,6 +6,7 @@ import {
   makeProject,
   type Running,
   runCommand,
+  runHere,
   type Settings,
   schemaText,
   startCommand,
@@ -50,7 +51,7 @@ async function start(role: SplitRole, settings: Settings = {}): Promise<string> 
 test("gateway, data and identity serve together, change their secret without a gap, and end", async () => {
   const env = { ADMIN_DATABASE_URL: database.adminUrl };
   const run = async (...words: string[]) => {
-    const { code, out, err } = await runCommand(words, { ...project, env });
+    const { code, out, err } = await runHere(words, { ...project, env });
     expect([code, err]).toEqual([0, ""]);
     return out.trim();
   };
@@ -78,7 +79,7 @@ test("gateway, data and identity serve together, change their secret without a g
     UPSTREAM_IDENTITY_URL: identity,
   });
   // The push goes through the gateway, as any request does.
-  const pushed = await runCommand(["db", "push", "--url", gateway], {
+  const pushed = await runHere(["db", "push", "--url", gateway], {
     ...project,
     env: { ROWHOUSE_API_KEY: key },
   });

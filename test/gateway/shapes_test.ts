@@ -36,8 +36,7 @@ for (const shape of SHAPES) {
     afterAll(() => service.close());
 
     /** Waits until a key is no longer known: within what is promised. */
-    const untilRefused = (key: string) =>
-      eventually(async () => (await list(key)).status === 401, { patienceMs: 5000 });
+    const untilRefused = (key: string) => eventually(async () => (await list(key)).status === 401);
 
     async function issue(scopes: readonly ("data:read" | "data:write")[], expiresAt?: Date) {
       return await issueKey(testDeps(service.service), {
@@ -108,7 +107,7 @@ for (const shape of SHAPES) {
       expect([answer.status, answer.json]).toMatchObject([403, { error: "forbidden" }]);
     });
 
-    test("a new key works at once, and a revoked one stops working within 5 s", async () => {
+    test("a new key works immediately, and a revoked key stops working", async () => {
       const key = await issue(["data:read"]);
       expect((await list(key.text)).status).toBe(200);
       expect(await revokeKey({ admin: service.service.admin }, key.keyId)).toBe(true);
@@ -116,9 +115,13 @@ for (const shape of SHAPES) {
     });
 
     test("a key that the service remembers still expires", async () => {
-      const { text } = await issue(["data:read"], new Date(Date.now() + 1500));
+      const { text, keyId } = await issue(["data:read"], new Date(Date.now() + 3_600_000));
       expect((await list(text)).status).toBe(200);
-      await untilRefused(text);
+      // As if the hour were over: the service does not read the key again.
+      await service.service.admin.message(`update rowhouse.proofs
+        set expires_at = now() - interval '1 second'
+        where digest = (select digest from rowhouse.api_keys where key_id = '${keyId}'); select 1`);
+      expect((await list(text)).status).toBe(401);
     });
 
     test.each(Object.keys(GRACES) as Grace[])("a key rolled with a grace of %s", async (grace) => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
+import { measureProcessor } from "../support/processor_time.ts";
 import { type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -231,12 +232,12 @@ describe("paths", () => {
   }
 });
 
-test("thousands of query parameters are refused fast", async () => {
+test("thousands of query parameters are rejected with little work", async () => {
   const query = Array.from({ length: 2000 }, (_, index) => `a${index}=1`).join("&");
-  const answer = await send(request(`GET ${LIST}?${query}`));
-  expect([answer.status, codeOf(answer.body)]).toEqual([400, "unsupported_query"]);
-  expect(answer.body.length).toBeLessThan(500);
-  expect(answer.ms).toBeLessThan(1000);
+  const { ms, result } = await measureProcessor(() => send(request(`GET ${LIST}?${query}`)));
+  expect([result.status, codeOf(result.body)]).toEqual([400, "unsupported_query"]);
+  expect(result.body.length).toBeLessThan(500);
+  expect(ms).toBeLessThan(1000);
   const more = await send(request(`GET ${LIST}?${"&".repeat(5000)}limit=1`));
   expect(more.status).toBe(200);
 });

@@ -55,7 +55,7 @@ async function untilCounted(requests: number): Promise<void> {
       const ofHours = counts.filter(({ span }) => span === "hour");
       return ofHours.reduce((sum, count) => sum + count.requests, 0) >= requests;
     },
-    { describe: () => JSON.stringify(found), patienceMs: 8000 },
+    { describe: () => JSON.stringify(found) },
   );
 }
 

@@ -60,7 +60,7 @@ async function untilCounted(requests: number): Promise<void> {
       found = await readSums();
       return (await readSums())[0].requests >= requests;
     },
-    { describe: () => JSON.stringify(found), patienceMs: 8000 },
+    { describe: () => JSON.stringify(found) },
   );
 }
 

@@ -12,6 +12,8 @@ import {
 } from "./flood.ts";
 
 const SECONDS = 6;
+const ROUNDS = 3;
+const NONE: Flooded = { seconds: 0, lists: 0, listFailures: 0, gets: [], getFailures: 0 };
 
 let service: TestService;
 let flood: Flood;
@@ -22,14 +24,29 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test("an app that floods waits behind itself", async () => {
-  const fair = await measureFlood(flood, SECONDS);
-  const unfair = await withOneQueue(service, () => measureFlood(flood, SECONDS));
+  // In turns, so that other work on the machine falls on both.
+  let [fair, unfair] = [NONE, NONE];
+  for (let round = 0; round < ROUNDS; round++) {
+    fair = add(fair, await measureFlood(flood, SECONDS / ROUNDS));
+    const alike = () => measureFlood(flood, SECONDS / ROUNDS);
+    unfair = add(unfair, await withOneQueue(service, alike));
+  }
   report("by app", fair);
   report("one queue", unfair);
   expect(fair.getFailures).toBe(0);
   expect(p99(fair.gets)).toBeLessThan(p99(unfair.gets) / 5);
   expect(fair.lists).toBeGreaterThan(unfair.lists * 0.7);
 }, 60_000);
+
+function add(sum: Flooded, more: Flooded): Flooded {
+  return {
+    seconds: sum.seconds + more.seconds,
+    lists: sum.lists + more.lists,
+    listFailures: sum.listFailures + more.listFailures,
+    gets: [...sum.gets, ...more.gets],
+    getFailures: sum.getFailures + more.getFailures,
+  };
+}
 
 function report(name: string, { lists, listFailures, gets, getFailures }: Flooded): void {
   console.log(

@@ -23,6 +23,9 @@ export type RawOptions = {
   untilAnswer?: boolean;
 };
 
+/** Longer than the server waits for a client, also on a busy machine. */
+const MAX_WAIT_MS = 30_000;
+
 /** Sends bytes to a server and collects what comes back until it closes, answers or the time is over. */
 export async function sendRaw(
   url: string,
@@ -40,7 +43,7 @@ export async function sendRaw(
       socket.destroy();
       resolve(readAnswer(Buffer.concat(chunks), closed, performance.now() - startedAt));
     };
-    const timer = setTimeout(() => end(false), options.waitMs ?? 5000);
+    const timer = setTimeout(() => end(false), options.waitMs ?? MAX_WAIT_MS);
     socket.on("connect", () => {
       socket.write(bytes);
       options.more?.(socket);

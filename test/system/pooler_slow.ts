@@ -86,7 +86,8 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const startedAt = performance.now();
     const { status, headers } = await list();
     expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    // Not after the 3 s that a request waits for a connection.
+    expect(performance.now() - startedAt).toBeLessThan(3000);
     await pooler.start();
     await heals();
   });
