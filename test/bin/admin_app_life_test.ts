@@ -37,7 +37,7 @@ async function keyStatuses(slug: string): Promise<string[]> {
   return (keys as { status: string }[]).map(({ status }) => status).sort();
 }
 
-test("a disabled app's keys are refused in the next call everywhere, its sign-in is unknown, and all is back when enabled", async () => {
+test("a disabled app's keys are rejected in the next call everywhere and its sign-in is unknown; enabling restores both", async () => {
   const { service, json, run } = admin;
   const name = freshName();
   const path = `/v1/data/db/${name}`;
@@ -105,7 +105,7 @@ test("a disabled app's keys are refused in the next call everywhere, its sign-in
   ]);
 });
 
-test("a renamed app keeps its id, rows and keys, and is known by its new slug only", async () => {
+test("a renamed app keeps its id, rows and keys, and has only its new slug", async () => {
   const { service, json, run } = admin;
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));

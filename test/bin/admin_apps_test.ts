@@ -68,7 +68,7 @@ test("the command that create-app suggests issues a key that may push, read and 
   expect(listed["keys"]).toMatchObject([{ scopes: [...APP_SCOPES] }]);
 });
 
-test("set-origins adds, removes and replaces what an app has registered, and the pages follow", async () => {
+test("set-origins adds, removes and replaces the targets of an app, and the pages follow", async () => {
   const slug = "placed";
   const at = (host: string, path = "") => `https://${host}.example.org${path}`;
   await admin.run("create-app", slug, "--origin", at("one"), "--redirect", at("one", "/back"));
@@ -102,7 +102,7 @@ test("set-origins adds, removes and replaces what an app has registered, and the
   ]);
 });
 
-test("what to do next leads from the app to its origins, the first administrator and a key", async () => {
+test("the output names the next command: from the app to its origins, the first administrator and a key", async () => {
   const own = await openAdmin();
   const steps = async (...words: string[]) =>
     [...(await own.run(...words)).out.matchAll(/^Next, .*: rowhouse admin (\S+)/gm)].map(
@@ -225,7 +225,7 @@ test("changes of apps, keys and limits are in the audit log, without a secret", 
   expect(out).toContain("operator  revoke_key  audited");
 });
 
-test("a change that cannot be written to the audit log is not made", async () => {
+test("a change without an audit entry is rolled back", async () => {
   const slug = "unnoted";
   await admin.run("create-app", slug);
   const issued = await admin.json("issue-key", slug);
@@ -267,7 +267,7 @@ test("a change that cannot be written to the audit log is not made", async () =>
   }
 });
 
-test("whoever rolls a key over is told how long the old one works, beside the key that is piped", async () => {
+test("roll-key reports the end of the old key on standard error, next to the key that is piped", async () => {
   await admin.run("create-app", "piping");
   const issued = await admin.json("issue-key", "piping");
   const { code, out, err } = await admin.run("roll-key", String(issued["keyId"]));

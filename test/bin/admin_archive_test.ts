@@ -109,7 +109,7 @@ async function openApp(admin: Admin, slug: string): Promise<TestApp> {
   return app;
 }
 
-test("an app goes to another service with its ids, migrations and origins, and works there", async () => {
+test("an app moves to another service with its ids, migrations and origins, and works there", async () => {
   const names = makeNames();
   const app = await makeApp(names);
   const more = defineSchema({
@@ -156,7 +156,7 @@ test("an app goes to another service with its ids, migrations and origins, and w
   ]);
 });
 
-test("an app is copied in its own service, beside the other one", async () => {
+test("an app is copied within its service, next to the original", async () => {
   const names = makeNames();
   const app = await makeApp(names);
   const file = makeFile();
@@ -225,7 +225,7 @@ describe("settings of an app", () => {
     });
   });
 
-  test("an app that exists keeps its own limits", async () => {
+  test("an existing app keeps its limits", async () => {
     const { slug, file } = await exportApp();
     await there.json("create-app", slug);
     await there.json("set-limit", slug, "--per-minute", "60");
@@ -248,7 +248,7 @@ describe("settings of an app", () => {
   );
 });
 
-test("an app without rows or tables can be moved, into one that exists", async () => {
+test("an app without rows or tables can be moved into an existing app", async () => {
   const app = await here.service.makeApp();
   const file = makeFile();
   expect((await here.run("export-app", app.slug, file)).code).toBe(0);
@@ -257,7 +257,7 @@ test("an app without rows or tables can be moved, into one that exists", async (
   expect((await there.json("import-app", file, "--as", slug))["rows"]).toBe(0);
 });
 
-test("many and large rows go in batches, in whatever order they refer to each other", async () => {
+test("many and large rows move in batches, with references in any order", async () => {
   const [leaves, trees] = [freshName("a"), freshName("z")];
   const schema = defineSchema({
     [trees]: { name: t.string().required() },
@@ -328,7 +328,7 @@ describe("before anything is written", () => {
     await expectNothing(app.slug);
   });
 
-  test("origins outside of COOKIE_DOMAIN are listed, and the import goes on without them", async () => {
+  test("origins outside of COOKIE_DOMAIN are listed, and the import continues without them", async () => {
     const app = await here.service.makeApp(undefined, {
       origins: ["https://wiki.elsewhere.org", "https://a.b.elsewhere.org"],
       cookieDomain: "elsewhere.org",
@@ -372,7 +372,7 @@ describe("before anything is written", () => {
   });
 });
 
-test("an import that fails leaves the app disabled, and says how to go on", async () => {
+test("a failed import leaves the app disabled, and names the next step", async () => {
   const names = makeNames();
   const app = await makeApp(names);
   const file = makeFile();
@@ -484,7 +484,7 @@ test("rows are read and stored by the login of ROWS_DATABASE_URL, and by no othe
   expect((await run(importApp, rowsUrl)).code).toBe(0);
 });
 
-test("an archive is never written over another file, and an unknown app has none", async () => {
+test("an archive never replaces a file, and an unknown app has none", async () => {
   const file = makeFile();
   expect((await here.run("export-app", "no-such-app", file)).err).toContain("No app has the slug");
   writeFileSync(file, "mine");

@@ -61,7 +61,7 @@ test("a role by a claim is marked, and so is that its provider is not set up", a
   expect(listed.out).toContain("by claim of gone");
 });
 
-test("revoke --provider takes every role by its claims, after a question, and no other", async () => {
+test("revoke --provider revokes every role by its claims, after a question, and no other", async () => {
   const { service } = admin;
   const [wiki, todo] = [await service.makeApp(), await service.makeApp()];
   const people = [await makePerson(service), await makePerson(service)] as const;

@@ -210,7 +210,7 @@ const EXPORTED: Readonly<Record<string, string>> = {
   audit: "audit",
 };
 
-test("export-user gives all that is stored of a person, without what proves anything", async () => {
+test("export-user prints all data of a person, without proofs", async () => {
   const { service } = admin;
   const app = await service.makeApp();
   const person = await makePerson(service, { name: "Cy", app, role: "editor" });
@@ -264,7 +264,7 @@ test("export-user gives all that is stored of a person, without what proves anyt
   expect(JSON.parse(lines)).toEqual(stored);
 });
 
-test("confirm-addresses names what this service did not set, and confirms one or all of it", async () => {
+test("confirm-addresses lists addresses that this service did not set, and confirms one or all", async () => {
   const people = [await makePerson(admin.service), await makePerson(admin.service)];
   const emails = people.map(({ email }) => email).sort();
   for (const { email } of people)

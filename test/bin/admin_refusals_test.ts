@@ -211,7 +211,7 @@ test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) =
   expect(outcome.err).not.toContain("abc.secret");
 });
 
-test("none of them changed anything", async () => {
+test("no command changed anything", async () => {
   expect(before).toContain("bo@example.org");
   expect(await readAll()).toBe(before);
 });

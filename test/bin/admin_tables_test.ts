@@ -32,7 +32,7 @@ test.each([
     words: [],
   },
 ])(
-  "$what that the pushing login planted gets nothing from an administrator who ends a use",
+  "$what that the pushing login planted gets no rights from an administrator who ends a use",
   async ({ plant, spy, words }) => {
     const own = await openAdmin();
     const { service, run } = own;
@@ -140,7 +140,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   expect((await service.call(owner, path)).status).toBe(404);
 });
 
-test("a table that another one refers to stays, and a missing one is refused", async () => {
+test("a referenced table stays, and a missing one is rejected", async () => {
   const { service, run } = admin;
   const [parent, child] = [freshName("parent"), freshName("child")];
   const schema = defineSchema({ [parent]: { name: t.string() }, [child]: { of: t.ref(parent) } });

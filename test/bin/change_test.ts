@@ -55,7 +55,7 @@ const create = (at: TestService, app: TestApp, json: object) =>
 const list = async (at: TestService, app: TestApp) =>
   ((await at.call(app, `/v1/data/db/${name}`)).json as { rows: object[] }).rows;
 
-test("a rename names the line to edit, shows its rows, writes a migration, and is pushed to another place", async () => {
+test("a rename names the line to edit, lists its rows, writes a migration, and is pushed to another environment", async () => {
   await db("push", "--to", "staging");
   await create(staging, apps.staging, { titel: "one" });
   const rename = ["rename", `${name}.titel`, "title", "--to", "staging"];
@@ -83,7 +83,7 @@ Notice: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep
   );
 });
 
-test("a drop asks for the name on a terminal: another answer changes nothing", async () => {
+test("a drop asks for the name on a terminal: a different name changes nothing", async () => {
   await db("push", "--to", "staging");
   await create(staging, apps.staging, { titel: "one", note: "gone" });
   writeSchema("titel: t.string().required()");
@@ -105,7 +105,7 @@ test("a drop asks for the name on a terminal: another answer changes nothing", a
   expect(Object.keys((await list(staging, apps.staging))[0] ?? {})).not.toContain("note");
 });
 
-test("a push on a terminal asks for what a migration drops; without a terminal it goes on", async () => {
+test("a push on a terminal asks about drops of a migration; without a terminal it continues", async () => {
   for (const place of ["staging", "production"]) await db("push", "--to", place);
   writeSchema("titel: t.string().required()");
   await db("drop", `${name}.note`, "--to", "staging", "--yes");
@@ -119,7 +119,7 @@ test("a push on a terminal asks for what a migration drops; without a terminal i
   expect(await readMigrations(production, apps.production)).toHaveLength(2);
 });
 
-test("a change needs a named place, and --yes where there is no terminal", async () => {
+test("a change needs a named environment, and --yes without a terminal", async () => {
   await db("push", "--to", "staging");
   writeSchema("titel: t.string().required()");
   const words = ["drop", `${name}.note`];
@@ -136,7 +136,7 @@ test("a change needs a named place, and --yes where there is no terminal", async
   expect(listFiles()).toHaveLength(1);
 });
 
-test("a change that was made at another place is applied from its file, and asked about there too", async () => {
+test("a change of another environment is applied from its file, with a question", async () => {
   for (const place of ["staging", "production"]) await db("push", "--to", place);
   await create(production, apps.production, { titel: "one", note: "gone" });
   writeSchema("titel: t.string().required()");

@@ -58,7 +58,7 @@ const SHAPES = [
 describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   const inShape = SERVICES.filter(({ profiles }) => profiles.includes(shape));
 
-  test("is started completely by its profile, without anything of the other one", () => {
+  test("a profile starts its shape completely, and nothing of the other", () => {
     expect(inShape.map(({ name }) => name).sort()).toEqual([...others, front].sort());
   });
 
@@ -73,12 +73,12 @@ describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
       );
   });
 
-  test(`is reached through ${front} alone`, () => {
+  test(`is reached only through ${front}`, () => {
     const published = inShape.filter(({ ports }) => ports.length > 0);
     expect(published.map(({ name }) => name)).toEqual([front]);
   });
 
-  test("publishes its port to this machine alone, unless told otherwise", () => {
+  test("publishes its port only to this machine by default", () => {
     const ports = Object.fromEntries(inShape.flatMap(({ ports }) => ports).entries());
     expect(Object.values(fillIn(ports, {}))).toEqual(["127.0.0.1:8787:8787"]);
   });
@@ -103,7 +103,7 @@ test("the service for operators is in neither shape, and runs admin with the adm
   expect(admin?.entrypoint).toEqual([...JSON.parse(entry ?? "[]"), "admin"]);
 });
 
-test("a service without a profile would start in both shapes: there is none", () => {
+test("every service has a profile: without one it would start in both shapes", () => {
   expect(SERVICES.filter(({ profiles }) => profiles.length === 0)).toEqual([]);
 });
 
@@ -152,7 +152,7 @@ describe("settings", () => {
       expect(shared.filter((name) => !isPassed(service, name))).toEqual([]);
   });
 
-  test("that have one value are not read from .env, but for the port that is published", () => {
+  test("fixed values are not read from .env, except for the published port", () => {
     for (const { environment } of OURS)
       expect(fixed.filter((name) => environment[name]?.includes(`\${${name}:`))).toEqual([]);
   });
@@ -168,7 +168,7 @@ describe("settings", () => {
   });
 });
 
-test("what only one shape needs is not required: Compose reads the variables of both", () => {
+test("variables of only one shape are optional: Compose reads the variables of both", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
       expect([
@@ -191,7 +191,7 @@ test.each(OURS)("$name sets only settings, and they are a configuration", ({ env
 });
 
 test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
-  "$name refuses to start without the secret that Compose cannot ask for",
+  "$name does not start without the secret that Compose cannot require",
   ({ environment }) => {
     const without = { INTERNAL_HMAC_SECRET_DATA: "", INTERNAL_HMAC_SECRET_IDENTITY: "" };
     expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toHaveProperty("issues", [
@@ -256,20 +256,17 @@ test.each([
   { image: "postgres:", writes: ["/tmp", "/var/run/postgresql"], volumes: 1 },
   { image: "edoburu/pgbouncer:", writes: ["/tmp", "/etc/pgbouncer"], volumes: 0 },
   { image: undefined, writes: ["/tmp"], volumes: 0 },
-])(
-  "containers of $image have what they write to in memory, and what is kept in a volume",
-  (one) => {
-    const services = SERVICES.filter(({ image }) =>
-      one.image === undefined ? image === undefined : image?.startsWith(one.image),
-    );
-    expect(services.length).toBeGreaterThan(0);
-    for (const { tmpfs, volumes } of services)
-      expect({ tmpfs, volumes: volumes.length }).toEqual({
-        tmpfs: [...one.writes],
-        volumes: one.volumes,
-      });
-  },
-);
+])("containers of $image write to memory, and store data in a volume", (one) => {
+  const services = SERVICES.filter(({ image }) =>
+    one.image === undefined ? image === undefined : image?.startsWith(one.image),
+  );
+  expect(services.length).toBeGreaterThan(0);
+  for (const { tmpfs, volumes } of services)
+    expect({ tmpfs, volumes: volumes.length }).toEqual({
+      tmpfs: [...one.writes],
+      volumes: one.volumes,
+    });
+});
 
 test("nothing runs as root: services whose image would do so name an account", () => {
   expect(SERVICES.find(({ name }) => name === "postgres")?.user).toBe("postgres");
@@ -281,7 +278,7 @@ describe("networks", () => {
   const members = (network: string) =>
     SERVICES.filter(({ networks }) => networks.includes(network)).map(({ name }) => name);
 
-  test("the outside reaches what faces callers, and nothing else", () => {
+  test("only services that face callers are reachable from outside", () => {
     const open = Object.entries(COMPOSE.networks).filter(([, { internal }]) => !internal);
     expect(open.map(([name]) => name)).toEqual(["outside"]);
     expect(members("outside").sort()).toEqual(["gateway", "rowhouse"]);
@@ -290,7 +287,7 @@ describe("networks", () => {
     );
   });
 
-  test("only what pools, pushes, migrates or administers reaches PostgreSQL", () => {
+  test("only services that pool, push, migrate or administer reach PostgreSQL", () => {
     expect(networksOf("postgres")).toEqual(["database"]);
     expect(members("database").sort()).toEqual([
       "admin",
@@ -322,7 +319,7 @@ describe("networks", () => {
         return host === undefined ? [] : [{ name, host }];
       }),
   );
-  test.each(addressed)("$name can reach $host, whose address it is given", ({ name, host }) => {
+  test.each(addressed)("$name can reach $host, whose address it gets", ({ name, host }) => {
     expect(networksOf(name).some((network) => networksOf(host).includes(network))).toBe(true);
   });
 
@@ -422,7 +419,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     },
   );
 
-  test("the pooler cannot read a password directly, and nobody else can ask for one", () => {
+  test("the pooler cannot read a password directly, and no one else can request one", () => {
     for (const [user, text] of [
       ["rowhouse_pooler", "select passwd from pg_catalog.pg_shadow"],
       ["rowhouse_data_login", query("rowhouse_gateway_login")],

@@ -225,7 +225,7 @@ describe("settings", () => {
   });
 });
 
-describe("told all at once, beside issues of one setting", () => {
+describe("reported together, with invalid single settings", () => {
   const project = makeProject();
   afterAll(project.remove);
   const env = {
@@ -250,7 +250,7 @@ describe("told all at once, beside issues of one setting", () => {
     expect(err).toBe(`Cannot start: invalid configuration\n${lines}`);
   });
 
-  test("by rowhouse doctor, which goes on", async () => {
+  test("by rowhouse doctor, which continues", async () => {
     const { code, out } = await runHere(["doctor", "--json"], { ...project, env });
     const { findings } = JSON.parse(out) as { findings: { about: string; says: string }[] };
     const told = findings.filter(({ about }) => about === "settings").map(({ says }) => says);

@@ -156,7 +156,7 @@ describe("an import that is repeated", () => {
     );
   });
 
-  test("goes on after a row that the database rejects, at the line that the output names", async () => {
+  test("continues after a row that the database rejects, at the line in the output", async () => {
     const { app, name } = await makeTable();
     const json = { title: "taken" };
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
@@ -172,7 +172,7 @@ describe("an import that is repeated", () => {
     expect(lines((await data(app, "export", name)).out)).toHaveLength(2502);
   });
 
-  test("stores rows once more with --again", async () => {
+  test("stores rows a second time with --again", async () => {
     const { app, projects } = await makeTable();
     project.write("again.csv", "name\na\n");
     expect((await data(app, "import", projects, "again.csv")).code).toBe(0);
@@ -238,7 +238,7 @@ test.each([
     words: ["export", "nothing"],
     err: "does not exist",
   },
-])("$name is an error that says so", async ({ words, err }) => {
+])("$name is an error with its reason", async ({ words, err }) => {
   const { app, name } = await makeTable();
   project.write("a.csv", "title\na\n");
   project.write("empty.csv", "");
@@ -247,7 +247,7 @@ test.each([
   expect(outcome.err).toContain(err);
 });
 
-test("a key without the scope is refused, and nothing is stored", async () => {
+test("a key without the scope is rejected, and nothing is stored", async () => {
   const name = freshName();
   const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
   await service.pushSchema(reader, defineSchema({ [name]: { title: t.string() } }));

@@ -5,7 +5,7 @@ import { checkVersion, judgeVersion } from "../../src/bin/cli/database.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 
-test.each([9, 14])("PostgreSQL %d is refused", (version) => {
+test.each([9, 14])("PostgreSQL %d is rejected", (version) => {
   expect(() => judgeVersion(version)).toThrow(
     new RegExp(`^This PostgreSQL is version ${version}: must be 15 or newer$`),
   );

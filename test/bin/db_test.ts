@@ -30,7 +30,7 @@ const db = (...words: string[]) =>
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
 
-test("plan, check, push, status, push again: written once, then nothing is touched", async () => {
+test("plan, check, push, status, push again: the second push changes nothing", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
   const plan = await db("plan");
@@ -116,7 +116,7 @@ test.each([
   expect([code, err.includes("does not include .rowhouse/types.d.ts")]).toEqual([0, remark]);
 });
 
-test("what a schema prints is kept apart", async () => {
+test("output of a schema goes to standard error", async () => {
   const text = schemaText(`{ ${makeName()}: { title: t.string() } }`);
   project.write("schema/mod.ts", `console.log("printed by the schema");\n${text}`);
   const { code, out, err } = await db("push", "--json");
@@ -131,7 +131,7 @@ test("a schema cannot see the command's settings", async () => {
   expect(err).not.toContain(app.key);
 });
 
-describe("a broken schema is reported with file and place, and changes nothing", () => {
+describe("a broken schema is reported with file and line, and changes nothing", () => {
   test.each([
     {
       name: "throws",
@@ -193,7 +193,7 @@ describe("a broken schema is reported with file and place, and changes nothing",
     await eventually(() => !evaluates());
   }, 30_000);
 
-  test("200 issues are reported at once, each with table and column", async () => {
+  test("200 errors are reported together, each with table and column", async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
       ", ",
     );
@@ -206,7 +206,7 @@ describe("a broken schema is reported with file and place, and changes nothing",
   });
 });
 
-test("conflicts with another app's tables are reported at once, with the owner", async () => {
+test("conflicts with another app's tables are reported together, with the owner", async () => {
   const name = makeName();
   const owner = await service.makeApp({ tables: { [name]: {} } });
   project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
@@ -232,7 +232,7 @@ test("an operator pushes straight to the database", async () => {
   });
 });
 
-describe("a refused push says why", () => {
+describe("a rejected push reports the reason", () => {
   const push = (env: Record<string, string>) => {
     project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
     return runHere(["db", "push"], { ...project, env });
@@ -262,7 +262,7 @@ describe("a refused push says why", () => {
     expect(err).toStartWith("ROWHOUSE_API_KEY is malformed: ");
     expect(err).not.toContain(app.key);
   });
-  test("a service that does not answer exits with 69", async () => {
+  test("a service that does not respond exits with 69", async () => {
     const { code, err } = await push({
       ROWHOUSE_URL: "http://127.0.0.1:1",
       ROWHOUSE_API_KEY: app.key,
@@ -327,7 +327,7 @@ describe("push to a service that is overloaded", () => {
     ]);
   });
 
-  test("exits with 69 once --wait is over", async () => {
+  test("exits with 69 after --wait", async () => {
     project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
     const proxy = startOverloaded(1);
     const { code, err } = await push(proxy.url, "0");
@@ -339,7 +339,7 @@ describe("push to a service that is overloaded", () => {
   });
 });
 
-test("eight pushes at once: the others wait, and none fails", async () => {
+test("eight simultaneous pushes: seven wait, and none fails", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
   const runs = await Promise.all(Array.from({ length: 8 }, () => db("push", "--json")));
@@ -351,7 +351,7 @@ test("eight pushes at once: the others wait, and none fails", async () => {
   expect(applied).toHaveLength(1);
 });
 
-test("push --dry-run shows what plan shows, and writes nothing", async () => {
+test("push --dry-run prints the plan, and writes nothing", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
 
@@ -367,7 +367,7 @@ test("push --dry-run shows what plan shows, and writes nothing", async () => {
 describe("status", () => {
   const readStatus = async () => JSON.parse((await db("status", "--json")).out);
 
-  test("shows what is pending in the folder's schema", async () => {
+  test("lists what is pending in the folder's schema", async () => {
     const name = makeName();
     expect((await readStatus()).pending).toBe(null);
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -378,7 +378,7 @@ describe("status", () => {
     expect((await db("status")).out).toContain("The schema is up to date\n");
   });
 
-  test("shows what the database has, and then the issues of a schema that cannot be pushed", async () => {
+  test("lists what the database has, and then the errors of a schema that cannot be pushed", async () => {
     const name = makeName();
     const other = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -467,9 +467,9 @@ describe("with --json a failure is one document, with prose on standard error as
   const operator = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
   const rows: Row[] = [
     { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
-    { name: "no place to push to", words: ["db", "push"], env: {}, code: 2, error: "usage" },
+    { name: "no environment to push to", words: ["db", "push"], env: {}, code: 2, error: "usage" },
     {
-      name: "a service that is away",
+      name: "an unavailable service",
       words: ["db", "status"],
       env: { ROWHOUSE_URL: "http://127.0.0.1:1", ROWHOUSE_API_KEY: "rh_x.hunter2" },
       code: 69,
@@ -483,7 +483,7 @@ describe("with --json a failure is one document, with prose on standard error as
       error: "invalid_schema",
     },
     {
-      name: "a schema with issues",
+      name: "an invalid schema",
       words: ["db", "push"],
       text: schemaText('{ todos: { "a/b": t.string() } }'),
       code: 1,
@@ -491,7 +491,7 @@ describe("with --json a failure is one document, with prose on standard error as
       details: [{ path: "/todos/a~1b", message: expect.stringContaining("Cannot name") }],
     },
     {
-      name: "settings with issues",
+      name: "invalid settings",
       words: ["admin", "list-apps"],
       env: { PORT: "hunter2" },
       code: 1,

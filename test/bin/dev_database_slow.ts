@@ -112,7 +112,7 @@ test.each([
         .join(""),
   },
 ])(
-  "with the settings of a service in $where, dev uses its own database and leaves the service as it is",
+  "with the settings of a service in $where, dev uses its own database and does not change the service",
   async ({ env, dotenv }) => {
     const before = await readWhole(service.adminUrl);
     const project = makeProject({ ...TODOS, ".env": dotenv() });
@@ -170,7 +170,7 @@ test(
 );
 
 test(
-  "--database takes its password from PGPASSWORD, and a password in the URL is warned about",
+  "--database reads its password from PGPASSWORD, and warns about a password in the URL",
   async () => {
     const empty = await makeEmptyDatabase();
     const url = new URL(empty.url);
@@ -199,7 +199,7 @@ test.each([
   { holds: "a function", text: "create function two() returns int language sql as 'select 2'" },
   { holds: "a type", text: "create type mood as enum ('glad')" },
   { holds: "a large object", text: "select lo_create(0)" },
-])("--database refuses a database that holds $holds, and changes nothing", async ({ text }) => {
+])("--database rejects a database that holds $holds, and changes nothing", async ({ text }) => {
   const found = await makeEmptyDatabase();
   await write(found.url, text);
   const before = await readWhole(found.url);
@@ -213,7 +213,7 @@ test.each([
   await found.drop();
 });
 
-test("--database refuses the database of a service, and changes nothing", async () => {
+test("--database rejects the database of a service, and changes nothing", async () => {
   const before = await readWhole(service.adminUrl);
   const project = makeProject(TODOS);
   const words = ["dev", "--port", "0", "--database", service.adminUrl];

@@ -86,7 +86,7 @@ describe("changes nothing", () => {
     { name: "another word", typed: "what\n" },
     { name: "the end of input", typed: "\u0004" },
   ])(
-    "where the answer is $name",
+    "if the response is $name",
     async ({ typed }) => {
       const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
       await asked.until(/Continue\? \[y\/N\] $/);

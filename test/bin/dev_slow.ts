@@ -49,7 +49,7 @@ const processesOf = (folder: string) =>
     .filter((line) => line.includes(folder));
 
 test(
-  "the tour: pasted commands work, edits are pushed, issues are shown, Ctrl-C leaves nothing behind",
+  "the tour: pasted commands work, edits are pushed, errors are printed, Ctrl-C leaves nothing behind",
   async () => {
     const dev = await startDev();
     const created = await paste(dev, "Create a row");
@@ -159,7 +159,7 @@ const SCHEMAS = [
 ];
 
 test.each(SCHEMAS)(
-  "what it prints works, with $what",
+  "its printed commands work, with $what",
   async ({ tables, table, repeats }) => {
     const other = makeProject({ "schema/mod.ts": schemaText(tables) });
     const dev = await startDev(other.folder);
@@ -184,7 +184,7 @@ test.each(SCHEMAS)(
 );
 
 test(
-  "a push that fails at the start is told as that; the tour comes with the first that succeeds",
+  "a failed push at the start is reported; the tour follows the first successful push",
   async () => {
     const other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
     const dev = await startDev(other.folder);
@@ -207,7 +207,7 @@ test(
 );
 
 test(
-  "without a schema it says so and runs; on a terminal each request is one line for people",
+  "without a schema it reports that and runs; on a terminal each request is one readable line",
   async () => {
     const other = makeProject();
     const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
@@ -271,7 +271,7 @@ test(
 );
 
 test(
-  "a role that an administrator took away from its person stays away",
+  "a role that an administrator revoked stays revoked",
   async () => {
     const roles = async () =>
       await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
@@ -293,7 +293,7 @@ test(
 );
 
 test(
-  "it ends with a word when its database has died",
+  "it exits with a message after its database has died",
   async () => {
     const dev = await startDev();
     const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
@@ -352,7 +352,7 @@ test(
   LIMIT_MS,
 );
 
-test("a folder that holds something else is never taken for the database", async () => {
+test("never uses a folder with other content for the database", async () => {
   const other = makeProject({ "data/letter.txt": "dear" });
   const { code, err } = await runCommand(["dev", "--port", "0", "--data-dir", "data"], other);
   expect(err).toContain("holds something else");
@@ -365,7 +365,7 @@ test.each([
   { name: "empty", text: "" },
   { name: "cut short", text: '{ "loginPassword": "x", "identitySe' },
   { name: "not all there", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
-])("secrets that are $name are told and never replaced", async ({ text }) => {
+])("secrets that are $name are reported and never replaced", async ({ text }) => {
   const other = makeProject({ ".rowhouse/secrets.json": text });
   const { code, err } = await runCommand(["dev", "--port", "0"], other);
   expect([code, err]).toEqual([1, expect.stringContaining("Cannot read .rowhouse/secrets.json")]);

@@ -11,12 +11,12 @@ import { definitionOf } from "../support/service.ts";
 
 const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
 
-test(".env.example is what bun run generate writes", () => {
+test(".env.example is current: bun run generate changes nothing", () => {
   expect(read(".env.example")).toBe(renderEnvExample());
 });
 
 test.each(Object.entries(TABLES))(
-  "the table of %s is what bun run generate writes",
+  "the table of %s is current: bun run generate changes nothing",
   (_, { page }) => {
     expect(read(page)).toBe(renderPage(page, read(page)));
   },

@@ -64,7 +64,7 @@ const listFiles = () =>
     .sort();
 const countApplied = async () => (await readMigrations(service, app)).length;
 
-test("a service that has none gets all of them in order; a plan shows it first, and writes nothing", async () => {
+test("an empty service gets all migrations in order; a plan lists them first, and writes nothing", async () => {
   const before = await dumpDatabase(service.service.admin);
   const plan = await db("plan");
   expect(plan).toEqual({
@@ -98,7 +98,7 @@ Would apply 0004_step_4
   );
 });
 
-test("a service that has the first two gets the rest, and what no migration says yet follows as a new file", async () => {
+test("a service with the first two migrations gets the rest, and a new file for unrecorded changes", async () => {
   const files = listFiles().slice(2);
   const texts = files.map((file) =>
     readFileSync(join(project.folder, "schema/migrations", file), "utf8"),
@@ -133,7 +133,7 @@ test("a service that has the first two gets the rest, and what no migration says
   expect(await countApplied()).toBe(5);
 });
 
-test("histories that differ are refused with both lists and two ways out; the first one works", async () => {
+test("diverged histories are rejected with both lists and two solutions; the first one works", async () => {
   const [first = "", ...others] = listFiles();
   await postSchema(service, app, makeSchemas()[0]);
   const mine = readFileSync(join(project.folder, "schema/migrations", first), "utf8");
@@ -160,7 +160,7 @@ test("histories that differ are refused with both lists and two ways out; the fi
   expect((await db("push")).out).toContain("Applied 0002_add_column_");
 });
 
-test("an edited or renamed migration is refused by its name, applied or not", async () => {
+test("an edited or renamed migration is rejected by its name, applied or not", async () => {
   const path = "schema/migrations/0003_step_3.sql";
   const text = readFileSync(join(project.folder, path), "utf8");
   project.write(path, text.replace("made", "Made"));
@@ -172,7 +172,7 @@ test("an edited or renamed migration is refused by its name, applied or not", as
   expect(await countApplied()).toBe(0);
 });
 
-test("a refusal in the middle leaves what was applied and says so; the next push goes on", async () => {
+test("an error in the middle keeps the applied migrations and reports them; the next push continues", async () => {
   await service.call(app, "/v1/data/schema/migrations", {
     method: "POST",
     json: {
@@ -196,7 +196,7 @@ test("a refusal in the middle leaves what was applied and says so; the next push
   expect(await countApplied()).toBe(4);
 });
 
-test("a table that another app owns there is judged by the schema as it is now, even by one without a migration yet", async () => {
+test("a table of another app is checked against the current schema, even without a migration", async () => {
   const other = await service.makeApp(
     defineSchema({ [name]: { title: t.string().required(), state: t.string().required() } }),
   );
@@ -215,7 +215,7 @@ test("a table that another app owns there is judged by the schema as it is now, 
   );
 });
 
-test("a command that is killed between two migrations is taken up where it was", async () => {
+test("a command that is killed between two migrations continues there the next time", async () => {
   let victim: ReturnType<typeof startCommand> | undefined;
   let posts = 0;
   const between = Bun.serve({
@@ -246,7 +246,7 @@ test("a command that is killed between two migrations is taken up where it was",
   expect(await countApplied()).toBe(4);
 });
 
-test("two pushes at the same time apply each migration once, and both succeed", async () => {
+test("two simultaneous pushes apply each migration once, and both succeed", async () => {
   const [one, two] = await Promise.all([db("push"), db("push")]);
 
   expect([one.code, two.code]).toEqual([0, 0]);
@@ -254,7 +254,7 @@ test("two pushes at the same time apply each migration once, and both succeed", 
   expect(lines.sort()).toEqual([1, 2, 3, 4].map((seq) => `Applied 000${seq}_step_${seq}`));
 });
 
-test("the journal of a dev whose database is gone is made anew without a word", async () => {
+test("the journal of a dev with a deleted database is silently created again", async () => {
   rmSync(join(project.folder, "schema/migrations"), { recursive: true });
   const person = { email: "a@example.org", password: "x" };
   const urls = { baseUrl: service.url, gatewayUrl: service.url, identityUrl: service.url };

@@ -23,7 +23,7 @@ afterAll(async () => {
 const migrate = (env: Record<string, string>, ...words: string[]) =>
   runHere(["migrate", ...words], { ...project, env });
 
-test("six at once apply each migration once; a seventh has nothing to do", async () => {
+test("six simultaneous runs apply each migration once; a seventh has nothing to do", async () => {
   const env = { ADMIN_DATABASE_URL: database.url };
   const runs = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(env, "--json")));
   expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
@@ -56,7 +56,7 @@ describe("a database of another baseline", () => {
     );
 
   test.each(BASELINES)(
-    "by $name is refused in one sentence that says what to do",
+    "by $name is rejected in one sentence with the next step",
     async ({ sql }) => {
       const other = await makeDatabase();
       await withDatabase(other.adminUrl, (admin) => admin.message(sql));
@@ -139,7 +139,7 @@ test("a restored dump of a distributed database becomes one of a single PostgreS
   await other.drop();
 });
 
-describe("trouble with the database is reported in one message that says what to do", () => {
+describe("a database error is reported in one message with the next step", () => {
   const change = (edit: (url: URL) => void) => () => {
     const url = new URL(database.url);
     edit(url);
@@ -199,7 +199,7 @@ describe("without a superuser", () => {
     return url.href;
   };
 
-  test("CREATEROLE and the database's ownership are enough, as the help says", async () => {
+  test("CREATEROLE and the database's ownership are enough, as the help states", async () => {
     await withDatabase(cluster.url, async (root) => {
       await root.message("create role managed_admin login createrole password 'pw'");
       await root.message("create database managed owner managed_admin");
@@ -234,7 +234,7 @@ describe("without a superuser", () => {
     ]);
   });
 
-  test("distributing rows rejects a database with a table that no push made", async () => {
+  test("distributing rows rejects a database with a table that no push created", async () => {
     const admin = asRole("managed_admin", "managed");
     await withDatabase(admin, (managed) =>
       managed.message("create table data.stray (id uuid); select 1"),
@@ -251,7 +251,7 @@ describe("without a superuser", () => {
       env: { ADMIN_DATABASE_URL: asRole("managed_admin", "managed") },
     });
 
-  test("the login of a role needs none of the settings that a process of that role needs", async () => {
+  test("the login of a role needs no setting of a process of that role", async () => {
     const admin = asRole("managed_admin", "managed");
     for (const ROLE of ["gateway", "data", "identity"]) {
       const login = `managed_${ROLE}`;
@@ -273,7 +273,7 @@ describe("without a superuser", () => {
     });
   });
 
-  test("a role without rights is told which rights it needs", async () => {
+  test("a role without rights is rejected with the rights that it needs", async () => {
     const { code, err } = await migrate({ ADMIN_DATABASE_URL: asRole("poor_admin", "poor") });
     expect(err).toContain('The role "poor_admin" of ADMIN_DATABASE_URL lacks rights');
     expect([code, err.trim().includes("\n")]).toEqual([1, false]);

@@ -29,7 +29,7 @@ const run = (words: readonly string[], env: Record<string, string> = {}) =>
   runHere(words, { ...project, env });
 const AWAY = "http://127.0.0.1:1";
 
-test("a push goes to the place that --to names, with that place's key, whatever else is set", async () => {
+test("a push goes to the environment of --to, with its key, whatever else is set", async () => {
   const name = makeName();
   writeSchema(name);
   writePlaces({ "staging-eu": service.url, production: AWAY });
@@ -47,7 +47,7 @@ test("a push goes to the place that --to names, with that place's key, whatever 
   expect([wrong.code, wrong.err.includes("check ROWHOUSE_API_KEY_STAGING_EU")]).toEqual([4, true]);
 });
 
-describe("what cannot be meant is refused before anything is sent", () => {
+describe("invalid combinations are rejected before any request", () => {
   test.each([
     {
       name: "a name that is not there",
@@ -76,7 +76,7 @@ describe("what cannot be meant is refused before anything is sent", () => {
     expect(err).toContain(says);
   });
 
-  test("a key in rowhouse.json, by its name and never by its value, with all other issues", async () => {
+  test("a key in rowhouse.json is reported by its name, never its value, with all other issues", async () => {
     project.write(
       "rowhouse.json",
       JSON.stringify({
@@ -111,7 +111,7 @@ test("a URL that is not encrypted is remarked on, unless it is this machine", as
   expect(err).toContain("http://rowhouse.invalid is not encrypted");
 });
 
-describe("a place with confirm", () => {
+describe("an environment with confirm", () => {
   const settings = () => ({ ROWHOUSE_API_KEY_PRODUCTION: app.key });
   const push = ["db", "push", "--to", "production"];
   const start = (words: string[], env: Record<string, string> = settings()) =>
@@ -157,7 +157,7 @@ describe("a place with confirm", () => {
 });
 
 describe("db status --to all", () => {
-  test("compares every place with the folder, and ends with what is most urgent", async () => {
+  test("compares every environment with the folder, and ends with the most urgent step", async () => {
     const other = await service.makeApp();
     const name = makeName();
     writeSchema(name);
@@ -197,7 +197,7 @@ describe("db status --to all", () => {
     });
   });
 
-  test("says where files are missing, and where histories have gone separate ways", async () => {
+  test("lists missing files, and histories that diverged", async () => {
     const name = makeName();
     writeSchema(name);
     writePlaces({ one: service.url });
@@ -221,7 +221,7 @@ describe("db status --to all", () => {
     expect(refused.err).toContain("run rowhouse db pull --to one");
   });
 
-  test("without a place says where to name one", async () => {
+  test("without an environment it shows where to name one", async () => {
     const { code, err } = await run(["db", "status", "--to", "all"]);
     expect([code, err.includes("rowhouse.json")]).toEqual([2, true]);
   });

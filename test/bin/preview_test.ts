@@ -46,7 +46,7 @@ async function listQueries(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("another name is an issue of the settings", async () => {
+test("an unknown name is an invalid setting", async () => {
   const { code, err } = await run("migrate", "filters,nothing");
   expect([code, err]).toEqual([1, expect.stringContaining("PREVIEW must be one of filters")]);
 });

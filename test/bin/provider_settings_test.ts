@@ -63,7 +63,7 @@ test("readConfig() reads every provider by its name", () => {
 const ISSUER =
   "OIDC_GOOGLE_ISSUER must be the issuer exactly as the provider writes it, such as https://accounts.example.com; http is allowed only on localhost";
 
-describe("readConfig() refuses a provider", () => {
+describe("readConfig() rejects a provider", () => {
   test.each<{ name: string; env: Record<string, string>; issues: string[] }>([
     {
       name: "without what it needs",

@@ -4,7 +4,7 @@ import { checkHistories } from "./resolve_model.ts";
 
 const RUNS = 40;
 
-test(`${RUNS} random histories are joined without a change to what was recorded`, async () => {
+test(`${RUNS} random histories are joined without a change to their records`, async () => {
   const counts = await checkHistories(RUNS);
   console.log(`${RUNS} histories: ${JSON.stringify(counts)}`);
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(RUNS / 8);

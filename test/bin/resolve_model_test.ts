@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { checkHistories } from "./resolve_model.ts";
 
-test("histories that diverge are joined without a change to what was recorded", async () => {
+test("diverged histories are joined without a change to their records", async () => {
   const { diverged, joined } = await checkHistories(2);
   expect(diverged + joined).toBeGreaterThan(0);
 }, 120_000);

@@ -95,7 +95,7 @@ const RESOLVED = () =>
 const PLANNED = () => RESOLVED().replace("Applied", "Would apply").replace("Joined", "Would join");
 const BOTH = "title: t.string(), mine: t.string(), theirs: t.number()";
 
-test("the service gets what it lacks, joins the project's history, and goes on with it", async () => {
+test("the service gets the missing changes, joins the project's history, and continues with it", async () => {
   const refused = await db("push", "--to", "staging");
   expect(refused.code).toBe(1);
   expect(refused.err).toContain("run rowhouse db resolve --to staging");
@@ -181,7 +181,7 @@ test("files that are missing are written again by a pull from the service that j
   expect((await db("push", "--to", "staging")).err).toContain(`${mine} was edited`);
 }, 60_000);
 
-describe("what cannot be made equal is listed table by table, and nothing is written", () => {
+describe("differences that cannot be resolved are listed by table, and nothing is written", () => {
   const CONFLICTS = () => [
     {
       name: "a column that only the service has",
@@ -229,7 +229,7 @@ describe("what cannot be made equal is listed table by table, and nothing is wri
   }, 60_000);
 });
 
-test("a merge that leaves the files of both branches says which way to go", async () => {
+test("a merge with the files of both branches names the solution", async () => {
   const [, theirs] = await readRecord(staging);
   const file = `0002_${theirs?.name}.sql`;
   project.write(`schema/migrations/${file}`, theirs?.text ?? "");
@@ -243,7 +243,7 @@ test("a merge that leaves the files of both branches says which way to go", asyn
   expect(await resolve()).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("what the project does not want is removed at the service first, with its history in a folder of its own", async () => {
+test("unwanted changes are removed at the service first, with a history in a separate folder", async () => {
   const old = ["--to", "staging", "--journal", "old"];
   expect((await db("pull", ...old)).code).toBe(0);
   expect(await db("drop", `${name}.theirs`, ...old, "--yes")).toMatchObject({ code: 0 });
@@ -252,7 +252,7 @@ test("what the project does not want is removed at the service first, with its h
   expect(await db("check", "--to", "staging")).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("on a terminal a place with confirm is asked about, and a no changes nothing", async () => {
+test("on a terminal an environment with confirm asks, and a no changes nothing", async () => {
   writeSchema(BOTH);
   const places = { staging: { url: staging.service.url, confirm: true } };
   project.write("rowhouse.json", JSON.stringify({ places }));
@@ -278,7 +278,7 @@ test("an operator resolves straight at the database", async () => {
   expect(await db("check", "--to", "staging")).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("histories that have not diverged are left alone", async () => {
+test("histories that have not diverged are not changed", async () => {
   writeSchema("title: t.string(), mine: t.string(), more: t.json()");
   const same = await db("resolve", "--to", "production");
   expect(same).toMatchObject({ code: 0, out: "Nothing to do\n" });

@@ -40,7 +40,7 @@ test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => 
   expect(out).toContain(`\nrowhouse ${name}`);
 });
 
-test("a command's help says what it asks of others, what is repeated, and only its own --json", async () => {
+test("a command's help names its settings, repeatable options, and only its own --json", async () => {
   const [doctor, openapi, origins] = await Promise.all(
     [["doctor"], ["openapi"], ["admin", "set-origins"]].map(async (words) => {
       const { out } = await runHere([...words, "--help"], project);
@@ -66,7 +66,7 @@ test("rowhouse db --help lists the commands of that group, and no others", async
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
 });
 
-test("rowhouse db alone prints that help too, and exits like a usage error", async () => {
+test("rowhouse db without a command prints that help too, and exits like a usage error", async () => {
   const { out } = await runHere(["db", "--help"], project);
   expect(await runHere(["db"], project)).toEqual({ code: 2, out, err: "" });
   expect(await runHere(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
@@ -112,7 +112,7 @@ test("rowhouse --help opens with an example and lists every command", async () =
   for (const name of COMMANDS) expect(out).toContain(`\n  ${name} `);
 });
 
-describe("usage errors exit with 2 and say what is expected", () => {
+describe("usage errors exit with 2 and state what is expected", () => {
   test.each([
     { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
     {
@@ -156,7 +156,7 @@ describe("usage errors exit with 2 and say what is expected", () => {
   });
 });
 
-test("configuration issues are reported all at once, without a value", async () => {
+test("configuration errors are reported together, without values", async () => {
   const env = {
     DATABASE_URL: "hunter2-is-no-url",
     PORT: "hunter3",
@@ -169,7 +169,7 @@ test("configuration issues are reported all at once, without a value", async () 
   expect(err).not.toMatch(/hunter\d/);
 });
 
-test("serve without DATABASE_URL says so, also when it is empty", async () => {
+test("serve without DATABASE_URL reports it, also if it is empty", async () => {
   const { code, err } = await runHere(["serve"], { ...project, env: { DATABASE_URL: "" } });
   expect(code).toBe(1);
   expect(err).toContain("DATABASE_URL is not set");

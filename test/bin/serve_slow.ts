@@ -45,7 +45,7 @@ test("SIGTERM finishes requests in progress and does not wait for idle and half-
   expect(serving.output()).not.toContain(shop.key);
 });
 
-test("SIGTERM finishes what can be finished in time, and the rest does not keep the process alive", async () => {
+test("SIGTERM finishes running requests in time, and does not wait for others", async () => {
   const serving = await startServing({ DATABASE_POOL: "40" });
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
   const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
@@ -129,7 +129,7 @@ test.each([
   { signal: "SIGINT", code: 130 },
   { signal: "SIGHUP", code: 129 },
 ] as const)(
-  "a second signal, $signal, ends the process at once with $code, after its log was written",
+  "a second signal, $signal, ends the process immediately with $code, after its log was written",
   async ({ signal, code }) => {
     const serving = await startServing();
     await withDatabase(shop.database.adminUrl, async (admin) => {
@@ -191,7 +191,7 @@ test("there is no warning about logins with just the rights they need", async ()
   expect(serving.output()).not.toContain("trusted proxy");
 });
 
-test("proxies that are everybody are a warning in the log", async () => {
+test("proxies that include every address cause a warning", async () => {
   const serving = await startServing({ TRUSTED_PROXIES: "::/0" });
   await serving.until(
     /"event":"every address is a trusted proxy".*set TRUSTED_PROXIES to the addresses/,
@@ -209,7 +209,7 @@ test("health succeeds for a service that is alive", async () => {
   expect(await serving.kill("SIGINT")).toBe(0);
 });
 
-test("a body over the limit is answered 413", async () => {
+test("a body over the limit gets 413", async () => {
   const serving = await startServing();
   const response = await fetch(`${serving.url}/v1/data/db/todos`, {
     method: "POST",
@@ -223,7 +223,7 @@ test("a body over the limit is answered 413", async () => {
   await serving.kill("SIGTERM");
 });
 
-test("a port that is in use is reported in one clear message", async () => {
+test("a port in use is reported in one clear message", async () => {
   const serving = await startServing();
   const second = await runCommand(["serve"], {
     ...shop,
@@ -237,7 +237,7 @@ test("a port that is in use is reported in one clear message", async () => {
   await serving.kill("SIGTERM");
 });
 
-test("a database that is not migrated is refused, with the command to run", async () => {
+test("a database without migrations is rejected, with the command to run", async () => {
   const empty = await makeEmptyDatabase();
   const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
   const { code, out, err } = await runCommand(["serve"], {
@@ -249,7 +249,7 @@ test("a database that is not migrated is refused, with the command to run", asyn
   expect([code, out]).toEqual([1, ""]);
 });
 
-test("an unpatched driver is warned of once, by one process or several workers; a patched one is not", async () => {
+test("an unpatched driver causes one warning, by one process or several workers; a patched driver none", async () => {
   const unpatched = { BUN_OPTIONS: `--preload ${join(ROOT, "test/support/unpatched.ts")}` };
   const countWarnings = async (settings: Settings): Promise<number> => {
     const serving = await startServing(settings);
@@ -263,7 +263,7 @@ test("an unpatched driver is warned of once, by one process or several workers; 
   expect(await countWarnings({ ...unpatched, WORKERS: "2", PORT })).toBe(1);
 }, 30_000);
 
-test("with the database away at the start, it answers 503 with Retry-After, and serves once the database is there", async () => {
+test("without a database at the start, it returns 503 with Retry-After, and serves once the database is available", async () => {
   const proxy = await openPostgresProxy();
   const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
   proxy.refuse();
@@ -280,7 +280,7 @@ test("with the database away at the start, it answers 503 with Retry-After, and 
   await proxy.close();
 });
 
-test("with the database away at the start, it can still be stopped", async () => {
+test("without a database at the start, it can still be stopped", async () => {
   const serving = await startServing({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/c" });
   await serving.until(/"event":"database away"/);
   expect(await serving.kill("SIGTERM")).toBe(0);

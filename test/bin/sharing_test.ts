@@ -41,7 +41,7 @@ const CONFLICT = () =>
 describe("on a terminal", () => {
   const QUESTION = /Share (\S+)\? \[y\/N\]/;
 
-  test("a push says what sharing means and asks: a no pushes nothing, a yes shares", async () => {
+  test("a push explains sharing and asks: a no pushes nothing, a yes shares", async () => {
     const before = await dump();
     const refused = start("push");
     await refused.until(QUESTION);
@@ -136,7 +136,7 @@ describe("sharing is a conflict", () => {
     expect((await db("push", "--no-share")).out).toContain(`+ create table ${alone}`);
   });
 
-  test("does not tell whether the declaration would fit", async () => {
+  test("does not reveal whether the declaration would fit", async () => {
     project.write("schema/mod.ts", schemaText(`{ ${name}: { other: t.number() } }`));
     const refused = await db("push", "--no-share");
     expect(refused.err.split("\n").filter((line) => line.startsWith("  /"))).toEqual([CONFLICT()]);
@@ -161,7 +161,7 @@ test("the list of tables to share is checked like the rest of a body", async () 
   }
 });
 
-test("a setting of rowhouse.json that is not true or false is refused", async () => {
+test("a setting of rowhouse.json that is not true or false is rejected", async () => {
   project.write("rowhouse.json", JSON.stringify({ share: "no" }));
   expect((await db("push")).err).toContain("/share: must be true or false");
 });

@@ -45,7 +45,7 @@ function openSockets(count: number): Socket[] {
   );
 }
 
-test("a process with too many sockets refuses callers, answers operators, and recovers", async () => {
+test("a process with too many sockets rejects callers, serves operators, and recovers", async () => {
   expect([await askLive(port), await askLive(adminPort)]).toEqual([200, 200]);
 
   const silent = openSockets(MAX_SOCKETS + 40);
@@ -58,7 +58,7 @@ test("a process with too many sockets refuses callers, answers operators, and re
   expect(serving.output()).toContain("room for sockets again");
 });
 
-test("a request under way is finished while callers are refused", async () => {
+test("a running request is finished while callers are rejected", async () => {
   const path = "/v1/data/db/todos";
   const body = JSON.stringify({ title: "sent in two parts" });
   const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${shop.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -79,7 +79,7 @@ test("a request under way is finished while callers are refused", async () => {
   await eventually(async () => (await askLive(port)) === 200);
 });
 
-test("slow headers are waited for no longer than missing ones", async () => {
+test("slow headers time out like missing ones", async () => {
   const startedAt = performance.now();
   const closedAfter = await Promise.all(
     [0, 500].map(async (intervalMs) => {
@@ -97,7 +97,7 @@ test("slow headers are waited for no longer than missing ones", async () => {
   }
 }, 40_000);
 
-test("only this machine can reach the port for operators, unless ADMIN_HOST says otherwise", async () => {
+test("only this machine can reach the port for operators, unless ADMIN_HOST names another address", async () => {
   const listening = (address: string) =>
     startCommand(["serve"], { ...shop, env: { ...shop.env, ADMIN_HOST: address, PORT: "0" } });
   const hex = (address: string) =>

@@ -55,7 +55,7 @@ test("two workers share the port, each has its own port for operators, and SIGTE
   expect(await childrenOf(serving.pid)).toEqual([]);
 });
 
-test("a second signal ends the supervisor and every worker at once, with the log written", async () => {
+test("a second signal ends the supervisor and every worker immediately, with the log written", async () => {
   const serving = await startServing();
   const workers = await childrenOf(serving.pid);
   await withDatabase(shop.database.adminUrl, async (admin) => {
@@ -130,7 +130,7 @@ test("a killed supervisor takes its workers with it", async () => {
   await eventually(() => workers.every((pid) => !isAlive(pid)));
 });
 
-test("why the first worker does not start is reported once", async () => {
+test("the reason why the first worker does not start is reported once", async () => {
   const { code, err, out } = await runCommand(["serve"], {
     ...shop,
     env: { ...shop.env, DATABASE_URL: shop.database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },

@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("what is no day is refused, every issue at once, and what was typed stays", async () => {
+test("an invalid day is rejected with all issues, and the input stays", async () => {
   const page = await show("/console/activity?from=2030-02-30&to=yesterday&app=kept-app");
   expect(page.status).toBe(422);
   for (const text of ["From must be a day", "To must be a day", 'value="kept-app"'])
@@ -70,7 +70,7 @@ test("what is no day is refused, every issue at once, and what was typed stays",
   expect([turned.status, turned.text.includes("From must not be after To")]).toEqual([422, true]);
 });
 
-test("entries have words beside their codes, links to people, and the address they came from", async () => {
+test("entries have a text beside their code, links to people, and the client's address", async () => {
   const page = await show(`/console/activity?actor=${admin.id}`);
   expect(page.text).toMatch(/<p><a href="[^"]+"><bdi>[^<]+<wbr>@[^<]+<\/bdi><\/a> signed in<\/p>/);
   expect(page.text).toContain('<code class="act-name">sign_in</code>');
@@ -79,7 +79,7 @@ test("entries have words beside their codes, links to people, and the address th
   expect(page.text).toContain("<bdi>127.0.0.1</bdi>");
 });
 
-test("an app's own page has its entries alone, pages on, and is not found for no app", async () => {
+test("an app's page lists only its entries, in pages, and is not found for an unknown app", async () => {
   const page = await show(`/console/apps/${app.slug}/activity`);
   expect(toCodes(page.text)).toEqual(["test_first"]);
   expect(page.text).toContain(`/console/activity/csv?app=${app.slug}"`);
@@ -91,7 +91,7 @@ test("an app's own page has its entries alone, pages on, and is not found for no
   expect(next.text).not.toContain("{&quot;n&quot;: 2451}");
 });
 
-test("CSV has every entry of the filter, of more than one page, newest first", async () => {
+test("CSV has every entry of the filter, of several pages, newest first", async () => {
   const answer = await show("/console/activity/csv?action=test_many");
   expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(answer.headers.get("content-disposition")).toMatch(
@@ -103,7 +103,7 @@ test("CSV has every entry of the filter, of more than one page, newest first", a
   expect(numbers).toEqual(Array.from({ length: 2500 }, (_, place) => 2500 - place));
 });
 
-test("CSV calculates nothing, and is for administrators alone", async () => {
+test("CSV contains no formulas, and requires an administrator", async () => {
   const { text } = await show(`/console/activity/csv?person=${admin.id}&action=test_third`);
   expect(text).toContain(
     `,'=cmd(),,test_third,,${admin.id},${admin.email},,"{""a"": ""<script>x</script>""}"\r\n`,
@@ -115,7 +115,7 @@ test("CSV calculates nothing, and is for administrators alone", async () => {
   expect([refused.status, refused.text.includes("test_")]).toEqual([403, false]);
 });
 
-test("a session that ends while CSV is sent cuts it off: nobody takes a part for the whole", async () => {
+test("a session that ends during a CSV download aborts it, so a part does not look complete", async () => {
   await service.service.admin.message(`
     insert into rowhouse.audit (actor, action, details) select 'operator', 'test_long', jsonb_build_object('x', repeat('x', 3000))
     from generate_series(1, 6000) as n; select 1`);

@@ -54,7 +54,7 @@ function readLink({ text }: Answer): string {
 
 const isOpen = async (link: string) => (await visit(service, new Map(), link)).status === 200;
 
-test("the list says to what, by whom, until when, and that nobody was mailed; another app is added", async () => {
+test("the list shows role, inviter and expiry, and that no mail was sent; another app can be added", async () => {
   const email = `invited-${crypto.randomUUID().slice(-12)}@example.org`;
   const typed = { email, app: app.slug, role: "editor" };
   const link = readLink(await submit(adminJar, "/console/new-person", typed));
@@ -85,7 +85,7 @@ test("the list says to what, by whom, until when, and that nobody was mailed; an
   expect(await rowOf(email, "/console/people")).toContain("invitation expired");
 });
 
-test("who has an account gets the role from an invitation, and no link", async () => {
+test("a person with an account gets the role from an invitation, and no link", async () => {
   const person = await makePerson(service);
   const typed = { email: person.email, app: app.slug, role: "editor" };
   const sent = await submit(adminJar, "/console/new-person", typed);
@@ -97,7 +97,7 @@ test("who has an account gets the role from an invitation, and no link", async (
   expect(await rowOf(person.email)).toBe("");
 });
 
-test("sent again from the list the old link ends; withdrawn the new one does, and the person is gone", async () => {
+test("resending ends the old link; withdrawing ends the new one and removes the person", async () => {
   const person = await invite(service, app.slug);
   const old = `/set-password?token=${person.linkText}`;
   const link = readLink(await submit(adminJar, `${pathOf(person, "resend")}?from=list`));
@@ -129,7 +129,7 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
     expect(await isOpen(`/set-password?token=${person.linkText}`)).toBe(false);
   });
 
-  test("does nothing to somebody who has accepted it meanwhile", async () => {
+  test("has no effect on an invitation that was accepted since", async () => {
     const person = await makePerson(service, { app });
     const before = await showUser(service.service, person.email);
     expect((await visit(service, adminJar, pathOf(person, act))).text).toContain("it was accepted");
@@ -139,7 +139,7 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
   });
 });
 
-test("a role for an unknown address that is none is refused for both", async () => {
+test("an unknown address and an invalid role are both reported", async () => {
   const typed = { email: "nobody@example.org", role: "No role" };
   const refused = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
   expect(refused.status).toBe(422);
@@ -153,7 +153,7 @@ test("the page of an invitation names the apps", async () => {
   expect(page.text).toContain(`You are invited to <b>${app.slug}</b>`);
 });
 
-describe("several people are invited by one form", () => {
+describe("one form invites several people", () => {
   const newEmail = () => `several-${crypto.randomUUID().slice(-12)}@example.org`;
   const people = async (like: string) => {
     const { text } = await visit(service, adminJar, `/console/people?q=${like}`);
@@ -209,7 +209,7 @@ describe("several people are invited by one form", () => {
       email: Array.from({ length: 51 }, (_, index) => `n${index}@example.org`).join("\n"),
       messages: ["at most 50"],
     },
-  ])("$name is reported, and nobody is invited", async ({ email = "", typed = {}, messages }) => {
+  ])("$name is reported, and no one is invited", async ({ email = "", typed = {}, messages }) => {
     const good = newEmail();
     const { status, text } = await submit(adminJar, "/console/new-person", {
       email: `${good}\n${email === "" ? newEmail() : email}`,
@@ -222,7 +222,7 @@ describe("several people are invited by one form", () => {
     expect(await people(good)).toBe(0);
   });
 
-  test("a form that is sent twice invites nobody twice", async () => {
+  test("a form that is sent twice invites each person once", async () => {
     const page = await visit(service, adminJar, "/console/new-person");
     const email = `${newEmail()}\n${newEmail()}`;
     const fields = { ...readHidden(page.text), email, name: "", app: "", role: "" };

@@ -266,14 +266,14 @@ test.each([
   { name: "without an origin", form: { origin: null } },
   { name: "without a token", form: { token: "" } },
   { name: "with the token of somebody else", form: { token: "x".repeat(43) } },
-])("a form $name does nothing, whoever's cookies it has", async ({ form }) => {
+])("a form $name has no effect, with any cookies", async ({ form }) => {
   const before = await readState();
   for (const path of POSTS)
     expect([path, (await send(chief, path, form)).status]).toEqual([path, 403]);
   expect(await readState()).toBe(before);
 });
 
-test("whoever signed in ten minutes ago is asked for the password before every sensitive act", async () => {
+test("ten minutes after the sign-in, every sensitive action asks for the password", async () => {
   const own = await administrator();
   const jar = await signInAs(service, own);
   const old = "proven_at = now() - interval '10 minutes'";
@@ -287,7 +287,7 @@ test("whoever signed in ten minutes ago is asked for the password before every s
   expect(await readState()).toBe(before);
 });
 
-test("whoever has a second factor is asked for it before every sensitive act", async () => {
+test("every sensitive action asks a person with a second factor for it", async () => {
   const { person: own, jar } = await enrolPerson(service, await administrator());
   await write(
     `update rowhouse.sessions set second_factor_at = now() - interval '10 minutes' where user_id = '${own.id}'`,
@@ -302,7 +302,7 @@ test("whoever has a second factor is asked for it before every sensitive act", a
 });
 
 // What shows that the forms above were refused for who sent them.
-test("a super_admin who has just signed in is served by every page and every form", async () => {
+test("a super_admin who has just signed in gets every page and every form", async () => {
   // 422: something stands in the way of the act, and the page says what.
   for (const path of GETS)
     expect([path, 200, 422]).toContain((await visit(service, chief, toPath(path))).status);

@@ -56,7 +56,7 @@ function readKey({ text }: Answer): string {
 
 const NEW_KEY = { name: "server", "scope data:read": "on", "scope data:write": "on", life: "30" };
 
-test("a page of the Console that does not exist keeps the navigation", async () => {
+test("a missing page of the Console keeps the navigation", async () => {
   for (const path of ["/console/nowhere", "/console/apps/no-such-app"]) {
     const { status, text, headers } = await visit(service, jar, path);
     expect([path, status, headers.get("content-type")]).toEqual([
@@ -119,7 +119,7 @@ test("the account page of an administrator leads to the Console, that of others 
   expect((await visit(service, member, "/login")).text).not.toContain("/console");
 });
 
-test("a service without an administrator says by which command there will be one, and takes none in a browser", async () => {
+test("a service without an administrator names the command that creates one, and creates none in a browser", async () => {
   const fresh = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
   const page = await visit(fresh, new Map(), "/console/sign-in");
   expect(page.text).toContain("rowhouse admin create-user you@example.org --role super_admin");
@@ -130,7 +130,7 @@ test("a service without an administrator says by which command there will be one
   await fresh.close();
 });
 
-test("a form for a key that is sent twice makes one key, and says so", async () => {
+test("a form for a key that is sent twice creates one key, and the page states it", async () => {
   const path = `${appPath()}/new-key`;
   const page = await visit(service, jar, path);
   const fields = { ...readHidden(page.text), ...NEW_KEY };
@@ -141,7 +141,7 @@ test("a form for a key that is sent twice makes one key, and says so", async () 
   expect((await keysOf(app)).length).toBe(2);
 });
 
-test("a key is rolled and revoked, in the administrator's own name", async () => {
+test("a key is rolled and revoked in the administrator's name", async () => {
   const keyId = app.key.slice(3, 19);
   const rolled = readKey(await submit(`${appPath()}/keys/${keyId}/roll`, { grace: "1h" }));
   expect((await service.call({ ...app, key: rolled }, "/v1/data/schema")).status).toBe(200);
@@ -155,7 +155,7 @@ test("a key is rolled and revoked, in the administrator's own name", async () =>
   ]);
 });
 
-test("a key of another app is not touched by a page of this one", async () => {
+test("a page of one app cannot change a key of another", async () => {
   const other = await service.makeApp();
   const path = `${appPath()}/keys/${other.key.slice(3, 19)}/revoke`;
   const fields = readHidden((await visit(service, jar, `${appPath()}/state`)).text);
@@ -164,7 +164,7 @@ test("a key of another app is not touched by a page of this one", async () => {
   expect((await service.call(other, "/v1/data/schema")).status).toBe(200);
 });
 
-test("an app is disabled, enabled, and deleted once its name is typed", async () => {
+test("an app is disabled, enabled, and deleted after its name is typed", async () => {
   expect((await submit(`${appPath()}/state`)).status).toBe(303);
   expect((await service.call(app, "/v1/data/schema")).status).toBe(401);
   expect((await visit(service, jar, appPath())).text).toContain("This app is disabled");
@@ -176,7 +176,7 @@ test("an app is disabled, enabled, and deleted once its name is typed", async ()
   expect(await appsOf(app.slug)).toEqual([]);
 });
 
-test("origins and redirects are judged as by the command, every issue at once", async () => {
+test("origins and redirects are checked as by the command, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/settings`, {
     origins: "http://x.example.org\nhttps://elsewhere.org",
     redirects: "not a URL",
@@ -193,7 +193,7 @@ test("origins and redirects are judged as by the command, every issue at once", 
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
 });
 
-test("limits are those of the command: in force, shown, and every issue at once", async () => {
+test("limits are checked as by the command: applied, listed, and with all issues", async () => {
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
   expect(bad.status).toBe(422);
   for (const issue of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(issue);
@@ -217,19 +217,19 @@ test.each([
   { name: "a key with a hidden turn", path: "new-key", typed: { ...NEW_KEY, name: "a\u202eb" } },
   { name: "a key that may do nothing", path: "new-key", typed: { name: "x", life: "30" } },
   { name: "a key for no known time", path: "new-key", typed: { ...NEW_KEY, life: "31" } },
-])("$name is refused, and nothing is made", async ({ path, typed }) => {
+])("$name is rejected, and nothing is created", async ({ path, typed }) => {
   const before = await keysOf(app);
   expect((await submit(`${appPath()}/${path}`, typed)).status).toBe(422);
   expect(await keysOf(app)).toEqual(before);
 });
 
-describe("a sensitive act ten minutes after the sign-in", () => {
+describe("a sensitive action ten minutes after the sign-in", () => {
   const age = () =>
     write(
       `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
     );
 
-  test("asks for the password again, and returns to the act", async () => {
+  test("asks for the password again, and returns to the action", async () => {
     await age();
     const path = `${appPath()}/new-key`;
     const sent = await visit(service, jar, path);
@@ -244,7 +244,7 @@ describe("a sensitive act ten minutes after the sign-in", () => {
     expect((await visit(service, jar, path)).status).toBe(200);
   });
 
-  test("does nothing, even with a form from before; what is not sensitive goes on", async () => {
+  test("has no effect, even with an earlier form; other actions still work", async () => {
     const path = `${appPath()}/new-key`;
     const fields = { ...readHidden((await visit(service, jar, path)).text), ...NEW_KEY };
     await age();
@@ -260,14 +260,14 @@ test.each([
   { name: "a host without a scheme", to: "//evil.example" },
   { name: "a page of the service that is none of the Console", to: "/console/../login" },
   { name: "a backslash", to: "/console/\\evil.example" },
-])("after the sign-in nobody is sent to $name", async ({ to }) => {
+])("a sign-in never redirects to $name", async ({ to }) => {
   const path = `/console/sign-in?${new URLSearchParams({ to })}`;
   const answer = await submitSignIn(service, jar, { path, email: admin.email });
   expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
 });
 
-describe("nobody comes in", () => {
-  test("with the shared cookie alone, or the other one alone", async () => {
+describe("denies access", () => {
+  test("with only the shared cookie, or only the other", async () => {
     for (const name of [SESSION_COOKIE, IDENTITY_COOKIE]) {
       const half: Jar = new Map([[name, jar.get(name) ?? ""]]);
       for (const path of ["/console", appPath(), `${appPath()}/new-key`]) {
@@ -289,7 +289,7 @@ describe("nobody comes in", () => {
     expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
   });
 
-  test("who is no administrator; the page tells of nothing", async () => {
+  test("to a person who is no administrator, and reveals nothing", async () => {
     const member = await signInAs(service, await makePerson(service, { app }));
     const answer = await visit(service, member, appPath());
     expect(answer.status).toBe(403);
@@ -297,7 +297,7 @@ describe("nobody comes in", () => {
     expect(answer.text).not.toContain(app.slug);
   });
 
-  test("where no login of the Console is set: there are no such pages", async () => {
+  test("without a login for the Console: the pages do not exist", async () => {
     const other = await openTestService({ service: { consoleDatabaseUrl: undefined } });
     const person = await signInAs(other, await makePerson(other, { consoleRole: "super_admin" }));
     for (const path of ["/console", "/console/sign-in", "/console/activity"])
@@ -306,7 +306,7 @@ describe("nobody comes in", () => {
   });
 });
 
-test("what people typed stays text, in its own direction, and does not fill the page", async () => {
+test("input of people is escaped, keeps its direction, and does not stretch the page", async () => {
   const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(10_000)}`;
   await issueKey(testDeps(service.service), {
     slug: app.slug,
@@ -331,7 +331,7 @@ test("what people typed stays text, in its own direction, and does not fill the 
   expect(log.text).toContain("<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>");
 });
 
-test("activity is filtered by who, what, which app and whom, and paged", async () => {
+test("activity is filtered by actor, action, app and person, and paged", async () => {
   await write(
     `insert into rowhouse.audit (actor, action, app, user_id) select '${admin.id}', 'act_' || n, '${app.slug}', '${admin.id}' from generate_series(1, 60) as n`,
   );

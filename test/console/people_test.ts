@@ -82,7 +82,7 @@ const me = async (jar: Jar) =>
     headers: { cookie: sharedCookie(jar) },
   });
 
-test("somebody is invited with a role, sets the password by the link and has the role; revoked, the next request knows", async () => {
+test("an invited person gets a role, sets the password by the link, and loses the role with the next request after it is revoked", async () => {
   const email = newEmail();
   const made = await submit(adminJar, `/console/new-person?app=${app.slug}`, {
     email: ` ${email.toUpperCase()} `,
@@ -112,7 +112,7 @@ test("somebody is invited with a role, sets the password by the link and has the
 });
 
 describe("a new person's form", () => {
-  test("that is sent twice makes one person, and says so", async () => {
+  test("that is sent twice creates one person, and the page states it", async () => {
     const path = "/console/new-person";
     const page = await visit(service, adminJar, path);
     const fields = { ...readHidden(page.text), email: newEmail(), name: "" };
@@ -164,7 +164,7 @@ describe("a new person's form", () => {
       issues: ["on one line", "Cannot grant the role"],
       unsaid: ["the address is already in use"],
     },
-  ])("is refused for $name, and makes nobody", async ({ typed, issues, unsaid = [] }) => {
+  ])("is rejected for $name, and creates no one", async ({ typed, issues, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
     const answer = await submit(adminJar, "/console/new-person", fields);
     expect(answer.status).toBe(422);
@@ -175,7 +175,7 @@ describe("a new person's form", () => {
   });
 });
 
-test("an invitation with a Console role is refused for a taken address and an unknown app at once", async () => {
+test("an invitation with a Console role lists a taken address and an unknown app together", async () => {
   const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
   const answer = await submit(chiefJar, "/console/new-person", typed);
   expect(answer.status).toBe(422);
@@ -200,7 +200,7 @@ const send = async (jar: Jar, of: Person, act: string, typed: Record<string, str
 };
 
 describe("an admin who is no super_admin", () => {
-  describe.each(["super_admin", "admin"] as const)("cannot, of somebody who is %s:", (role) => {
+  describe.each(["super_admin", "admin"] as const)("cannot, for a person who is %s:", (role) => {
     test.each(ACCOUNT_ACTS)("$act", async ({ act, typed }) => {
       const other = await makePerson(service, { consoleRole: role });
       await signInAs(service, other);
@@ -221,7 +221,7 @@ describe("an admin who is no super_admin", () => {
     });
   });
 
-  test.each(ACCOUNT_ACTS)("cannot, of their own account: $act", async ({ act, typed }) => {
+  test.each(ACCOUNT_ACTS)("cannot, for their own account: $act", async ({ act, typed }) => {
     // Once a minute a visit is noted as the session's last use.
     await visit(service, adminJar, pathOf(admin));
     const before = await shownBy(admin);
@@ -231,7 +231,7 @@ describe("an admin who is no super_admin", () => {
     expect([sent.status, readLink(sent), await shownBy(admin)]).toMatchObject([403, "", before]);
   });
 
-  test("gives nobody a Console role: neither a new person, nor another, nor themselves", async () => {
+  test("cannot grant a Console role to a new person, another person, or themselves", async () => {
     const email = newEmail();
     const typed = { email, console_role: "super_admin" };
     expect((await submit(adminJar, "/console/new-person", typed)).status).toBe(403);
@@ -244,7 +244,7 @@ describe("an admin who is no super_admin", () => {
     expect(roles).toEqual([null, "admin"]);
   });
 
-  test("does not come by a role through a link that was made before it was given", async () => {
+  test("gets no role through an earlier link", async () => {
     const { email, linkText } = await createUser(testDeps(service.service), {
       email: newEmail(),
       displayName: undefined,
@@ -261,7 +261,7 @@ describe("an admin who is no super_admin", () => {
   });
 });
 
-test("the last super_admin stays, and the page says why", async () => {
+test("the last super_admin cannot be removed, and the page states the reason", async () => {
   const page = await visit(service, chiefJar, pathOf(chief));
   expect(page.text).toContain("is the last super_admin");
   for (const { act, typed } of [
@@ -276,7 +276,7 @@ test("the last super_admin stays, and the page says why", async () => {
   expect(await shownBy(chief)).toMatchObject({ consoleRole: "super_admin", disabledAt: null });
 });
 
-test("two super_admins who remove each other at once leave one", async () => {
+test("two super_admins who remove each other leave one", async () => {
   const other = await makePerson(service, { consoleRole: "super_admin" });
   const otherJar = await signInAs(service, other);
   const sent = await Promise.all([
@@ -293,7 +293,7 @@ test("two super_admins who remove each other at once leave one", async () => {
 });
 
 describe("an account", () => {
-  test("that is disabled is signed out at once, and can be enabled again", async () => {
+  test("that is disabled is signed out immediately, and can be enabled again", async () => {
     const jar = await signInAs(service, person);
     await grantRole(service.service, { email: person.email, slug: app.slug, role: "reader" });
     expect((await submit(adminJar, `${pathOf(person)}/state`)).status).toBe(303);
@@ -304,7 +304,7 @@ describe("an account", () => {
     expect((await me(await signInAs(service, person))).json).toMatchObject({ role: "reader" });
   });
 
-  test("has its sessions ended, one or all of them", async () => {
+  test("can end one or all sessions", async () => {
     const jars = [await signInAs(service, person), await signInAs(service, person)];
     jars.push(await signInAs(service, person));
     const statuses = async () => await Promise.all(jars.map(async (jar) => (await me(jar)).status));
@@ -360,7 +360,7 @@ describe("an account", () => {
     expect(entry).toMatchObject({ actor: admin.id, userId: person.id, details: {} });
   });
 
-  test("does not lose a session by the page of somebody else", async () => {
+  test("loses no session by another person's page", async () => {
     const jar = await signInAs(service, person);
     const [session] = await listSessions(service.service, person.email);
     const other = await makePerson(service);
@@ -368,7 +368,7 @@ describe("an account", () => {
     expect((await me(jar)).status).toBe(403);
   });
 
-  test("goes once its address is typed; the audit log keeps the id alone", async () => {
+  test("is deleted after the address is typed; the audit log keeps only the id", async () => {
     const typed = { typed_address: "other@example.org" };
     expect((await submit(adminJar, `${pathOf(person)}/delete`, typed)).status).toBe(422);
     const gone = await submit(adminJar, `${pathOf(person)}/delete`, {
@@ -386,7 +386,7 @@ describe("an account", () => {
     expect(JSON.stringify(entries)).not.toContain(person.email);
   });
 
-  test("gets a new link, and the one before ends", async () => {
+  test("gets a new link, which replaces the old one", async () => {
     const links = [
       readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
       readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
@@ -421,7 +421,7 @@ describe("an account", () => {
     expect([answer.status, answer.text.includes("Nothing was changed")]).toEqual([422, true]);
   });
 
-  test("gets a role from its own page, and one from an app's page by address", async () => {
+  test("gets a role from the person's page, and from an app's page by address", async () => {
     const other = await service.makeApp();
     const given = { app: other.slug, role: "reader" };
     expect((await submit(adminJar, `${pathOf(person)}/new-role`, given)).status).toBe(303);
@@ -443,7 +443,7 @@ describe("an account", () => {
   });
 });
 
-test("who signs in with a provider waits for no password", async () => {
+test("a person with a provider needs no password", async () => {
   const { email, linkText } = await createUser(testDeps(service.service), {
     email: newEmail(),
     displayName: undefined,
@@ -493,7 +493,7 @@ test("people are found by address and by name, and paged", async () => {
   }
 });
 
-test("acts on people ask for the password again ten minutes after the sign-in; lists do not", async () => {
+test("ten minutes after the sign-in, actions on people ask for the password; lists do not", async () => {
   const jar = await signInAs(service, chief);
   const [id = ""] = (jar.get("__Secure-rowhouse_session") ?? "").split(".");
   const { text } = await visit(service, jar, "/console/new-person");
@@ -520,7 +520,7 @@ test("acts on people ask for the password again ten minutes after the sign-in; l
   chiefJar = await signInAs(service, chief);
 });
 
-test("what people typed stays text, in its own direction, and does not fill the page", async () => {
+test("input of people is escaped, keeps its direction, and does not stretch the page", async () => {
   const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(150)}`;
   const { id, linkText } = await createUser(testDeps(service.service), {
     email: newEmail(),
@@ -542,7 +542,7 @@ test("what people typed stays text, in its own direction, and does not fill the 
 });
 
 test.each(["x", "00000000-0000-4000-8000-000000000000", "%00", "..%2f"])(
-  "nobody is at /console/people/%s",
+  "/console/people/%s is not found",
   async (id) => {
     expect((await visit(service, adminJar, `/console/people/${id}`)).status).toBe(404);
   },

@@ -16,7 +16,7 @@ afterAll(() => service.close());
 
 const show = (path: string) => visit(service, jar, path);
 
-test("the history is newest first, says what each push did, and is paged", async () => {
+test("the history is newest first, describes each push, and is paged", async () => {
   const [one, two] = [freshName(), freshName()];
   const app = await service.makeApp(defineSchema({ [one]: { title: t.string() } }));
   await service.pushSchema(
@@ -44,7 +44,7 @@ test("the history is newest first, says what each push did, and is paged", async
   ).toEqual(["0005", "0004", "0003", "0002", "0001"]);
 });
 
-test("a push is shown with the key that made it", async () => {
+test("a push is listed with its key", async () => {
   const app = await service.makeApp();
   await postSchema(service, app, defineSchema({ [freshName()]: { title: t.string() } }));
   const path = `/console/apps/${app.slug}/pushes`;
@@ -52,7 +52,7 @@ test("a push is shown with the key that made it", async () => {
   expect(textOf(await show(`${path}/1`))).toContain(`By test ${app.key.slice(3, 19)}`);
 });
 
-test("one push shows its statements, and how it differs from the one before, table by table", async () => {
+test("a push has its statements, and its differences from the one before, by table", async () => {
   const [one, two] = [freshName(), freshName()];
   const app = await service.makeApp(
     defineSchema({
@@ -89,7 +89,7 @@ test("one push shows its statements, and how it differs from the one before, tab
     expect((await show(`${path}/${seq}`)).status).toBe(404);
 });
 
-test("a build that the push put off stands on its page, with its end", async () => {
+test("a deferred build is on its push's page, until it ends", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, issue, attempts, created_at)
@@ -102,7 +102,7 @@ test("a build that the push put off stands on its page, with its end", async () 
   );
 });
 
-test("what somebody pushed stays text, and does not fill the page", async () => {
+test("names in a push are escaped, and do not stretch the page", async () => {
   const name = freshName();
   const hostile = `</code></pre><script>alert(1)</script>\u202e"'&${"x".repeat(300)}`;
   const app = await service.makeApp(

@@ -106,7 +106,7 @@ test("the list is filtered by result, code, table, key, field and time", async (
   }
 });
 
-test("a page is not found for an id that is not kept, and for text that is no id", async () => {
+test("a page is not found for an unknown id, or for text that is no id", async () => {
   for (const id of [crypto.randomUUID(), "none", "%00", `${crypto.randomUUID()}x`])
     expect([id, (await visit(service, jar, `/console/requests/${id}`)).status]).toEqual([id, 404]);
 });
@@ -133,7 +133,7 @@ test("more than a page of requests can be read: Older continues where the page e
   expect(second).not.toContain(">Older<");
 });
 
-test("the documentation has a place for every error code that a request can get", async () => {
+test("the documentation has a section for every error code of a request", async () => {
   const docs = (await service.call(undefined, "/docs", { headers: { accept: "text/html" } })).text;
   const missing = Object.keys(PROBLEMS).filter((code) => !docs.includes(`id="code-${code}"`));
   expect(missing).toEqual([]);

@@ -48,7 +48,7 @@ test.each([
   expect((await visit(service, jar, `${path}?imported=2`)).text).toContain("2 rows were imported");
 });
 
-test("all errors are shown by line, the text stays, and nothing is stored", async () => {
+test("all errors are listed by line, the text stays, and nothing is stored", async () => {
   const { status, text } = await send({ rows: 'title,size\na,x\n<b>,1\n,2\n"c' });
   expect(status).toBe(422);
   expect(text).toContain("Nothing was stored. The text has 3 errors.");
@@ -60,7 +60,7 @@ test("all errors are shown by line, the text stays, and nothing is stored", asyn
   expect(await listTitles()).toEqual([]);
 });
 
-test("what only the database finds is shown by line, too", async () => {
+test("errors of the database are listed by line, too", async () => {
   await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title: "a" } });
   const { status, text } = await send({ rows: "title\nc\nb\na\n" });
   expect(status).toBe(422);
@@ -69,7 +69,7 @@ test("what only the database finds is shown by line, too", async () => {
   expect(await listTitles()).toEqual(["a"]);
 });
 
-test("a batch of the script is stored once, and its errors name rows by their place", async () => {
+test("a batch of the script is stored once, and its errors name rows by position", async () => {
   const batch = { batch: '[{"title":"a"},{"title":"b"}]', batch_key: "file-1-0" };
   for (const _ of ["first", "again"]) {
     const { status, text } = await send(batch);
@@ -83,7 +83,7 @@ test("a batch of the script is stored once, and its errors name rows by their pl
   expect(await listTitles()).toEqual(["a", "b"]);
 });
 
-test("a form of another site stores nothing, nor one of an app that is disabled", async () => {
+test("a form of another site stores nothing, nor does a form for a disabled app", async () => {
   const forged = await visit(service, jar, `${path}/import`, {
     fields: { rows: "title\na", form_token: "wrong" },
   });

@@ -79,7 +79,7 @@ describe("the key for rows", () => {
     expect(text).toContain("Tea");
   });
 
-  test("is made once for several pages, noted, and in no list of keys", async () => {
+  test("is created once for several pages, audited, and in no list of keys", async () => {
     await addRow({ title: "Milk" });
     for (let page = 0; page < 3; page++)
       expect((await visit(service, jar, path)).text).toContain("Milk");
@@ -95,7 +95,7 @@ describe("the key for rows", () => {
   test.each([
     { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
     { name: "the person's role", end: () => setRole("null") },
-  ])("ends with $name, and with it what proves it", async ({ end }) => {
+  ])("ends with $name, and its proof with it", async ({ end }) => {
     await visit(service, jar, path);
     const proofs = `from rowhouse.proofs where app_id = '${app.id}'`;
     expect(await count(proofs)).toBe(2);
@@ -105,7 +105,7 @@ describe("the key for rows", () => {
     await setRole("'admin'");
   });
 
-  test("is not made where the app is disabled, and made anew where it was", async () => {
+  test("is not created for a disabled app, and created again after it is enabled", async () => {
     await visit(service, jar, path);
     await write(`select rowhouse.set_app_disabled('${app.slug}', true, 'test')`);
     expect((await visit(service, jar, path)).text).toContain("This app is disabled");
@@ -128,7 +128,7 @@ async function count(from: string): Promise<number> {
 }
 
 describe("a page of rows", () => {
-  test("tells null, empty and blank apart, and shows values by their kind", async () => {
+  test("distinguishes null, empty and blank, and shows values by their kind", async () => {
     await addRow({ title: "", note: null, hours: "1.50", due_at: "2026-11-21T18:00:00+01:00" });
     await addRow({ title: " \n", meta: { a: [1, "<b>"] } });
     const { text } = await visit(service, jar, path);
@@ -151,7 +151,7 @@ describe("a page of rows", () => {
     expect(text).toContain(`data-row-id="${id}" data-etag="${tag}"`);
   });
 
-  test("is one of many: 10,000 rows are paged to the last one", async () => {
+  test("pages through 10,000 rows to the last one", async () => {
     for (let part = 0; part < 10; part++) {
       const json = Array.from({ length: 1000 }, (_, place) => ({
         title: `row ${part * 1000 + place + 1}.`,
@@ -172,7 +172,7 @@ describe("a page of rows", () => {
     );
   });
 
-  test("shows the columns that are checked, and keeps to that", async () => {
+  test("shows the checked columns, and remembers them", async () => {
     const { id } = await addRow({ title: "Milk", note: "semi-skimmed" });
     const { text } = await visit(service, jar, `${path}?show.title=on&limit=25`);
     expect(text).not.toContain("semi-skimmed");
@@ -220,7 +220,7 @@ describe("a page of rows", () => {
     expect([refused.status, refused.json]).toMatchObject([400, { error: "invalid_query" }]);
   });
 
-  test("uses up nothing of what the app may send", async () => {
+  test("uses nothing of the app's rate limit", async () => {
     await setLimit(testDeps(service.service), {
       slug: app.slug,
       perMinute: 5,
@@ -282,7 +282,7 @@ const issuesOf = ({ text }: Answer, column: string) =>
   new RegExp(`id="issue.${column}"><li>([^<]*)`).exec(text)?.[1];
 
 describe("the form of a new row", () => {
-  test("leaves what was not touched to its default or null, and reads each kind as it is typed", async () => {
+  test("leaves untouched fields to their default or null, and reads each kind as typed", async () => {
     const answer = await submit(`${path}/new`, {
       "value.title": "two\r\nlines",
       "value.hours": " -0.10 ",
@@ -302,7 +302,7 @@ describe("the form of a new row", () => {
     });
   });
 
-  test("makes one row when it is sent twice, and says so when it is sent with other values", async () => {
+  test("creates one row when it is sent twice, and reports it when the values differ", async () => {
     const fields = { ...readForm(await visit(service, jar, `${path}/new`)), "value.title": "Milk" };
     for (let time = 0; time < 2; time++)
       expect((await visit(service, jar, `${path}/new`, { fields })).status).toBe(303);
@@ -316,7 +316,7 @@ describe("the form of a new row", () => {
     expect((await listRows()).map(({ title }) => title)).toEqual(["Milk", "Tea"]);
   });
 
-  test("shows every issue at its field, keeps what was typed, and stores nothing", async () => {
+  test("shows every issue at its field, keeps the input, and stores nothing", async () => {
     const answer = await submit(`${path}/new`, {
       "value.title": "<b>kept</b>",
       "value.hours": "2,5",
@@ -362,13 +362,13 @@ describe("the form of a row", () => {
     expect((await listRows())[0]?.["note"]).toBe(want);
   });
 
-  test("means the value where one is typed over a box that was ticked", async () => {
+  test("a typed value overrides a ticked box", async () => {
     const { id } = await addRow({ title: "Milk", note: null });
     await submit(`${path}/rows/${id}`, { "value.note": "x", "value.status": "=done" });
     expect((await listRows())[0]).toMatchObject({ note: "x", status: "done" });
   });
 
-  test("tells the second of two administrators, and shows both", async () => {
+  test("reports the conflict to the second of two administrators, and shows both values", async () => {
     const { id } = await addRow({ title: "Milk" });
     const at = `${path}/rows/${id}`;
     const fields = { ...readForm(await visit(service, jar, at)), "value.title": "Soy milk" };
@@ -383,7 +383,7 @@ describe("the form of a row", () => {
     expect((await listRows())[0]).toMatchObject({ title: "Soy milk", hours: "2" });
   });
 
-  test("links a reference, and refuses one to nowhere at its field", async () => {
+  test("links a reference, and rejects a missing one at its field", async () => {
     const json = { name: "Household" };
     const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
     const project = (made.json as StoredRow).id;
@@ -395,7 +395,7 @@ describe("the form of a row", () => {
     expect([refused.status, issuesOf(refused, "project") === undefined]).toEqual([422, false]);
   });
 
-  test("of a row that is gone is not there", async () => {
+  test("of a deleted row is not found", async () => {
     const { id } = await addRow({ title: "Milk" });
     const fields = readForm(await visit(service, jar, `${path}/rows/${id}`));
     await service.call(app, `/v1/data/db/todos/${id}`, { method: "DELETE" });
@@ -405,7 +405,7 @@ describe("the form of a row", () => {
 });
 
 describe("deleting a row", () => {
-  test("happens once it is confirmed, as it was when it was asked", async () => {
+  test("requires confirmation, and deletes the row as it was then", async () => {
     const { id } = await addRow({ title: "Milk" });
     const at = `${path}/rows/${id}/delete`;
     const fields = readForm(await visit(service, jar, at));
@@ -419,7 +419,7 @@ describe("deleting a row", () => {
     expect(await listRows()).toEqual([]);
   });
 
-  test("is refused where a hand made the form", async () => {
+  test("is rejected if the form was forged", async () => {
     const { id } = await addRow({ title: "Milk" });
     for (const [at, name] of [
       [`${path}/rows/${id}/delete`, "etag"],
@@ -430,7 +430,7 @@ describe("deleting a row", () => {
     expect(await listRows()).toHaveLength(1);
   });
 
-  test("is refused where others refer to it", async () => {
+  test("is rejected if other rows refer to it", async () => {
     const json = { name: "Household" };
     const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
     const project = (made.json as StoredRow).id;
@@ -441,7 +441,7 @@ describe("deleting a row", () => {
 });
 
 describe("an export", () => {
-  test("has every row once, as text that no spreadsheet calculates", async () => {
+  test("has every row once, as text without formulas", async () => {
     const json = Array.from({ length: 1000 }, (_, place) => ({ title: `row ${place}` }));
     await service.call(app, "/v1/data/db/todos", { method: "POST", json });
     await addRow({ title: '=1+1,"x"', note: "", hours: "-1.50", meta: [1] });
@@ -483,7 +483,7 @@ describe("an export", () => {
     ]);
   });
 
-  test("breaks off where a row cannot be read, and does not look complete", async () => {
+  test("aborts where a row cannot be read, and does not look complete", async () => {
     for (const title of ["one", "two", "three"]) await addRow({ title });
     await write(`set local role rowhouse_tenant;
       select set_config('rowhouse.app_id', '${app.id}', true);

@@ -87,7 +87,7 @@ test("the list has each table with its owner, apps and columns, and is searched 
   expect(rowsOf(await show(next)).slice(1)).toEqual([expect.stringContaining(`${name}_60`)]);
 });
 
-test("a table's page has every column, rule and use, and finds no difference in what was just pushed", async () => {
+test("a table's page has every column, rule and app, and no difference after a push", async () => {
   const owner = await service.makeApp(rich(name));
   const page = await show(`/console/tables/${name}`);
   const rows = rowsOf(page);
@@ -109,7 +109,7 @@ test("a table's page has every column, rule and use, and finds no difference in 
   expect(textOf(await show(`/console/tables/${name}_lists`))).toContain(`Referenced by ${name}`);
 });
 
-test("apps are shown with the columns that they declare, and each column with how many apps", async () => {
+test("apps are listed with their declared columns, and each column with its number of apps", async () => {
   const { owner, user } = await share();
   const rows = rowsOf(await show(`/console/tables/${name}`));
   expect(rows).toContain(`${owner.slug} all`);
@@ -178,7 +178,7 @@ test.each([
   await write(`drop table if exists data.${name}, data.${name}_gone cascade`);
 });
 
-test("a build that was put off is shown with how far it is, and is no difference", async () => {
+test("a deferred build is listed with its progress, and is no difference", async () => {
   const app = await service.makeApp(rich(name));
   await write(`drop index data.${name}__count__idx; insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, progress)
     values ('${app.id}', '${name}', 'index', '${name}__count__idx', '["count"]', 'running',
@@ -197,7 +197,7 @@ describe("a table is handed over", () => {
   const path = () => `/console/tables/${name}/transfer`;
   const ownerOf = async () => rowsOf(await show(`/console/tables?q=${name}`))[1]?.split(" ")[1];
 
-  test("to an app that uses it, once its name is typed, in the administrator's own name", async () => {
+  test("to an app that uses it, after its name is typed, in the administrator's name", async () => {
     const { owner, user } = await share();
     const refused = await submit(path(), { app: user.slug, typed_name: "other" });
     expect([refused.status, await ownerOf()]).toEqual([422, owner.slug]);
@@ -212,7 +212,7 @@ describe("a table is handed over", () => {
     ]);
   });
 
-  test("never to another one, and is refused as by the command", async () => {
+  test("never to another app, and is rejected as by the command", async () => {
     const { owner } = await share();
     const stranger = await service.makeApp();
     for (const [slug, says] of [
@@ -255,7 +255,7 @@ test("an app's use ends with its rows; then the table is dropped", async () => {
   );
 });
 
-test("what is sensitive asks for the password ten minutes after the sign-in, and does nothing", async () => {
+test("sensitive actions ask for the password ten minutes after the sign-in, and have no effect", async () => {
   const { owner, user } = await share();
   const paths = [
     `/console/tables/${name}/transfer`,
@@ -280,7 +280,7 @@ test("what is sensitive asks for the password ten minutes after the sign-in, and
   expect(row).toStartWith(`${name} ${owner.slug}`);
 });
 
-test("an app without tables is told how to push; an unknown app or table is not found", async () => {
+test("an app without tables shows how to push; an unknown app or table is not found", async () => {
   const app = await service.makeApp();
   for (const page of ["tables", "pushes"])
     expect((await show(`/console/apps/${app.slug}/${page}`)).text).toContain("rowhouse db push");
