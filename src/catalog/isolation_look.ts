@@ -42,7 +42,10 @@ type CheckRow = {
   is_distributed: boolean;
 };
 
-type Node = { host: string; port: number; ranges: [number, number][] };
+type Node = { host: string; port: number; ranges: [number, number][]; is_synced: boolean };
+
+/** A node's issues, and PostgreSQL's identifier of its server. */
+type NodeState = { faults: readonly string[]; system: string };
 
 /**
  * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a distributed
@@ -61,7 +64,9 @@ export function makeIsolationLook(
       // A node that rejects connections is not silent: its callers get an error and can retry.
       if (answer === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
       map?.tell(toName(node), undefined);
-      return answer;
+      if (answer !== undefined && node.is_synced)
+        map?.admit(toName(node), { host: node.host, port: node.port, system: answer.system });
+      return answer?.faults;
     }
   };
   const askOnce = async (node: Node): Promise<readonly string[] | undefined> => {
@@ -117,7 +122,7 @@ where noderole = 'primary' and isactive and groupid <> 0 and nodeid not in (sele
 order by groupid`;
 
 /** Nodes with shards. A new node gets its rights by `rowhouse migrate`, before any row. */
-const NODES = `select nodename as host, nodeport as port, ranges
+const NODES = `select nodename as host, nodeport as port, ranges, metadatasynced as is_synced
 from pg_catalog.pg_dist_node as node, lateral (
   select pg_catalog.json_agg(pg_catalog.json_build_array(shardminvalue::pg_catalog.int4, shardmaxvalue::pg_catalog.int4)) as ranges
   from pg_catalog.pg_dist_placement join pg_catalog.pg_dist_shard using (shardid)
@@ -129,16 +134,19 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
   return `${host}:${port}`;
 }
 
-/** A node's issues; `undefined` for an unavailable node. */
-async function askNode(db: Database, { host, port }: Node): Promise<readonly string[] | undefined> {
+const STATE = `select pg_catalog.json_build_object('faults', (${renderFaults(ANCHOR)})::pg_catalog.json,
+  'system', (select system_identifier::pg_catalog.text from pg_catalog.pg_control_system()))`;
+
+/** `undefined` for an unavailable node. */
+async function askNode(db: Database, { host, port }: Node): Promise<NodeState | undefined> {
   try {
     const [row] = await readRows<{ success: boolean; result: string }>(
       db,
       `select success, result from pg_catalog.master_run_on_worker(
         array[$1::pg_catalog.text], array[$2::pg_catalog.int4], array[$3::pg_catalog.text], false)`,
-      [host, port, renderIssues(ANCHOR)],
+      [host, port, STATE],
     );
-    return row?.success === true ? (JSON.parse(row.result) as string[]) : undefined;
+    return row?.success === true ? (JSON.parse(row.result) as NodeState) : undefined;
   } catch (error) {
     if (error instanceof Problem && error.code === "timeout") return undefined;
     throw error;

@@ -63,6 +63,12 @@ export const SETTINGS = {
     initial: "20",
     about: "Maximum number of connections in the pool.",
   },
+  CITUS_NODE_POOL: {
+    form: whole(0, 500),
+    initial: "0",
+    about:
+      "On a Citus cluster: maximum number of connections per worker to each node. Calls of apps' tables then go straight to the node with the app's rows, as the login of DATABASE_URL, at the address in pg_dist_node. 0: all calls go through the coordinator.",
+  },
   MAX_RESPONSE_BYTES: {
     form: whole(65_536, 268_435_456),
     initial: String(LIST_BYTES),

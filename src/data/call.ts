@@ -37,7 +37,7 @@ export async function callFunction(
   // A write with an idempotency key takes effect once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
-  const options = { retry, caller: context.request, queue: appId, meter };
+  const options = { retry, caller: context.request, queue: appId, isOfApp: true, meter };
   const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(texts[endpoint], parameters, {

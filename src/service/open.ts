@@ -9,7 +9,7 @@ import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
-import type { AnswerRecord, Log } from "../observe.ts";
+import { type AnswerRecord, type Log, toCause } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
 import { makeCheckBodies } from "../push/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
@@ -36,6 +36,8 @@ export type ServiceOptions = RoleOptions & {
   /** Pool size for identity; defaults to `connections`. */
   identityConnections?: number | undefined;
   connections: number;
+  /** Pool size for each node of a distributed database; 0, the default: all calls go through the coordinator. */
+  nodeConnections?: number | undefined;
   prepare: boolean;
   log: Log;
   /** Defaults to `all`. */
@@ -192,6 +194,12 @@ function openDatabases(options: ServiceOptions, { nodes, outage }: Watchers) {
   const { prepare, role = "all" } = options;
   const db = openDatabase({
     nodes,
+    nodeConnections: options.nodeConnections ?? 0,
+    onNodeAway: (node, cause) =>
+      options.log("warn", "node unreachable", {
+        message: `${node}: calls of its apps go through the coordinator`,
+        cause: toCause(cause),
+      }),
     onAway: outage.begin,
     onThere: outage.end,
     onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),

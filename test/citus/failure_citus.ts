@@ -2,7 +2,7 @@
  * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong answer, nothing
  * acknowledged is lost or doubled, and only callers of the node's own apps wait or are refused.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
@@ -31,19 +31,80 @@ let service: TestService;
 let node: Node;
 let its: TestApp[];
 let others: TestApp[];
-const totals = { calls: 0, acknowledged: 0, wrong: 0, lost: 0, doubled: 0 };
+let totals: { calls: number; acknowledged: number; wrong: number; lost: number; doubled: number };
 
-beforeAll(async () => {
-  if ("refusal" in found) return;
-  service = await openTestService({ connections: CONNECTIONS });
-  ({ node, its, others } = await spreadApps(found.nodes));
-}, 120_000);
-afterAll(async () => {
-  if ("refusal" in found) return;
-  await service.close();
-  const { calls, acknowledged, wrong, lost, doubled } = totals;
-  console.log(
-    `${calls} calls, ${acknowledged} rows acknowledged: ${wrong} wrong answers, ${lost} acknowledged writes lost, ${doubled} rows doubled`,
+describe.each([
+  { mode: "through the coordinator", nodeConnections: 0 },
+  { mode: "straight to the nodes", nodeConnections: CONNECTIONS },
+])("calls $mode:", ({ mode, nodeConnections }) => {
+  beforeAll(async () => {
+    if ("refusal" in found) return;
+    totals = { calls: 0, acknowledged: 0, wrong: 0, lost: 0, doubled: 0 };
+    service = await openTestService({ connections: CONNECTIONS, service: { nodeConnections } });
+    ({ node, its, others } = await spreadApps(found.nodes));
+  }, 120_000);
+  afterAll(async () => {
+    if ("refusal" in found) return;
+    await service.close();
+    const { calls, acknowledged, wrong, lost, doubled } = totals;
+    console.log(
+      `${mode}: ${calls} calls, ${acknowledged} rows acknowledged: ${wrong} wrong answers, ${lost} acknowledged writes lost, ${doubled} rows doubled`,
+    );
+  });
+
+  storm(
+    named("a node is killed and started again"),
+    async () => {
+      await rage("killed", its, async () => {
+        const { start } = kill(node);
+        try {
+          await Bun.sleep(3000);
+          await expectPushRefused();
+        } finally {
+          await start();
+        }
+      });
+    },
+    180_000,
+  );
+
+  storm(
+    named("a node is restarted"),
+    async () => {
+      await rage("restarted", its, () => restart(node));
+    },
+    180_000,
+  );
+
+  storm(
+    named("a node is frozen for longer than a call may take"),
+    async () => {
+      await rage("frozen", its, async () => {
+        freeze(node);
+        try {
+          await Bun.sleep(FROZEN_MS / 2);
+          const rest = Bun.sleep(FROZEN_MS / 2).then(() => "the push waits");
+          expect(await Promise.race([rest, expectPushRefused()])).toBeUndefined();
+          await rest;
+        } finally {
+          thaw(node);
+        }
+      });
+    },
+    240_000,
+  );
+
+  storm(
+    named("apps are moved to one node, and spread again"),
+    async () => {
+      await rage("moved", [], async () => {
+        const [there] = its;
+        for (const app of others.slice(0, 2)) await move(app, node.name);
+        expect(await findNode(others[0] as TestApp)).toBe(await findNode(there as TestApp));
+        await ask("select rebalance_table_shards(shard_transfer_mode := 'block_writes')");
+      });
+    },
+    180_000,
   );
 });
 
@@ -77,61 +138,6 @@ async function findNode(app: TestApp): Promise<string> {
   );
   return row?.name ?? "";
 }
-
-storm(
-  named("a node is killed and started again"),
-  async () => {
-    await rage("killed", its, async () => {
-      const { start } = kill(node);
-      try {
-        await Bun.sleep(3000);
-        await expectPushRefused();
-      } finally {
-        await start();
-      }
-    });
-  },
-  180_000,
-);
-
-storm(
-  named("a node is restarted"),
-  async () => {
-    await rage("restarted", its, () => restart(node));
-  },
-  180_000,
-);
-
-storm(
-  named("a node is frozen for longer than a call may take"),
-  async () => {
-    await rage("frozen", its, async () => {
-      freeze(node);
-      try {
-        await Bun.sleep(FROZEN_MS / 2);
-        const rest = Bun.sleep(FROZEN_MS / 2).then(() => "the push waits");
-        expect(await Promise.race([rest, expectPushRefused()])).toBeUndefined();
-        await rest;
-      } finally {
-        thaw(node);
-      }
-    });
-  },
-  240_000,
-);
-
-storm(
-  named("apps are moved to one node, and spread again"),
-  async () => {
-    await rage("moved", [], async () => {
-      const [there] = its;
-      for (const app of others.slice(0, 2)) await move(app, node.name);
-      expect(await findNode(others[0] as TestApp)).toBe(await findNode(there as TestApp));
-      await ask("select rebalance_table_shards(shard_transfer_mode := 'block_writes')");
-    });
-  },
-  180_000,
-);
 
 async function move(app: TestApp, to: string): Promise<void> {
   await ask(
@@ -167,8 +173,8 @@ async function rage(name: string, slow: readonly TestApp[], hurt: () => Promise<
   const isSlow = ({ app }: { app: string }) => slowIds.has(app);
   const { ends } = load.book;
   const [hurtEnds, spared] = [ends.filter(isSlow), ends.filter((end) => !isSlow(end))];
-  if (slow.length > 0) console.log(`${name}: apps of the node: ${describe(hurtEnds)}`);
-  console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${describe(spared)}`);
+  if (slow.length > 0) console.log(`${name}: apps of the node: ${summarize(hurtEnds)}`);
+  console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${summarize(spared)}`);
   await checkBook(load);
   expect([...new Set(spared.map(({ end }) => end))]).toEqual(["ok"]);
   const allowed = ["ok", "unavailable", "unknown_outcome", "timeout", "overloaded", "rate_limited"];
@@ -179,7 +185,7 @@ async function isServed(app: TestApp): Promise<boolean> {
   return (await service.call(app, `/v1/data/db/${TABLE}?limit=1`)).status === 200;
 }
 
-function describe(ends: Book["ends"]): string {
+function summarize(ends: Book["ends"]): string {
   const counts = new Map<string, number>();
   for (const { end } of ends) if (end !== "ok") counts.set(end, (counts.get(end) ?? 0) + 1);
   const errors = [...counts].map(([end, count]) => `${count} ${end}`);

@@ -14,6 +14,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     identityDatabaseUrl: config.IDENTITY_DATABASE_URL,
     identityConnections: config.IDENTITY_DATABASE_POOL,
     connections: config.DATABASE_POOL,
+    nodeConnections: config.CITUS_NODE_POOL,
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
     idempotencyBytes: config.IDEMPOTENCY_BYTES,

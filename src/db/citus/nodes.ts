@@ -5,7 +5,7 @@
  * @module
  */
 import { BoundedMap } from "../../std/bounded_map.ts";
-import type { Nodes } from "../pool/nodes.ts";
+import type { NodeEntry, Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./hash.ts";
 
 /** The shards of a node: the lowest and the highest hash of each. */
@@ -14,6 +14,8 @@ export type NodePlace = { name: string; ranges: readonly (readonly [number, numb
 export type NodeMap = Nodes & {
   /** Updates the locations of the shards. */
   readonly place: (places: readonly NodePlace[]) => void;
+  /** Records that a node accepts calls directly. */
+  readonly admit: (name: string, entry: NodeEntry) => void;
   /** Records that a node has not responded to a request at this time, of `performance.now`; `undefined`: it has. */
   readonly tell: (name: string, silentSince: number | undefined) => void;
 };
@@ -26,6 +28,12 @@ export function makeNodeMap(): NodeMap {
   let places: readonly NodePlace[] = [];
   const found = new BoundedMap<string, string | undefined>(MAX_APPS);
   const silent = new Map<string, number>();
+  let admitted: ReadonlyMap<string, NodeEntry> = new Map();
+  let entries: ReadonlySet<NodeEntry> = new Set();
+  const setAdmitted = (next: ReadonlyMap<string, NodeEntry>): void => {
+    admitted = next;
+    entries = new Set(next.values());
+  };
   const search = (queue: string): string | undefined => {
     if (!APP.test(queue)) return undefined;
     const hash = hashBytes(Buffer.from(queue.replaceAll("-", ""), "hex"));
@@ -41,6 +49,8 @@ export function makeNodeMap(): NodeMap {
   };
   return {
     find,
+    findEntry: (queue) => admitted.get(find(queue) ?? ""),
+    entries: () => entries,
     isSilent: (queue) => silent.size > 0 && silent.has(find(queue) ?? ""),
     findSilent: () => [...silent.keys()][0],
     // A successful call of an app also proves that the node responds.
@@ -52,8 +62,14 @@ export function makeNodeMap(): NodeMap {
     place: (next) => {
       places = next;
       found.clear();
-      for (const name of silent.keys())
-        if (!next.some((place) => place.name === name)) silent.delete(name);
+      const isListed = (name: string) => next.some((place) => place.name === name);
+      for (const name of silent.keys()) if (!isListed(name)) silent.delete(name);
+      const rest = [...admitted].filter(([name]) => isListed(name));
+      if (rest.length < admitted.size) setAdmitted(new Map(rest));
+    },
+    admit: (name, entry) => {
+      if (admitted.get(name)?.system === entry.system) return;
+      setAdmitted(new Map([...admitted, [name, entry]]));
     },
     tell: (name, silentSince) => {
       if (silentSince === undefined) silent.delete(name);

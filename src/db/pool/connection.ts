@@ -41,6 +41,8 @@ export type ConnectionOptions = {
   url: string;
   prepare: boolean;
   name: string;
+  /** PostgreSQL's identifier of the server; no other server is accepted. Unset: any server. */
+  system?: string | undefined;
   /**
    * Whether statements are sent before earlier statements have results, each as its own transaction. The sender must then
    * compare each result with its request.
@@ -129,7 +131,11 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     end,
   };
   try {
-    await within(CONNECT_LIMIT_MS, sql.unsafe("select 1"));
+    const { system } = options;
+    const query =
+      system === undefined ? sql.unsafe("select 1") : sql.unsafe(IS_SYSTEM, [system], DIRECT);
+    const found = await within(CONNECT_LIMIT_MS, query);
+    if (found.length === 0) throw withCode("OTHER_SERVER");
     return connection;
   } catch (error) {
     end();
@@ -137,6 +143,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     throw error;
   }
 }
+
+/** A row if the server is the expected one. */
+const IS_SYSTEM = `select 1 from pg_catalog.pg_control_system()
+where system_identifier::pg_catalog.text = $1::pg_catalog.text`;
 
 /** The driver's data about a statement: the process id from the sign-in, and the statement's name. */
 export function readOrigin(rows: unknown[]): { pid: number | undefined; statement: string } {

@@ -7,11 +7,13 @@
  * @module
  */
 
-import { Acquirer, type PoolStats } from "./acquire.ts";
+import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
+import { openNodePools } from "./node_pools.ts";
 import type { Nodes } from "./nodes.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
-import { openPipelines, type Pipelines, type ReadLength } from "./pipelines.ts";
+import type { Pipelines, ReadLength } from "./pipelines.ts";
+import { openPool } from "./pool.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import type { Caller } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
@@ -29,6 +31,8 @@ export type CallOptions = {
   caller?: Caller;
   /** The queue of the call: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
+  /** Whether it calls an app's function, so that the app's node can serve it directly. Its queue is the app's id. */
+  isOfApp?: boolean;
   /** Sums up the database's time. */
   meter?: { dbMs: number };
 };
@@ -90,6 +94,10 @@ export type DatabaseOptions = {
   name: string;
   /** The nodes of a distributed database, if known. */
   nodes?: Nodes;
+  /** Max connections to each of the nodes; with 0, the default, all calls go through the coordinator. */
+  nodeConnections?: number;
+  /** Called once when the process can no longer connect to a node: its calls go through the coordinator. */
+  onNodeAway?: (node: string, cause: unknown) => void;
   /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
   /** Called with a statement's notices while it runs, such as its progress. */
@@ -107,16 +115,20 @@ const MAX_ATTEMPTS = 3;
 
 /** A pool for one connection string. Opening it does not connect. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { prepare, nodes, limitMs = EXECUTION_LIMIT_MS } = options;
+  const { prepare, nodes, nodeConnections = 0, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
-  const pipelines = openPipelines({ ...options, name: `${options.name} pipeline`, ticker });
-  const acquirer = new Acquirer({
-    ...options,
-    connections: options.connections - pipelines.connections,
-    acquireMs: ACQUIRE_LIMIT_MS,
-    ticker,
-  });
-  const parts = { acquirer, pipelines, ticker, nodes };
+  const poolOptions = { ...options, acquireMs: ACQUIRE_LIMIT_MS, ticker };
+  const pool = openPool(poolOptions);
+  const nodePools =
+    nodes === undefined || nodeConnections === 0
+      ? undefined
+      : openNodePools({ ...poolOptions, nodes, connections: nodeConnections });
+  const { acquirer, pipelines } = pool;
+  const whole = { acquirer, pipelines, ticker, nodes };
+  const route = ({ queue, isOfApp }: CallOptions): Parts => {
+    const nodePool = isOfApp === true ? nodePools?.find(queue) : undefined;
+    return nodePool === undefined ? whole : { ...whole, ...nodePool, coordinator: acquirer };
+  };
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(
@@ -127,8 +139,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       const { isOwn } = call;
       const statement = { text, parameters, prepare, isRaw: false };
       const work = { statement, call, ...limits };
-      if (isOwn === undefined) return await run<Row>(parts, work);
-      return await read<Row & { echo: string }>(parts, work, (rows) => {
+      if (isOwn === undefined) return await run<Row>(route(call), work);
+      return await read<Row & { echo: string }>(route(call), work, (rows) => {
         const echo = rows[0]?.echo;
         return { echo, isOwn: rows.every((row) => row.echo === echo) && isOwn(rows) };
       });
@@ -138,8 +150,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       const work = { statement: { text, parameters, prepare, isRaw: true }, call, ...limits };
       const [row] =
         isOwn === undefined
-          ? await run<RawRow>(parts, work)
-          : await read<RawRow>(parts, work, (rows) => {
+          ? await run<RawRow>(route(call), work)
+          : await read<RawRow>(route(call), work, (rows) => {
               const [value = null, echo] = rows[0] ?? [];
               return { echo: echo?.toString(), isOwn: value === null ? undefined : isOwn(value) };
             });
@@ -150,7 +162,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       { timeoutMs = EXECUTION_LIMIT_MS, queue = SERVICE_QUEUE }: MessageOptions = {},
     ) =>
       lastResult(
-        await run<Row>(parts, {
+        await run<Row>(whole, {
           statement: { text, parameters: undefined, prepare: false, isRaw: false },
           call: { retry: "unsafe", queue },
           limitMs: timeoutMs,
@@ -158,9 +170,9 @@ export function openDatabase(options: DatabaseOptions): Database {
         }),
       ),
     findSilentNode: () => nodes?.findSilent(),
-    stats: () => addStats(acquirer.stats(), pipelines.stats()),
+    stats: () => addStats(pool.stats(), nodePools?.stats() ?? []),
     close: async (timeoutS = 5) => {
-      await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);
+      await Promise.all([pool.close(timeoutS), nodePools?.close(timeoutS)]);
     },
   };
 }

@@ -1,8 +1,20 @@
 /** The pool's view of the nodes of a distributed database. @module */
 
+/** A node that accepts calls directly. */
+export type NodeEntry = {
+  readonly host: string;
+  readonly port: number;
+  /** PostgreSQL's identifier of the server: another server at the address gets no calls. */
+  readonly system: string;
+};
+
 export type Nodes = {
   /** The node that serves this queue's calls; `undefined` with only one node, and for the service's own queues. */
   readonly find: (queue: string) => string | undefined;
+  /** The same node, if it accepts calls directly. */
+  readonly findEntry: (queue: string) => NodeEntry | undefined;
+  /** All nodes that accept calls directly: another set after each change. */
+  readonly entries: () => ReadonlySet<NodeEntry>;
   /** Whether the node of this queue is known to be unavailable. */
   readonly isSilent: (queue: string) => boolean;
   /** An unavailable node, if there is one. */

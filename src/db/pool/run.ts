@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { Problem } from "../../problem.ts";
+import { isUnconnected } from "../citus/away_node.ts";
 import { isMisrouted, isOutdated, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
-import type { Statement } from "./connection.ts";
+import type { Connection, Statement } from "./connection.ts";
 import type { Nodes } from "./nodes.ts";
 import { type Caller, runStatement } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
@@ -14,7 +16,13 @@ import type { Ticker } from "./ticker.ts";
 export const ACQUIRE_LIMIT_MS = 3000;
 const PAUSE_MS = 20;
 
-export type RunParts = { acquirer: Acquirer; ticker: Ticker; nodes?: Nodes | undefined };
+export type RunParts = {
+  acquirer: Acquirer;
+  ticker: Ticker;
+  nodes?: Nodes | undefined;
+  /** For a call that goes straight to a node: serves it if the node is unavailable, or cannot pass it on. */
+  coordinator?: Acquirer;
+};
 
 export type Work = {
   statement: Statement;
@@ -29,13 +37,15 @@ export type Work = {
 };
 
 /** The rows. @throws {Error} see `toDatabaseError` */
-export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work): Promise<Row[]> {
+export async function run<Row>(parts: RunParts, work: Work): Promise<Row[]> {
+  const { acquirer, ticker, nodes, coordinator } = parts;
   const { queue, caller, meter, retry } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
     const taken = acquirer.acquire(queue, caller);
-    const connection = taken instanceof Promise ? await taken : taken;
+    const connection = taken instanceof Promise ? await orElse(taken, coordinator) : taken;
+    if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
     startedAt ??= sentAt;
     const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
@@ -46,6 +56,9 @@ export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work
       nodes?.hear(queue, sentAt);
       return end.rows as Row[];
     }
+    // A node that the app has left could not pass the call on, so the call had no effect.
+    if (coordinator !== undefined && (isUnconnected(end.error) || isMisrouted(end.error)))
+      return await run(throughCoordinator(parts), work);
     const isHandedOver = nodes?.find(queue) !== undefined;
     const failure = { retry, ...end, isHandedOver, isEarly: isEarly(startedAt, work) };
     // A caller that has already waited that long gets the error instead of another wait. But after a wait for a move of
@@ -56,6 +69,22 @@ export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work
       throw toDatabaseError(end.error, failure);
     await Bun.sleep(Math.random() * PAUSE_MS * attempt);
   }
+}
+
+/** The connection; `undefined` if the node is unavailable, and the coordinator may serve the call. */
+async function orElse(
+  taken: Promise<Connection>,
+  coordinator: Acquirer | undefined,
+): Promise<Connection | undefined> {
+  if (coordinator === undefined) return await taken;
+  return await taken.catch((error: unknown) => {
+    if (error instanceof Problem && error.code === "unavailable") return undefined;
+    throw error;
+  });
+}
+
+function throughCoordinator({ coordinator, ...parts }: RunParts): RunParts {
+  return coordinator === undefined ? parts : { ...parts, acquirer: coordinator };
 }
 
 /** Whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */

@@ -1,0 +1,81 @@
+/**
+ * Pools of connections to the nodes of a distributed database: an app's calls go straight to the node with its rows. Each
+ * pool is opened with the first call for its node, and closed when the node has left the cluster.
+ *
+ * @module
+ */
+import type { PoolStats } from "./acquire.ts";
+import type { NodeEntry, Nodes } from "./nodes.ts";
+import { openPool, type Pool, type PoolOptions } from "./pool.ts";
+
+export type NodePools = {
+  /** The pool of the node that serves this queue; `undefined` if calls go through the coordinator. */
+  readonly find: (queue: string) => Pool | undefined;
+  readonly stats: () => PoolStats[];
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+export type NodePoolsOptions = Omit<PoolOptions, "onAway" | "onThere"> & {
+  nodes: Nodes;
+  /** Called once when the process can no longer connect to a node. */
+  onNodeAway?: ((node: string, cause: unknown) => void) | undefined;
+};
+
+/** Longer than a statement can take. */
+const CLOSE_S = 60;
+
+/** `connections` are those to one node; `url` is the coordinator's. */
+export function openNodePools(options: NodePoolsOptions): NodePools {
+  const pools = new Map<NodeEntry, Pool>();
+  let seen: ReadonlySet<NodeEntry> = new Set();
+  const closeGone = (): void => {
+    const entries = options.nodes.entries();
+    if (entries === seen) return;
+    seen = entries;
+    for (const [entry, pool] of pools)
+      if (!entries.has(entry)) {
+        pools.delete(entry);
+        void pool.close(CLOSE_S);
+      }
+  };
+  return {
+    find: (queue) => {
+      closeGone();
+      const entry = options.nodes.findEntry(queue);
+      if (entry === undefined) return undefined;
+      const pool = pools.get(entry) ?? openNodePool(options, entry);
+      pools.set(entry, pool);
+      return pool;
+    },
+    stats: () => [...pools.values()].map((pool) => pool.stats()),
+    close: async (timeoutS) => {
+      await Promise.all([...pools.values()].map((pool) => pool.close(timeoutS)));
+    },
+  };
+}
+
+function openNodePool({ nodes, onNodeAway, ...options }: NodePoolsOptions, entry: NodeEntry): Pool {
+  const { host, port, system } = entry;
+  let isAway = false;
+  return openPool({
+    ...options,
+    url: toNodeUrl(options.url, entry),
+    system,
+    // The apps of one node share its pool: only other apps limit an app.
+    nodes: { ...nodes, find: () => undefined },
+    onAway: (cause) => {
+      if (!isAway) onNodeAway?.(`${host}:${port}`, cause);
+      isAway = true;
+    },
+    onThere: () => {
+      isAway = false;
+    },
+  });
+}
+
+function toNodeUrl(coordinatorUrl: string, { host, port }: NodeEntry): string {
+  const url = new URL(coordinatorUrl);
+  url.hostname = host.includes(":") ? `[${host}]` : host;
+  url.port = String(port);
+  return url.href;
+}

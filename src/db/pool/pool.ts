@@ -1,0 +1,31 @@
+/** A pool of connections to one server: exclusive connections, and a few for pipelining. @module */
+import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
+import { addStats } from "./pipeline.ts";
+import { openPipelines, type Pipelines } from "./pipelines.ts";
+
+export type Pool = {
+  readonly acquirer: Acquirer;
+  readonly pipelines: Pipelines;
+  readonly stats: () => PoolStats;
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+export type PoolOptions = AcquirerOptions & {
+  /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
+  onMismatch?: (() => void) | undefined;
+};
+
+/** Opening a pool does not connect. */
+export function openPool(options: PoolOptions): Pool {
+  const pipelines = openPipelines({ ...options, name: `${options.name} pipeline` });
+  const connections = options.connections - pipelines.connections;
+  const acquirer = new Acquirer({ ...options, connections });
+  return {
+    acquirer,
+    pipelines,
+    stats: () => addStats(acquirer.stats(), pipelines.stats()),
+    close: async (timeoutS) => {
+      await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** Calls that go straight to a node of a distributed database. Here the node is the coordinator itself, or no server. */
+import { afterEach, expect, test } from "bun:test";
+import { makeNodeMap } from "../../src/db/citus/nodes.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { clusterUrls, withDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+
+const url = clusterUrls()?.admin ?? "";
+const { hostname: host, port } = new URL(url);
+const APP = crypto.randomUUID();
+const EVERYWHERE = { name: "node", ranges: [[-(2 ** 31), 2 ** 31 - 1] as const] };
+const CLOSED_PORT = 1;
+
+const system = await withDatabase(url, async (admin) => {
+  const [row] = await admin.query<{ system: string }>(
+    "select system_identifier::text as system from pg_control_system()",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.system ?? "";
+});
+
+let db: Database;
+let away: string[];
+afterEach(() => db.close());
+
+function open(entry: { port?: number; system?: string } = {}) {
+  const nodes = makeNodeMap();
+  nodes.place([EVERYWHERE]);
+  nodes.admit("node", { host, port: Number(port), system, ...entry });
+  away = [];
+  db = openDatabase({
+    ...{ url, nodes, connections: 1, nodeConnections: 1, prepare: true, name: "rowhouse test" },
+    onNodeAway: (node) => away.push(node),
+  });
+  return nodes;
+}
+
+/** The process of the server that runs a call: another for each connection. */
+async function findProcess(call: { queue: string; isOfApp?: boolean }): Promise<number> {
+  const [row] = await db.query<{ pid: number }>("select pg_backend_pid() as pid", [], {
+    retry: "safe",
+    ...call,
+  });
+  return row?.pid ?? 0;
+}
+
+test("only calls of an app's functions go straight to its node", async () => {
+  open();
+  const coordinator = await findProcess({ queue: SERVICE_QUEUE });
+
+  const node = await findProcess({ queue: APP, isOfApp: true });
+
+  expect(node).not.toBe(coordinator);
+  expect(await findProcess({ queue: APP, isOfApp: true })).toBe(node);
+  expect(await findProcess({ queue: APP })).toBe(coordinator);
+  expect(db.stats()).toMatchObject({ open: 2, busy: 0 });
+});
+
+test.each([
+  { name: "does not listen", entry: { port: CLOSED_PORT } },
+  { name: "is another server", entry: { system: "1" } },
+])("calls go through the coordinator if the node $name", async ({ entry }) => {
+  open(entry);
+  const coordinator = await findProcess({ queue: SERVICE_QUEUE });
+
+  const processes = [
+    await findProcess({ queue: APP, isOfApp: true }),
+    await findProcess({ queue: APP, isOfApp: true }),
+  ];
+
+  expect(processes).toEqual([coordinator, coordinator]);
+  expect(away).toEqual([`${host}:${entry.port ?? port}`]);
+});
+
+test("connections to a node that has left the cluster are closed", async () => {
+  const nodes = open();
+  const coordinator = await findProcess({ queue: SERVICE_QUEUE });
+  await findProcess({ queue: APP, isOfApp: true });
+
+  nodes.place([]);
+
+  expect(await findProcess({ queue: APP, isOfApp: true })).toBe(coordinator);
+  await eventually(() => db.stats().open === 1);
+});
