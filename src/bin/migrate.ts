@@ -16,6 +16,7 @@ import {
   migrate,
   quietLogins,
   recordPreviews,
+  SHARDS,
   setUpCluster,
   spreadLogins,
   undoDistribution,
@@ -66,7 +67,7 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
     },
     shards: {
       value: "number",
-      about: "the number of shards with --citus, which cannot be changed later (default 32)",
+      about: `the number of shards with --citus, which cannot be changed later (default ${SHARDS})`,
     },
     json: { about: "one JSON document on standard output: { applied, refreshed, login }" },
   },

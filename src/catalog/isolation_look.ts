@@ -45,7 +45,7 @@ type CheckRow = {
 type Node = { host: string; port: number; ranges: [number, number][]; is_synced: boolean };
 
 /** A node's issues, and PostgreSQL's identifier of its server. */
-type NodeState = { faults: readonly string[]; system: string };
+type NodeState = { issues: readonly string[]; system: string };
 
 /**
  * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a distributed
@@ -66,7 +66,7 @@ export function makeIsolationLook(
       map?.tell(toName(node), undefined);
       if (answer !== undefined && node.is_synced)
         map?.admit(toName(node), { host: node.host, port: node.port, system: answer.system });
-      return answer?.faults;
+      return answer?.issues;
     }
   };
   const askOnce = async (node: Node): Promise<readonly string[] | undefined> => {
@@ -134,7 +134,7 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
   return `${host}:${port}`;
 }
 
-const STATE = `select pg_catalog.json_build_object('faults', (${renderFaults(ANCHOR)})::pg_catalog.json,
+const STATE = `select pg_catalog.json_build_object('issues', (${renderIssues(ANCHOR)})::pg_catalog.json,
   'system', (select system_identifier::pg_catalog.text from pg_catalog.pg_control_system()))`;
 
 /** `undefined` for an unavailable node. */

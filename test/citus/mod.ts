@@ -19,6 +19,7 @@ const SUITES = [
   "./test/citus/convert_citus.ts",
   "./test/citus/failure_citus.ts",
   "./test/citus/passwords_citus.ts",
+  "test/bin/admin_archive_test.ts",
   "test/data/",
   "test/push/",
   "test/service/isolation_guard_test.ts",

@@ -109,7 +109,7 @@ describe.each([
       expect(text.split(one.slug)).toHaveLength(2);
     }
     expect(await makeIsolationLook(service.service.db)()).toMatchObject({
-      faults: [],
+      issues: [],
       ofNodes: {},
       added: [],
       away: [],

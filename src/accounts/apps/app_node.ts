@@ -7,6 +7,7 @@
 import {
   ANCHOR,
   type Database,
+  EXECUTION_LIMIT_MS,
   findNodeGaps,
   IS_DISTRIBUTED_SQL,
   quoteLiteral,
@@ -21,6 +22,11 @@ type Deps = { admin: Database };
 /** Source and target node, and whether the app first needed its own shard. */
 type AppMove = { from: string; to: string; isIsolated: boolean };
 
+/** Citus copies a shard of each table, and writes wait until the last of them: up to this long per table. */
+const WAIT_PER_TABLE_S = 0.3;
+/** Writes that wait longer get a timeout. */
+const MAX_WAIT_S = EXECUTION_LIMIT_MS / 1000;
+
 /** Copying can take long: max 12 hours. */
 const MOVE_LIMIT_MS = 43_200_000;
 
@@ -28,24 +34,24 @@ const MOVE_LIMIT_MS = 43_200_000;
  * Moves only this app's rows, key proofs and stored responses to another node: an app that shares its shard first gets its own
  * shard. If the move fails, repeat the call to continue.
  *
- * @throws {Problem} invalid_request —with every issue in `details`: no superuser, not distributed, unknown app, unknown
- *   node, there already, or a node that was added and not migrated
+ * @throws {Problem} invalid_request — with every issue in `details`: no superuser, not distributed, unknown app, unknown
+ *   node, there already, a node that was added and not migrated, or a long wait that the caller did not accept
  */
-export async function moveApp(
-  deps: Deps,
-  { slug, to }: { slug: string; to: string },
-): Promise<AppMove> {
-  const { id, place } = await check(deps, { slug, to });
+export async function moveApp(deps: Deps, asked: AskedMove): Promise<AppMove> {
+  const { slug, to } = asked;
+  const { id, place } = await check(deps, asked);
   if (place.is_shared) await isolate(deps, id);
   await move(deps, { id, slug, to });
   return { from: place.node, to, isIsolated: place.is_shared };
 }
 
+type AskedMove = { slug: string; to: string; acceptsTimeouts?: boolean };
+
 type Found = { is_superuser: boolean; is_distributed: boolean; id: string | null };
 
 async function check(
   { admin }: Deps,
-  { slug, to }: { slug: string; to: string },
+  { slug, to, acceptsTimeouts = false }: AskedMove,
 ): Promise<{ id: string; place: Place }> {
   const [found] = await readRows<Found>(
     admin,
@@ -58,7 +64,8 @@ async function check(
   const nodes = is_distributed ? await readNodes(admin) : undefined;
   const place = is_distributed && id !== null ? await readPlace(admin, id) : undefined;
   const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
-  const details = findIssues(found, { slug, to, nodes, place, gaps });
+  const tables = is_distributed && !acceptsTimeouts ? await countTables(admin) : 0;
+  const details = findIssues(found, { slug, to, nodes, place, gaps, tables });
   if (details.length === 0 && id !== null && place !== undefined) return { id, place };
   throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
 }
@@ -69,9 +76,11 @@ type Asked = {
   nodes: string[] | undefined;
   place: Place | undefined;
   gaps: readonly string[];
+  tables: number;
 };
 
-function findIssues(found: Found, { slug, to, nodes, place, gaps }: Asked): Detail[] {
+function findIssues(found: Found, { slug, to, nodes, place, gaps, tables }: Asked): Detail[] {
+  const waitS = Math.ceil(tables * WAIT_PER_TABLE_S);
   const issues: [boolean, string, string][] = [
     [!found.is_superuser, "/login", "must be a superuser: Citus requires it to move rows"],
     [
@@ -91,8 +100,24 @@ function findIssues(found: Found, { slug, to, nodes, place, gaps }: Asked): Deta
       "/to",
       `is not set up for rows: run rowhouse migrate first (${gaps.join("; ")})`,
     ],
+    [
+      waitS > MAX_WAIT_S,
+      "/accept-timeouts",
+      `${tables} tables make writes of all apps on the shard wait up to ${waitS} s, and fail after ${MAX_WAIT_S} s: add --accept-timeouts to move the app nevertheless`,
+    ],
   ];
   return issues.flatMap(([isIssue, path, message]) => (isIssue ? [{ path, message }] : []));
+}
+
+/** The tables of which a move copies one shard each, empty ones included. */
+async function countTables(admin: Database): Promise<number> {
+  const [row] = await readRows<{ count: number }>(
+    admin,
+    `select pg_catalog.count(*)::pg_catalog.int4 as count from pg_catalog.pg_dist_partition
+    where colocationid = (select colocationid from pg_catalog.pg_dist_partition
+      where logicalrelid = '${ANCHOR}'::pg_catalog.regclass)`,
+  );
+  return row?.count ?? 0;
 }
 
 /** The nodes that may have rows. */

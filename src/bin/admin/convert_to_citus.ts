@@ -46,7 +46,7 @@ export const adminConvertCommands = [
   makeAdminCommand(
     {
       name: "admin convert-to-citus",
-      example: "rowhouse admin convert-to-citus --shards 32",
+      example: "rowhouse admin convert-to-citus --shards 16",
       about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
 It is one transaction: if it fails, the database is unchanged. It counts the rows of each app and table before and after.
 Requires a superuser. For a database without apps' tables, migrate --citus is enough.

@@ -18,8 +18,8 @@ import { NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
 import { letRolesIn } from "./node_access.ts";
 
-/** Citus's own default. */
-export const SHARDS = 32;
+/** The max number of nodes; each shard more makes every table larger, and every push slower (docs/scaling.md). */
+export const SHARDS = 8;
 /** As long as a push waits for locks: Citus does not pass on a transaction's own settings. */
 const LOCK_TIMEOUT_MS = 700;
 
