@@ -158,7 +158,7 @@ const REFUSED: readonly Refused[] = [
     details: [{ path: "/1/title", message: "Must be unique: another row has this title" }],
   },
   {
-    name: "rows larger than an answer may be",
+    name: "rows larger than the limit of a response",
     body: () => many(1000, (index) => ({ title: `${index}`, rank: 1e300 })),
     code: "body_too_large",
     says: `larger than ${MAX} bytes as JSON`,
@@ -256,7 +256,7 @@ test("a batch with an Idempotency-Key happens once, and a rejected batch leaves 
   expect([mended.status, mended.headers.get(replayed)]).toEqual([201, null]);
 });
 
-test("a column that was pushed a moment ago is taken, and one row's unknown field is dropped", async () => {
+test("a column that was just pushed is accepted, and one row's unknown field is dropped", async () => {
   const own = await service.makeApp(defineSchema({ growing: { a: t.number() } }));
   const path = "/v1/data/db/growing";
   await service.call(own, path, { method: "POST", json: [{ a: 1 }] });

@@ -108,7 +108,7 @@ test.each(["", "x", "00000000-1-1.5:5:", "a.b:c", "1".repeat(2000)])(
   },
 );
 
-test("a delete resets the tables whose rows go with it", async () => {
+test("a delete resets the tables whose rows it also deletes", async () => {
   const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
   await create(app, { title: "in it", project: project.id });
   const events = await listen(app);
@@ -179,7 +179,7 @@ test("a service that stops serving rows sends no changes", async () => {
   }
 });
 
-test("a check that fails is logged once, until it succeeds again", async () => {
+test("a failing check is logged once, until it succeeds again", async () => {
   const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
   try {
     const owner = await failing.makeApp(schema);
@@ -203,7 +203,7 @@ test("a check that fails is logged once, until it succeeds again", async () => {
   }
 });
 
-test("a stream that ends late leaves a later stream of its table alone", async () => {
+test("a stream that ends late does not affect a later stream of its table", async () => {
   const owner = await service.makeApp(schema);
   await setAppLive(service.service, owner.slug, true);
   const ending = await issueKey(testDeps(service.service), {

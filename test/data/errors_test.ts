@@ -108,7 +108,7 @@ const ROWS: readonly Row[] = [
       "This key lacks the scope data:write: use a key that has it, because the scopes of a key cannot be changed",
   },
   {
-    name: "a table that nobody has",
+    name: "an unknown table",
     call: () => ({ path: "/v1/data/db/nothing" }),
     code: "unknown_table",
     message: "This app has no table with that name",

@@ -82,7 +82,7 @@ async function ask<Row>(text: string): Promise<Row[]> {
 const REFUSED_KEYS = ["", "x".repeat(256), "tab\there", "ä", "one, two"];
 
 describe("a key", () => {
-  test.each(REFUSED_KEYS)("%p is refused", async (key) => {
+  test.each(REFUSED_KEYS)("%p is rejected", async (key) => {
     const before = await countRows();
     for (const [method, path] of [
       ["POST", TODOS],
@@ -142,7 +142,7 @@ const VALUES: readonly object[] = [
 ];
 
 describe("a create", () => {
-  test.each(VALUES)("of %j happens once, and is answered with what is stored", async (json) => {
+  test.each(VALUES)("of %j happens once, and gets the stored response", async (json) => {
     const key = freshKey();
     const before = await countRows();
     const [first, second] = [await post(key, json), await post(key, json)];
@@ -204,7 +204,7 @@ describe("a create", () => {
     expect(await countRows(other)).toBe(1);
   });
 
-  test("that is sent many times at once happens once", async () => {
+  test("that is sent many times together happens once", async () => {
     const before = await countRows();
     for (let round = 0; round < 10; round++) {
       const key = freshKey();
@@ -282,7 +282,7 @@ describe("an update", () => {
     expect((await send("PATCH", path, { key, json: { title: "two" } })).status).toBe(422);
   });
 
-  test("that is sent many times at once happens once", async () => {
+  test("that is sent many times together happens once", async () => {
     const made = await post(freshKey(), { title: "one", rank: 0 });
     const path = made.headers.get("location") ?? "";
     const key = freshKey();
@@ -295,7 +295,7 @@ describe("an update", () => {
 });
 
 describe("stored keys", () => {
-  test("is for the app's proven keys alone", async () => {
+  test("is only for the app's proven keys", async () => {
     const key = freshKey();
     await post(key, { title: "secret" });
     const reader = await service.makeApp(schema, { scopes: ["data:read"] });
@@ -416,7 +416,7 @@ describe("stored keys", () => {
 test.each([
   { name: "create", count: 1 },
   { name: "batch", count: 3 },
-])("a connection that ends at any message loses no $name, and makes none twice", async (sent) => {
+])("a connection that ends at any message loses no $name, and creates none twice", async (sent) => {
   const own = await service.makeApp(schema);
   let made = 0;
   let cut = 0;

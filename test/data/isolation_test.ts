@@ -35,7 +35,7 @@ for (const { login, previews } of [
     });
     afterAll(async () => void (await Promise.all(services.map((service) => service.close()))));
 
-    test.each([...endpoints])("%s answers as if there were no other app", (endpoint) =>
+    test.each([...endpoints])("%s responds as if there were no other app", (endpoint) =>
       checkEndpoint(worlds, endpoint),
     );
   });

@@ -46,7 +46,7 @@ async function issue(scopes: readonly Scope[], expiresAt?: Date) {
 const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[] = [
   { name: "null", makeProof: async () => "null" },
   { name: "no bytes", makeProof: async () => "''" },
-  { name: "a made-up proof", makeProof: async () => proofOf(`rh_x.${crypto.randomUUID()}`) },
+  { name: "a forged proof", makeProof: async () => proofOf(`rh_x.${crypto.randomUUID()}`) },
   { name: "another app's proof", makeProof: async () => proofOf(other.key) },
   {
     name: "the digest that is stored",
@@ -103,7 +103,7 @@ describe.each(endpointsOf({ isDistributed: citusUrl() !== undefined, previews: P
         `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
       );
 
-    test.each(UNPROVED)("refuses $name", async ({ makeProof }) => {
+    test.each(UNPROVED)("rejects $name", async ({ makeProof }) => {
       const proof = await makeProof(scope);
       for (const login of logins) {
         const code = await callWith(login, proof).then(
@@ -142,7 +142,7 @@ testOne(
   },
 );
 
-test("the proofs of an app's keys go with the app", async () => {
+test("deleting the app deletes the proofs of its keys", async () => {
   const gone = await service.makeApp();
   const key = await issueKey(deps(), {
     slug: gone.slug,

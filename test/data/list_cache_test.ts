@@ -15,7 +15,7 @@ const page = (tag: string, length: number) => ({
 });
 
 describe("the cache", () => {
-  test("keeps the last page of each request, the longest unused one goes first", () => {
+  test("keeps the last page of each request, and evicts the least recently used", () => {
     const cache = makeListCache(40_000);
     for (const words of ["a", "b", "c"]) cache.keep("app", words, page(words, 4_000));
     expect(cache.find("app", "a")?.tag).toBe("a");
@@ -27,7 +27,7 @@ describe("the cache", () => {
     expect(cache.find("other", "a")).toBeUndefined();
   });
 
-  test("never holds more than its memory, whatever is kept", () => {
+  test("never exceeds its memory, whatever is stored", () => {
     const cache = makeListCache(100_000);
     for (let n = 0; n < 5_000; n++) {
       cache.keep(`app ${n % 70}`, `${n % 13}`, page("x", (n * 7919) % 12_000));
@@ -38,14 +38,14 @@ describe("the cache", () => {
     expect(cache.size()).toBeLessThanOrEqual(100_000);
   });
 
-  test("is not emptied by one app that reads much", () => {
+  test("is not emptied by one busy app", () => {
     const cache = makeListCache(100_000);
     for (let n = 0; n < 5; n++) cache.keep("quiet", `${n}`, page("x", 1_000));
     for (let n = 0; n < 1_000; n++) cache.keep("loud", `${n}`, page("x", 9_000));
     for (let n = 0; n < 5; n++) expect(cache.find("quiet", `${n}`)).toBeDefined();
   });
 
-  test("does not keep a page that would leave no room for others, and of no memory none", () => {
+  test("does not store a page that would leave no room for others, and nothing without memory", () => {
     const cache = makeListCache(100_000);
     cache.keep("app", "large", page("x", 20_000));
     expect([cache.find("app", "large"), cache.size()]).toEqual([undefined, 0]);
@@ -165,7 +165,7 @@ const ENCODED = [
 ] as const;
 
 describe("a compressed page", () => {
-  test.each(ENCODED)("$accepted is answered in $encoding", async ({ accepted, encoding }) => {
+  test.each(ENCODED)("$accepted gets $encoding", async ({ accepted, encoding }) => {
     const plain = await list();
     const { response, bytes } = await list(app, "", { "accept-encoding": accepted });
     expect(response.headers.get("content-encoding")).toBe(encoding);

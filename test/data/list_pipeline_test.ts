@@ -71,8 +71,8 @@ async function untilOpen(): Promise<void> {
   await eventually(async () => (await list("?limit=1")).sent.join() === "pipelined");
 }
 
-describe("a list is asked for", () => {
-  test("in one call, pipelined if its page is short or was answered before", async () => {
+describe("a list is read", () => {
+  test("in one call, pipelined if its page is short or was sent before", async () => {
     expect((await list("?limit=100")).sent).toEqual(["pipelined"]);
     expect((await list()).sent).toEqual(["alone"]);
     expect((await list()).sent).toEqual(["pipelined"]);
@@ -81,7 +81,7 @@ describe("a list is asked for", () => {
     expect((await list("?limit=10&offset=5000")).sent).toEqual(["alone"]);
   });
 
-  test("again on a connection of its own if its page is large and has changed", async () => {
+  test("again on a separate connection if its page is large and has changed", async () => {
     const large = await service.makeApp(schema);
     for (let n = 0; n < 70; n++) await add(large, `${n} ${LARGE}`);
     expect((await list("", large)).sent).toEqual(["alone"]);
@@ -112,7 +112,7 @@ const CASES = [
   { name: "another page of the table", query: "?limit=8", of: () => app, path: TODOS },
 ] as const;
 
-describe("an answer is not delivered if it is", () => {
+describe("does not deliver a response that is", () => {
   test.each(CASES)("$name", async ({ query, of, path }) => {
     const mine = query.replace("8", "9");
     const right = await list(mine);

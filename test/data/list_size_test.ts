@@ -50,7 +50,7 @@ test.each([
   },
   { name: "rows that compress a hundredfold", count: 200, text: "repeat('a', 90000)" },
   { name: "rows that JSON writes six times as long", count: 200, text: "repeat(chr(1), 15000)" },
-])("a list of $name is cut at the bound, and its pages hold every row once", async (given) => {
+])("a list of $name is cut at the limit, and its pages have every row once", async (given) => {
   const app = await service.makeApp(schema);
   await makeRows(app, given.count, given.text);
   const ids: string[] = [];
@@ -72,7 +72,7 @@ test.each([
   { name: "the last large row", query: "?limit=1&offset=9", rows: 1, hasMore: false },
   { name: "what is behind the end", query: "?offset=10", rows: 0, hasMore: false },
   { name: "all of a page that fits", query: "?limit=10", rows: 10, hasMore: false },
-])("a list of $name says what it is", async ({ query, rows, hasMore }) => {
+])("a list of $name has its size", async ({ query, rows, hasMore }) => {
   const app = await service.makeApp(schema);
   await makeRows(app, 10, "repeat('b', 90000)");
   const { page } = await list(app, query);

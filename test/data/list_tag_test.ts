@@ -69,14 +69,14 @@ const CHANGES: readonly { name: string; change: () => Promise<unknown>; query?: 
     change: () => service.call(app, rowPath(ids.length - 1), { method: "DELETE" }),
   },
   { name: "a change of a long value", change: () => patch(1, { title: LONG }) },
-  { name: "a change beside a long value", change: () => patch(1, { done: true }) },
+  { name: "a change next to a long value", change: () => patch(1, { done: true }) },
   {
     name: "the row behind the page",
     change: () => patch(2, { title: "behind" }),
     query: "?limit=2",
   },
   {
-    name: "a row that is deleted and made again with the same id and values",
+    name: "a row that is deleted and created again with the same id and values",
     change: () =>
       service.service.admin.message(`with gone as (delete from data.todos where id = '${ids[3]}' returning *)
         select 1 from gone; insert into data.todos (app_id, id, title) values ('${app.id}', '${ids[3]}', 'd') returning id`),
@@ -123,7 +123,7 @@ describe("changes with", () => {
 describe("stays with", () => {
   const SAME: readonly { name: string; act: () => Promise<unknown> }[] = [
     { name: "nothing at all", act: () => Promise.resolve() },
-    { name: "a refused write", act: () => patch(0, { project: ids[0] }) },
+    { name: "a rejected write", act: () => patch(0, { project: ids[0] }) },
     { name: "a PATCH without columns", act: () => patch(0, {}) },
     {
       name: "another app's writes",
@@ -180,7 +180,7 @@ test("HEAD and every format of the tag get the same response", async () => {
   });
 });
 
-test("a page read while its rows change has the tag of what it holds", async () => {
+test("a page read while its rows change has the tag of its content", async () => {
   const own = await service.makeApp(schema);
   const id = await make(own, { title: "0" });
   let isOver = false;

@@ -101,7 +101,7 @@ describe("a page", () => {
     "offset=1&offset=1",
     "limit=1&%6cimit=1",
     "limit=%zz",
-  ])("of ?%s is refused", async (query) => {
+  ])("of ?%s is rejected", async (query) => {
     const answer = await service.call(app, `${LIST}?${query}`);
     expect([answer.status, codeOf(answer.text)]).toEqual([400, "invalid_query"]);
   });
@@ -166,7 +166,7 @@ describe("an update", () => {
     expect([answer.status, answer.text]).toEqual([200, before.text]);
   });
 
-  test("of no known column asks for the scope of a write alone", async () => {
+  test("with only unknown columns requires just the scope of a write", async () => {
     const writer = await service.makeApp(defineSchema(first), { scopes: ["data:write"] });
     const made = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
     const path = made.headers.get("location") ?? "";
@@ -205,7 +205,7 @@ describe("another process", () => {
       { requestIP: () => null },
     );
 
-  test("serves a table, and stores a column, that this one has only just pushed", async () => {
+  test("serves a table, and stores a column, that another process has just pushed", async () => {
     await withSecond(async (second) => {
       expect((await ask(second, LIST)).status).toBe(200);
       await service.pushSchema(
@@ -312,7 +312,7 @@ describe("queries:", () => {
     expect(proxy.count("use_key") - before).toBe(1);
   });
 
-  test("malformed keys and tables cost none but for their client's limit", async () => {
+  test("malformed keys and tables cost nothing but their client's limit", async () => {
     await service.service.warm();
     const count = () => countRequested(proxy) - proxy.count(LEASE);
     const [before, leases] = [count(), proxy.count(LEASE)];

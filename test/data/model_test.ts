@@ -205,7 +205,7 @@ async function runStep(world: World, one: Step): Promise<void> {
   }
 }
 
-test("each app behaves as if it were alone", async () => {
+test("each app behaves as if it had its own database", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {
       const world: World = { apps: [], models: [] };

@@ -15,7 +15,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test("find what the client finds in all rows", async () => {
+  test("finds what the client finds in all rows", async () => {
     const outcome = await fuzzQueries(service, { seed, schemas, queries: 120, rows: 200 });
     expect(outcome.queries).toBeGreaterThan(10_000);
   }, 1_800_000);

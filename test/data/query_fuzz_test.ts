@@ -13,7 +13,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test("find what the client finds in all rows", async () => {
+  test("finds what the client finds in all rows", async () => {
     const { queries } = await fuzzQueries(service, { seed, schemas: 4, queries: 25, rows: 200 });
     expect(queries).toBeGreaterThan(least);
   });

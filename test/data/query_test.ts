@@ -107,7 +107,7 @@ describe("a selection", () => {
     expect(JSON.stringify(rows)).toBe('[{"title":"Task 3","price":"3.50"}]');
   });
 
-  test("of everything is what a row is", async () => {
+  test("of everything is a row", async () => {
     const [row] = (await list("position=eq.3&order=id")).rows;
     const { json } = await service.call(app, `${TODOS}/${row?.["id"]}`);
     expect(row).toEqual(json as Record<string, unknown>);
@@ -248,7 +248,7 @@ describe("pages by cursor", () => {
     expect(new Set(ids).size).toBe(ROWS.length);
   });
 
-  test("go on where the row was that is deleted now", async () => {
+  test("continue at the place of a deleted row", async () => {
     const late = await service.makeApp(schema);
     const made: string[] = [];
     for (const position of [1, 2, 3]) made.push(await create(late, { title: "late", position }));

@@ -31,7 +31,7 @@ describe("a write", () => {
     app = await service.makeApp(SCHEMA);
   });
 
-  test("makes a row as large as an answer may be, and not a byte larger", async () => {
+  test("creates a row of the max size of a response, and not a byte larger", async () => {
     const empty = await send("POST", LIST, { title: "" });
     const room = MAX - Buffer.byteLength(empty.text);
     const most = await send("POST", LIST, { title: "x".repeat(room) });
@@ -56,7 +56,7 @@ describe("a write", () => {
     expect((await send("PATCH", path, { title: "small", body: "x" })).status).toBe(200);
   });
 
-  test("of one column after the other ends at the bound too", async () => {
+  test("of one column after the other ends at the limit too", async () => {
     const made = await send("POST", LIST, { title: "x".repeat(30_000) });
     const path = made.headers.get("location") ?? "";
     expect((await send("PATCH", path, { body: "x".repeat(30_000) })).status).toBe(200);
@@ -89,7 +89,7 @@ describe.each([
       select 1`);
   });
 
-  test("is named, and not answered", async () => {
+  test("is named, and not sent", async () => {
     for (const answer of [
       await send("GET", `${LIST}/${idOf(3)}`),
       await send("PATCH", `${LIST}/${idOf(3)}`, {}),
@@ -101,7 +101,7 @@ describe.each([
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
   });
 
-  test("ends a list before it, and is passed with an offset one higher", async () => {
+  test("ends a list before it, and is skipped with an offset one higher", async () => {
     for (const limit of [3, 50, 1000]) {
       const before = await send("GET", `${LIST}?limit=${limit}`);
       const page = before.json as Page;

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("db/functions.ts is what bun run generate writes", async () => {
+test("db/functions.ts is current: bun run generate changes nothing", async () => {
   expect(await readFunctions(admin)).toEqual(FUNCTIONS);
 });
 
@@ -90,7 +90,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
       comment: "null n",
       result: [{ n: null }],
     },
-  ])("$name is null only where the comment says so", async ({ definition, comment, result }) => {
+  ])("$name is null only where the comment allows it", async ({ definition, comment, result }) => {
     const define = (words: string) => `create or replace function rowhouse.give_null(given int4)
       ${definition} language sql stable as $$ select given $$;
       comment on function rowhouse.give_null is '${words}'`;
@@ -120,7 +120,7 @@ test.each([
   expect(shape?.retry).toBe(row.retry as "safe");
 });
 
-test("a comment that says something else is rejected", async () => {
+test("an unknown comment is rejected", async () => {
   await admin.message(`create or replace function rowhouse.be_called() returns void
     language sql as $$ $$; comment on function rowhouse.be_called is 'idempotnt'; select 1`);
   await expect(readFunctions(admin)).rejects.toThrow('cannot read its comment "idempotnt"');

@@ -96,7 +96,7 @@ test("a prepared statement that the server has forgotten fails, and is prepared 
   });
 });
 
-test("a prepared statement whose result has another type now fails, and is prepared again", async () => {
+test("a prepared statement whose result type changed fails, and is prepared again", async () => {
   await withConnection({}, async (connection) => {
     const ends = await echoDuring(connection, async () => {
       for (const type of ["int8", "int4", "int8", "int4"]) {
@@ -108,7 +108,7 @@ test("a prepared statement whose result has another type now fails, and is prepa
   });
 });
 
-test("a statement whose values cannot be sent fails alone", async () => {
+test("a statement with values that cannot be sent fails alone", async () => {
   await withConnection({}, async (connection) => {
     const send = (value: Date) =>
       connection
@@ -123,7 +123,7 @@ test("a statement whose values cannot be sent fails alone", async () => {
   });
 });
 
-test("when the connection is lost, nobody gets the error of the statement in front", async () => {
+test("after a lost connection, no caller gets the error of the statement in front", async () => {
   const proxy = await openPostgresProxy();
   await withConnection({ url: proxy.toUrl(database.adminUrl) }, async (connection) => {
     expect(await echo(connection)).toBe("right");
@@ -140,7 +140,7 @@ test("when the connection is lost, nobody gets the error of the statement in fro
   await proxy.close();
 });
 
-test("statements end whenever their session is ended, and none gets another's answer", async () => {
+test("statements end with their session, and none gets another's response", async () => {
   const ends = new Set<string>();
   for (let round = 0; round < 20; round++) {
     const some = await withConnection({}, (connection) =>

@@ -2,7 +2,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { findFreePort } from "../../src/db/embedded/server.ts";
 
-test("findFreePort() passes over a port that is taken", async () => {
+test("findFreePort() skips a port in use", async () => {
   const port = await findFreePort();
   const taken = Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
   const drawn = spyOn(Math, "random").mockReturnValueOnce((port - 20_000) / 12_000 + 1e-9);

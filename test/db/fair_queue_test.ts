@@ -15,7 +15,7 @@ describe("makeFairQueue()", () => {
     expect([started.length, fairQueue.mayStart("b")]).toEqual([3, true]);
   });
 
-  test("leaves connections to the queues of other nodes, and to those of none", () => {
+  test("leaves connections to the queues of other nodes, and to queues without a node", () => {
     const nodeOf = (queue: string) => ({ a: "one", b: "one", c: "two" })[queue];
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 8, nodeOf });
     const started = ["a", "b", "a", "b", "a", "b", "c", "service"].filter((queue) => {
@@ -85,7 +85,7 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.mayStart("a")).toBe(false);
   });
 
-  test("refuses when a queue is full and when all are, and says which", () => {
+  test("rejects when a queue is full and when all are, and names which", () => {
     const fairQueue = makeFairQueue<number>(LIMITS);
     const joined = ["a", "a", "a", "a", "b", "b", "b"].map((queue, index) =>
       fairQueue.join(queue, index),

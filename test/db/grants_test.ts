@@ -63,7 +63,7 @@ function withTable(page: string, shown: Grants): string {
   );
 }
 
-test("what is allowed in the database is what grants.json allows, and nothing else", () => {
+test("the database grants what grants.json lists, and nothing else", () => {
   expect(grants).toEqual(JSON.parse(readFileSync(LIST, "utf8")));
 });
 
@@ -73,7 +73,7 @@ test("docs/security.md shows it", () => {
   expect(page).toBe(withTable(page, JSON.parse(readFileSync(LIST, "utf8"))));
 });
 
-test("it has every table and function of the service, and one of each kind of apps' objects", () => {
+test("it has every table and function of the service, and an example of each kind of app object", () => {
   const kinds = Object.keys(grants).map((thing) => thing.split(" ")[0]);
   for (const kind of ["database", "schema", "table", "function", "sequence", "each"])
     expect(kinds).toContain(kind);
@@ -100,7 +100,7 @@ test.each([
     thing: "table rowhouse.sessions",
   },
   { hurt: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
-])("it would tell of: $hurt", async ({ hurt, thing }) => {
+])("it detects: $hurt", async ({ hurt, thing }) => {
   const { admin } = service.service;
   const before = await readGrants(admin, LOGINS);
   await admin.message(`${hurt}; select 1`);

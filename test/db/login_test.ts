@@ -188,13 +188,13 @@ describe("hostile session state:", () => {
     expect(codes).toEqual(["42501", "42501"]);
   });
 
-  test("a tenant set for one call does not outlive it", async () => {
+  test("a tenant that is set for one call ends with it", async () => {
     await listOf(other);
     const [row] = await login.unsafe("select current_setting('rowhouse.app_id', true) as app");
     expect(row?.["app"] ?? "").toBe("");
   });
 
-  test("without a tenant nothing is read, and a malformed one is refused", async () => {
+  test("without a tenant no row is read, and a malformed tenant is rejected", async () => {
     expect(
       await sqlstateOf(
         login,
@@ -322,7 +322,7 @@ describe("the database", () => {
     for (const { settings } of logins) expect(settings).toContain("log_min_error_statement=panic");
   });
 
-  test("resists an attack by a temporary type even from a login that may make one", async () => {
+  test("resists an attack by a temporary type even from a login that can create one", async () => {
     await service.service.admin.message(
       `do $$ begin execute format('grant temporary on database %I to rowhouse_test_login', current_database()); end $$; select 1`,
     );

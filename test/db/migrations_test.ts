@@ -144,7 +144,7 @@ test.each([
 });
 
 describe("files", () => {
-  test("begin with what they are for", () => {
+  test("begin with their purpose", () => {
     expect(files.length).toBeGreaterThan(30);
     expect(files.filter(({ text }) => !/^-- [A-Z]/.test(text)).map(({ name }) => name)).toEqual([]);
   });

@@ -30,7 +30,7 @@ test("an app is on the node that PostgreSQL's hash of its id leads to", async ()
   expect(map.find(SERVICE_QUEUE)).toBeUndefined();
 });
 
-test("a silent node is one of which nothing was heard since it was asked", () => {
+test("a silent node has not responded since the request", () => {
   const map = makeNodeMap();
   map.place(HALVES);
   const app = crypto.randomUUID();
@@ -61,7 +61,7 @@ test.each([
     message: "could not establish any connections to the node 10.0.0.2:5432 after 30000 ms",
     told: "unavailable",
   },
-])("a write that ended with $message is told $told", ({ message, told }) => {
+])("a write that ended with $message is reported as $told", ({ message, told }) => {
   const error = Object.assign(new Error(message), { code: "08006" });
   const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: true } as const;
   expect(toDatabaseError(error, call)).toMatchObject({ code: told });

@@ -112,8 +112,8 @@ async function cancelWaiting(after: string): Promise<string> {
   return began;
 }
 
-describe("while the database is away,", () => {
-  test("every endpoint answers 503 unavailable with Retry-After, and works again once it is back", async () => {
+describe("during an outage of the database,", () => {
+  test("every endpoint responds 503 unavailable with Retry-After, and works again afterwards", async () => {
     proxy.refuse();
     const reads = [
       await service.call(app, LIST),
@@ -139,7 +139,7 @@ describe("while the database is away,", () => {
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
-  test("a write that was in progress is answered 503 unknown_outcome", async () => {
+  test("a write in progress gets 503 unknown_outcome", async () => {
     loseAnswerOfCreate();
     const answer = await create({ title: "perhaps" });
     expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
@@ -155,7 +155,7 @@ describe("while the database is away,", () => {
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
 
-  test("a read that gets no answer at all ends in 504 at the time limit", async () => {
+  test("a read without a response ends in 504 at the time limit", async () => {
     await reopenWithLimit();
     proxy.freeze();
     const read = await service.call(app, row);
@@ -197,7 +197,7 @@ describe("in the log, an outage", () => {
   const named = (lines: readonly Line[], event: string) =>
     lines.filter((line) => line.event === event);
 
-  test("is reported once when it begins and once when it ends, and each request once, without a stack", async () => {
+  test("is logged once when it begins and once when it ends, and each request once, without a stack", async () => {
     const start = service.log.length;
     proxy.refuse();
     // Which request finds it out is of no matter: before, its outcome may be another.
@@ -245,7 +245,7 @@ describe("a request for a row that another session has locked", () => {
   const whileLocked = <Result>(id: string, use: (session: TransactionSql) => Promise<Result>) =>
     whileRowLocked(service.database.adminUrl, id, use);
 
-  test("is answered 504 at the time limit, and its statement is cancelled in the database", async () => {
+  test("gets 504 at the time limit, and its statement is canceled in the database", async () => {
     await reopenWithLimit();
     await whileLocked(idOf(row), async () => {
       const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
@@ -324,7 +324,7 @@ describe("while the database is read-only,", () => {
     );
   };
 
-  test("writes are answered 503 unavailable with Retry-After and reads are served; then writes work again", async () => {
+  test("writes get 503 unavailable with Retry-After and reads are served; then writes work again", async () => {
     await setReadOnly("on");
     await untilServed();
     for (const refused of [

@@ -107,7 +107,7 @@ async function untilPipelined(
 }
 
 test.each([true, false])(
-  "reads are sent on one connection before any of them is answered (prepare: %p)",
+  "reads are sent on one connection before the first response (prepare: %p)",
   async (prepare) => {
     const through = openPool(prepare);
     const opened = watchConnections();
@@ -123,7 +123,7 @@ test.each([true, false])(
   },
 );
 
-describe("an answer on the way is never delivered to another caller:", () => {
+describe("a pending response is never delivered to another caller:", () => {
   const tamper: Record<string, (row: Buffer, before: Buffer) => Action> = {
     "rows in another order": (_, before) => ({ send: [makeMessage("D", before)] }),
     "the content of another row": (row, before) => ({
@@ -155,7 +155,7 @@ describe("an answer on the way is never delivered to another caller:", () => {
     expect(changed).toBeGreaterThan(0);
   });
 
-  test("it is told once, and the connection is ended", async () => {
+  test("the mismatch is logged once, and the connection is closed", async () => {
     const watched = watchConnections(({ type, from, body }) =>
       from === "server" && type === "D" && body.includes("body 7") && mismatches === 0
         ? { send: [makeRow([splitRow(body)[0] ?? body, splitRow(body)[0] ?? body])] }
@@ -170,7 +170,7 @@ describe("an answer on the way is never delivered to another caller:", () => {
   });
 });
 
-test("what was not found is asked again on a connection of its own", async () => {
+test("a row that was not found is read again on a separate connection", async () => {
   const text = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
   const nothing = `select null::text as body, ${echoColumn(2)} where $1 <> ''`;
   const watched = watchConnections();
@@ -183,7 +183,7 @@ test("what was not found is asked again on a connection of its own", async () =>
   expect(mismatches).toBe(0);
 });
 
-test("an error is that of the caller's own attempt, and nobody else's", async () => {
+test("an error belongs to the caller's own attempt", async () => {
   const text = `select (1 / $1::int4)::text as body, ${echoColumn(2)}`;
   const ends = await Promise.allSettled([
     ...bodies.map((body) => read(body)),
@@ -217,7 +217,7 @@ async function whileLocked(use: () => Promise<void>): Promise<void> {
 
 const LOCKED = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
 
-test("whoever waits behind a lock waits alone, and its queue is not pipelined for a while", async () => {
+test("a caller behind a lock waits alone, and its queue is not pipelined for a while", async () => {
   const lockedOn = new Set<number>();
   const watched = watchConnections(({ connection, type, body }) => {
     if (type === "P" && body.includes("public.notes")) lockedOn.add(connection);
@@ -244,7 +244,7 @@ test("whoever waits behind a lock waits alone, and its queue is not pipelined fo
   expect(lockedOn.size).toBe(1);
 });
 
-test("callers who leave or are late cancel nothing on a shared connection", async () => {
+test("callers who leave or time out cancel nothing on a shared connection", async () => {
   const processes = new Map<number, number>();
   const cancelled: number[] = [];
   const pipelines = new Set<number>();
@@ -270,7 +270,7 @@ test("callers who leave or are late cancel nothing on a shared connection", asyn
 });
 const CANCEL_CODE = 80877102;
 
-test("reads go on while their connection is frozen, and on a new one afterwards", async () => {
+test("reads continue while their connection is frozen, and on a new connection afterwards", async () => {
   const watched = watchConnections(({ from, body, connection }) =>
     from === "server" && body.includes("body 7") && connection === Math.min(...watched.pipelines)
       ? { failure: "freeze" }
@@ -283,7 +283,7 @@ test("reads go on while their connection is frozen, and on a new one afterwards"
   expect(watched.pipelines.size).toBe(2);
 });
 
-test("a queue that floods leaves places on the shared connection to others", async () => {
+test("a queue that floods leaves slots on the shared connection to others", async () => {
   await untilPipelined(watchConnections());
   const { used, pipelines } = watchConnections();
   proxy.onMessage(({ from, type, statement, connection }) => {
@@ -301,7 +301,7 @@ test("a queue that floods leaves places on the shared connection to others", asy
   expect(pipelines.size).toBe(0);
 });
 
-test("through killed connections every read ends, and none with another's answer", async () => {
+test("through killed connections every read ends, and none with another's response", async () => {
   const ends = new Set<string>();
   let isOver = false;
   const workers = Array.from({ length: 40 }, async (_, index) => {

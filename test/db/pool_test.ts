@@ -97,7 +97,7 @@ describe("a statement that failed in the database is", () => {
   });
 });
 
-test("a write that is refused at its commit is refused", async () => {
+test("a write that is rejected at its commit fails", async () => {
   const call = admin.query("insert into public.checked values ($1::int4) returning id", [1], WRITE);
   await expect(call).rejects.toMatchObject({ violation: { kind: "value" } });
 });
@@ -111,7 +111,7 @@ test("a statement past its time limit is cancelled in the database, and its conn
   });
 });
 
-test("a statement whose caller has left is cancelled in the database", async () => {
+test("a statement of a caller who left is canceled in the database", async () => {
   await withPool({}, async (pool) => {
     const mark = crypto.randomUUID();
     const caller = new AbortController();
@@ -126,7 +126,7 @@ test("a statement whose caller has left is cancelled in the database", async () 
   });
 });
 
-test("callers who leave never cause the cancellation of another caller's statement", async () => {
+test("callers who leave never cancel another caller's statement", async () => {
   await withPool({}, async (pool) => {
     const ends: string[] = [];
     const ask = async (leaves: boolean) => {
@@ -174,7 +174,7 @@ test("an unprepared statement is one round trip, whatever its values", async () 
   await proxy.close();
 });
 
-test("nobody waits behind a slow statement while a connection is free", async () => {
+test("no caller waits behind a slow statement while a connection is free", async () => {
   await withPool({}, async (pool) => {
     const caller = new AbortController();
     let ended = 0;
@@ -192,7 +192,7 @@ test("nobody waits behind a slow statement while a connection is free", async ()
   });
 });
 
-test("a flood in one queue is refused with 429, while another queue is served", async () => {
+test("a flood in one queue gets 429, while another queue is served", async () => {
   await withPool({}, async (pool) => {
     const flood = Array.from({ length: 400 }, () =>
       codeOf(pool.query("select 1", [], { ...READ, queue: "flood" })),

@@ -100,7 +100,7 @@ function makeMigration() {
   return { ...head, ...writeMigrationText({ ...head, steps: [], definition }) };
 }
 
-describe("rowhouse.record_push refuses", () => {
+describe("rowhouse.record_push rejects", () => {
   type Push = {
     app: string;
     migration: object;
@@ -197,7 +197,7 @@ describe("rowhouse.record_push refuses", () => {
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   });
 
-  test("an existing table whose name could end a quotation", async () => {
+  test("an existing table with a name that could end a quotation", async () => {
     const push = await makePush();
     const name = "x$rowhouse$";
     await login.unsafe(`set role rowhouse_tables; create table data."${name}" (); reset role`);

@@ -33,7 +33,7 @@ test("an error of a task is reported even if its login cannot be dropped", async
   });
 });
 
-test("the next command drops what a killed command left, once that has expired", async () => {
+test("the next command drops the expired login of a killed command", async () => {
   const [expired, valid] = [toName(), toName()];
   await withDatabase(database.adminUrl, async (admin) => {
     await admin.message(`

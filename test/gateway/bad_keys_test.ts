@@ -23,7 +23,7 @@ const BAD_KEYS: readonly BadKey[] = [
   { name: "an empty header", lines: () => ["Authorization: "] },
   { name: "only a scheme", lines: () => ["Authorization: Bearer"] },
   { name: "another scheme", lines: ({ good }) => [`Authorization: Basic ${good}`] },
-  { name: "a made-up key", lines: () => [bearer("rh_x.y")] },
+  { name: "a forged key", lines: () => [bearer("rh_x.y")] },
   { name: "a truncated key", lines: ({ good }) => [bearer(good.slice(0, -1))] },
   { name: "an over-long key", lines: ({ good }) => [bearer(`${good}0`)] },
   { name: "a very long key", lines: ({ good }) => [bearer(good.repeat(50))] },
@@ -37,7 +37,7 @@ const BAD_KEYS: readonly BadKey[] = [
     lines: ({ good }) => [bearer(good.replace(/_[a-z0-9]+/, (id) => id.toUpperCase()))],
   },
   {
-    name: "a key that nobody was given, with a right checksum",
+    name: "an unknown key with a valid checksum",
     lines: () => {
       const start = `rh_${"a".repeat(16)}.${"b".repeat(43)}`;
       return [bearer(start + toBase62(Bun.hash.crc32(start), 6))];
@@ -50,7 +50,7 @@ const BAD_KEYS: readonly BadKey[] = [
   { name: "two keys in one header", lines: ({ good }) => [`${bearer(good)}, Bearer ${good}`] },
   { name: "the key in two headers", lines: ({ good }) => [bearer(good), bearer(good)] },
   {
-    name: "the key beside a header of another scheme",
+    name: "the key next to a header of another scheme",
     lines: ({ good }) => [bearer(good), "Authorization: Basic eDp5"],
   },
   {

@@ -35,12 +35,12 @@ const statusOf = async (of: TestApp) => (await service.call(of, LIST)).status;
 const statusOfPerson = async () =>
   (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } })).status;
 
-describe("a clock that goes", () => {
+describe("a clock that advances", () => {
   test.each([
     { name: "an hour ahead", shifts: [HOUR_MS] },
     { name: "an hour back", shifts: [-HOUR_MS] },
     { name: "ahead, back and right again", shifts: [HOUR_MS, -HOUR_MS, 0] },
-  ])("$name leaves live keys and sessions alive, and dead ones dead", async ({ shifts }) => {
+  ])("$name keeps live keys and sessions valid, and dead ones invalid", async ({ shifts }) => {
     for (const shift of [0, ...shifts]) {
       shiftMs = shift;
       expect([await statusOf(app), await statusOf(expired), await statusOfPerson()]).toEqual([
@@ -59,7 +59,7 @@ describe("a clock that goes", () => {
     await eventually(async () => (await statusOf(one)) === 401);
   });
 
-  test("ahead an hour and back does not lock anybody out of a limit", async () => {
+  test("an hour ahead and back locks no one out by a limit", async () => {
     for (const shift of [HOUR_MS, 0, -HOUR_MS]) {
       shiftMs = shift;
       const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));

@@ -47,7 +47,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
     { name: "a refusal", path: `${LIST}?x=1`, status: 400 },
     { name: "a wrong key", key: "rh_x.y", status: 401 },
     { name: "an unknown route", path: "/v1/nothing", status: 404 },
-  ])("$name can be read by the app's own origin", async ({ status, ...asked }) => {
+  ])("the app's own origin can read $name", async ({ status, ...asked }) => {
     const answer = await get(REGISTERED, asked);
     expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([
       status,
@@ -66,7 +66,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
     "https://todo.example.org, https://evil.example",
     "null",
     "*",
-  ])("the origin %s is told nothing", async (origin) => {
+  ])("the origin %s gets no access", async (origin) => {
     const [actual, asked] = [await get(origin), await preflight(origin)];
     expect([actual.status, asked.status]).toEqual([200, 204]);
     for (const answer of [actual, asked]) {
@@ -75,7 +75,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
     }
   });
 
-  test("what another app's key is answered cannot be read by this app's origin", async () => {
+  test("the app's origin cannot read responses to another app's key", async () => {
     const other = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
     const answer = await get(REGISTERED, { key: other.key });
     expect([answer.status, namesOf(answer)]).toEqual([200, []]);

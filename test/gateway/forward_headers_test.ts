@@ -98,7 +98,7 @@ describe("toServiceHeaders()", () => {
   });
 });
 
-test("toCallerHeaders() keeps every cookie and drops what belongs to the connection", () => {
+test("toCallerHeaders() keeps every cookie and drops headers of the connection", () => {
   const headers = new Headers([
     ["set-cookie", "a=1"],
     ["set-cookie", "b=2"],

@@ -59,7 +59,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     return answers.map(({ status }) => status);
   };
 
-  test("a new key works at once in both", async () => {
+  test("a new key works immediately in both", async () => {
     for (let count = 0; count < 5; count++) {
       const { text } = await issue();
       expect(await ask(text)).toEqual([200, 200]);
@@ -90,7 +90,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     expect(await ask(text)).toEqual([401, 401]);
   });
 
-  test("many unknown keys at once share their look-ups; one alone costs one", async () => {
+  test("simultaneous unknown keys share their look-ups; a single key costs one", async () => {
     const guess = (index: number) =>
       service.service.fetch(
         new Request(`http://storm.example${LIST}`, {

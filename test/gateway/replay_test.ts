@@ -64,7 +64,7 @@ async function countTodos(title: string): Promise<number | undefined> {
   return row?.count;
 }
 
-test("a write that reaches two processes at once happens once", async () => {
+test("a write that reaches two processes happens once", async () => {
   for (let round = 0; round < 20; round++) {
     const title = crypto.randomUUID();
     const send = signWrite("todos", title);
@@ -74,7 +74,7 @@ test("a write that reaches two processes at once happens once", async () => {
   }
 });
 
-test("a write that was refused does not happen at another process either", async () => {
+test("a rejected write does not happen at another process either", async () => {
   const first = signWrite("labels", "urgent");
   const { headers } = await first(urlOf(0));
   const second = signWrite("labels", "urgent");
@@ -84,14 +84,14 @@ test("a write that was refused does not happen at another process either", async
   expect(await second(urlOf(1))).toMatchObject(REFUSED);
 });
 
-test("nobody is signed out by what another identity service has seen", async () => {
+test("a nonce of another identity service ends no session", async () => {
   const target = "/v1/auth/logout";
   const send = signCall({ audience: "identity", target, context: contextOf(undefined), body: "" });
   expect((await send(urlOf(2))).status).toBe(204);
   expect(await send(urlOf(3))).toMatchObject(REFUSED);
 });
 
-test("reads ask for no nonce, and writes at one time share the question", async () => {
+test("reads need no nonce, and simultaneous writes share one query", async () => {
   const counted = proxy.count("use_nonces");
   const read = signCall({ audience: "data", target: "/v1/data/db/todos", context: contextOf(app) });
   for (const at of [0, 1]) expect((await read(urlOf(at))).status).toBe(200);

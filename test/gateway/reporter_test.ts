@@ -35,18 +35,18 @@ async function requestLease() {
   return { isAway: reporter.isAway(), granted: bucket.lease.granted, issues };
 }
 
-test("a database that answers gives a lease", async () => {
+test("an available database gives a lease", async () => {
   const { isAway, granted, issues } = await requestLease();
   expect({ isAway, issues }).toEqual({ isAway: false, issues: [] });
   expect(granted).toBeGreaterThan(0);
 });
 
-test("a database that does not answer is away, and nobody waits for it", async () => {
+test("an unresponsive database is unavailable, and no request waits for it", async () => {
   proxy.onMessage((message) => (isLease(message) ? { failure: "freeze" } : undefined));
   expect(await requestLease()).toEqual({ isAway: true, granted: 0, issues: [] });
 });
 
-test("a pause of this process is not taken for one of the database", async () => {
+test("a pause of this process is not mistaken for an outage of the database", async () => {
   proxy.onMessage((message) => {
     if (isLease(message)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
     return undefined;

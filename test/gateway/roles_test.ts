@@ -102,7 +102,7 @@ test("gateway, data and identity serve together, change their secret without a g
     expect(running.map((one) => one.output()).join()).not.toContain(secret);
 }, 60_000);
 
-describe("a role refuses to start", () => {
+describe("a role does not start", () => {
   const complete = {
     ROLE: "gateway",
     INTERNAL_HMAC_SECRET: SECRET,
@@ -190,7 +190,7 @@ describe("a role refuses to start", () => {
       expect(found.join()).not.toContain(value);
   });
 
-  test("and says so before it listens, naming the variable but never its value", async () => {
+  test("and reports it before it listens, with the variable but never its value", async () => {
     const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };
     const { code, out, err } = await runCommand(["serve"], { ...project, env });
     expect([code, out]).toEqual([1, ""]);

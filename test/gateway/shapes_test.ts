@@ -96,7 +96,7 @@ for (const shape of SHAPES) {
       ]);
     });
 
-    test("a key without the scope is 403 before anything is said of the table", async () => {
+    test("a key without the scope is 403 before the table is checked", async () => {
       const { text } = await issue(["data:read"]);
       expect((await list(text)).status).toBe(200);
       const answer = await service.call(app, "/v1/data/db/nothing", {
@@ -144,7 +144,7 @@ for (const shape of SHAPES) {
       expect(Math.abs(left - GRACES[grace])).toBeLessThan(60);
     });
 
-    test("a rolled key expires no later than it would have, and its copy lasts as long as the old one was given", async () => {
+    test("a rolled key expires no later than before, and its copy has the same lifetime", async () => {
       const deps = testDeps(service.service);
       const expiresAt = new Date(Date.now() + 600_000);
       const old = await issue(["data:read"], expiresAt);
@@ -184,7 +184,7 @@ for (const shape of SHAPES) {
     });
 
     describe("limits", () => {
-      test("an answer says what is left, and scripts may read it", async () => {
+      test("a response reports the remaining limit, and scripts can read it", async () => {
         const { headers } = await service.call(app, LIST, { headers: { origin: ORIGIN } });
         expect(headers.get("ratelimit-policy")).toBe('"app";q=600000;w=60, "key";q=600000;w=60');
         expect(headers.get("ratelimit")).toMatch(/^"(app|key)";r=\d+;t=\d+$/);
@@ -193,7 +193,7 @@ for (const shape of SHAPES) {
         );
       });
 
-      test("all keys of an app share its limit; a key's own limit is for that key alone", async () => {
+      test("all keys of an app share its limit; a key's limit is separate", async () => {
         const limited = await service.makeApp(SCHEMA);
         const admin = service.service.admin;
         const second = await issueKey(testDeps({ admin }), {
@@ -225,7 +225,7 @@ for (const shape of SHAPES) {
         expect((await service.call(undefined, "/live")).status).toBe(200);
       });
 
-      test.each([0, -1, 1.5, Number.NaN, 2e9])("a limit of %p is refused", async (perMinute) => {
+      test.each([0, -1, 1.5, Number.NaN, 2e9])("a limit of %p is rejected", async (perMinute) => {
         const deps = { admin: service.service.admin };
         await expect(
           setLimit(deps, { slug: app.slug, perMinute, perMinuteOfKey: undefined }),

@@ -119,7 +119,7 @@ test("together they accept what the limit allows, from the first burst on", asyn
   expect(accepted / allowed).toBeLessThan(1.1);
 }, 60_000);
 
-test("one that is asked for much has all that the others leave", async () => {
+test("a busy app gets the unused capacity", async () => {
   const PER_MINUTE = 1000;
   const app = await makeLimited(PER_MINUTE);
   for (const at of PROCESSES) expect((await list(app, at)).status).toBe(200);
@@ -131,7 +131,7 @@ test("one that is asked for much has all that the others leave", async () => {
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
-test("a limit of a few requests is one for all, however they are spread", async () => {
+test("a limit of a few requests is shared, in any distribution", async () => {
   const app = await makeLimited(6);
   const statuses: number[] = [];
   for (let count = 0; count < 24; count++) statuses.push((await list(app, count % 4)).status);
@@ -182,7 +182,7 @@ test("failures of one address count together", async () => {
   expect(failed / allowed).toBeLessThan(1.1);
 });
 
-test("while the database answers nothing of limits, each process allows no more than one alone", async () => {
+test("without the database, each process allows no more than a single process would", async () => {
   const app = await makeLimited(60);
   for (const at of PROCESSES) await list(app, at);
   proxy.onMessage(({ type, statement }) =>

@@ -108,7 +108,7 @@ describe("verify() accepts", () => {
   });
 });
 
-describe("verify() refuses", () => {
+describe("verify() rejects", () => {
   test.each([
     { name: "no signature", claim: claimOf({}, { signature: null }), reason: "unsigned" },
     {
@@ -250,7 +250,7 @@ describe("verify() refuses", () => {
     expect(verify(claim)).toEqual({ reason: "timestamp out of window" });
   });
 
-  test("without using memory for what was never signed", () => {
+  test("without using memory for unsigned requests", () => {
     const verify = open();
     expect(verify(claimOf({}, { secret: FOREIGN }))).toEqual({ reason: "signature differs" });
     expect("context" in verify(claimOf())).toBe(true); // the forgery did not use up the nonce
@@ -258,7 +258,7 @@ describe("verify() refuses", () => {
 });
 
 describe("makeNonces()", () => {
-  test("refuses nonces when it is full, and has room again later", () => {
+  test("rejects nonces when it is full, and has room again later", () => {
     let now = NOW;
     const nonces = makeNonces({ now: () => now, windowMs: 60_000, maxNonces: 3 });
     const uses = ["a", "b", "c", "d", "a"].map((nonce) => nonces.use(nonce, now));

@@ -21,7 +21,7 @@ const read = (name: string) => parts.get(name) ?? "";
 const fences = [...vector.matchAll(/^```(\w+)\n([\s\S]*?)\n```$/gm)].map(([, , text = ""]) => text);
 const [contextJson = "", signedText = "", signature = "", shell = ""] = fences;
 
-test("the vector's text follows from its parts, by the page alone", () => {
+test("the vector's text follows from its parts, by the page only", () => {
   const hash = createHash("sha256").update(read("body")).digest("hex");
   const context = Buffer.from(contextJson).toString("base64url");
   const names = ["audience", "method", "target", "timestamp", "nonce"];

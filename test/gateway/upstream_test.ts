@@ -53,7 +53,7 @@ const CASES: {
   want: [number, string];
 }[] = [
   {
-    name: "hangs up without a word",
+    name: "closes the connection without a response",
     answer: (socket) => socket.destroy(),
     want: [502, "bad_gateway"],
   },
@@ -78,13 +78,13 @@ const CASES: {
     want: [502, "bad_gateway"],
   },
   {
-    name: "answers without the request id",
+    name: "responds without the request id",
     answer: (socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"),
     want: [502, "bad_gateway"],
   },
   {
-    name: "answers with another request id",
+    name: "responds with another request id",
     answer: (socket) =>
       socket.end(
         "HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
@@ -92,14 +92,14 @@ const CASES: {
     want: [502, "bad_gateway"],
   },
   {
-    name: "refuses the signature",
+    name: "rejects the signature",
     answer: (socket) =>
       socket.end(
         'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nConnection: close\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
       ),
     want: [502, "bad_gateway"],
   },
-  { name: "says nothing", answer: () => undefined, want: [504, "timeout"] },
+  { name: "is silent", answer: () => undefined, want: [504, "timeout"] },
   {
     name: "stops after half of its head",
     answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
@@ -161,7 +161,7 @@ describe("a gateway whose data service", () => {
     expect(stub.requests.join()).not.toContain(caller.key);
   });
 
-  test("is down answers 503 and Retry-After, and serves again once it is up", async () => {
+  test("is down responds 503 and Retry-After, and serves again after it is up", async () => {
     const service = await openTestService({
       shape: "split",
       upstreams: { data: "http://127.0.0.1:1" },
@@ -182,7 +182,7 @@ describe("a gateway whose data service", () => {
     await service.close();
   });
 
-  test("breaks off a streamed answer: the caller sees that it is incomplete", async () => {
+  test("aborts a streamed response: the caller sees that it is incomplete", async () => {
     const stub = await openStub((socket, request) => {
       socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
@@ -251,7 +251,7 @@ describe("a gateway whose identity service", () => {
     expect(countWrites(stub, query)).toBe(1);
   });
 
-  test("is down answers 503 in each interface's own form, and still serves rows", async () => {
+  test("is down responds 503 in the form of each interface, and still serves rows", async () => {
     const service = await openTestService({
       shape: "split",
       upstreams: { identity: "http://127.0.0.1:1" },
@@ -336,12 +336,12 @@ describe("a service behind a gateway", () => {
 
   const REFUSED = { status: 401, text: '{"error":"invalid_signature"}' };
 
-  test("answers what is signed", async () => {
+  test("accepts signed requests", async () => {
     const { status, text } = await call();
     expect([status, JSON.parse(text)]).toMatchObject([200, { rows: [] }]);
   });
 
-  test("answers /live to anybody, and nothing else", async () => {
+  test("serves only /live to unsigned requests", async () => {
     expect((await fetch(`${url}/live`)).status).toBe(200);
     for (const path of ["/ready", LIST, "/", "/nothing", "/live/x"]) {
       const authorization = `Bearer ${app.key}`;
@@ -350,7 +350,7 @@ describe("a service behind a gateway", () => {
     }
   });
 
-  test("refuses what was signed for another service", async () => {
+  test("rejects a request that is signed for another service", async () => {
     const { roleUrls, adminUrl, prepare } = service.database;
     const identity = await serve(
       openService({
@@ -432,7 +432,7 @@ describe("a service behind a gateway", () => {
       name: "two signatures",
       change: { sent: { headers: { [SIGNED_HEADERS.signature]: "v1=00, v1=11" } } },
     },
-  ])("refuses $name with one answer", async ({ change }) => {
+  ])("rejects $name with one response", async ({ change }) => {
     expect(await call(change)).toEqual(REFUSED);
   });
 
@@ -450,7 +450,7 @@ describe("a service behind a gateway", () => {
       sent: { body: JSON.stringify(PUSH), headers: { "content-type": "application/json" } },
     });
 
-  test("pushes, and shows what was pushed, for a proven key that may", async () => {
+  test("pushes, and returns the push, for a proven key with the scope", async () => {
     const context = contextOf(app, { scopes: ["schema:push"] });
     expect((await push(context)).status).toBe(200);
     for (const target of [SCHEMA, `${SCHEMA}/migrations/1`])
@@ -468,16 +468,19 @@ describe("a service behind a gateway", () => {
       of: async () => service.makeApp(undefined, { scopes: ["data:read", "data:write"] }),
     },
     { name: "an app that there is none of", of: async () => ({ id: OTHER_APP, key: app.key }) },
-  ])("pushes and tells nothing for who proves $name, whatever was signed", async ({ of }) => {
-    const context = contextOf(await of(), { scopes: ["schema:push"] });
-    const answers = [await push(context)];
-    for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
-      answers.push(await call({ signed: { target, context } }));
-    for (const { status, text } of answers)
-      expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
-  });
+  ])(
+    "pushes and reveals nothing for a caller who proves $name, whatever was signed",
+    async ({ of }) => {
+      const context = contextOf(await of(), { scopes: ["schema:push"] });
+      const answers = [await push(context)];
+      for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
+        answers.push(await call({ signed: { target, context } }));
+      for (const { status, text } of answers)
+        expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
+    },
+  );
 
-  test("refuses a replayed write, and writes once", async () => {
+  test("rejects a replayed write, and writes once", async () => {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ title: "once" });
     const signed = { ...WRITE, timestamp: String(Date.now()) };
@@ -486,7 +489,7 @@ describe("a service behind a gateway", () => {
     expect(JSON.parse((await call()).text).rows).toHaveLength(1);
   });
 
-  test("refuses an endless body in bounded time and space", async () => {
+  test("rejects an endless body in bounded time and space", async () => {
     const lines = [`POST ${LIST} HTTP/1.1`, "Host: h", "Transfer-Encoding: chunked", "", ""];
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
     let open = true;
@@ -502,7 +505,7 @@ describe("a service behind a gateway", () => {
     expect([answer.status === 401 || answer.status === 0, answer.closed]).toEqual([true, true]);
   });
 
-  test("says why in the log only, and never a secret", () => {
+  test("reports the reason only in the log, and never a secret", () => {
     const reasons = log.join("\n");
     for (const reason of [
       "unsigned",

@@ -86,7 +86,7 @@ test("a rename keeps the values, takes effect immediately, and is recorded as a 
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a dropped column is gone with its index, type and reference, and can be added again with another type", async () => {
+test("a dropped column is deleted with its index, type and reference, and can be added again with another type", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "title"));
   await create(app, name, { title: "one", hours: 5 });
@@ -143,7 +143,7 @@ test("only the owner of a table changes it: a shared, a foreign and a missing ta
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
-test("what another app declares stays, without saying which app; what it leaves out can be changed", async () => {
+test("declarations of other apps stay, without naming the app; what other apps omit can be changed", async () => {
   const name = freshName();
   const owner = await service.makeApp(
     defineSchema({ [name]: { titel: t.string(), note: t.string(), rest: t.string() } }),
@@ -211,7 +211,7 @@ test("a malformed change is rejected with every issue", async () => {
   expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
 });
 
-test("a renamed table keeps rows, references to it and from it; its old name is unknown and free", async () => {
+test("a renamed table keeps rows and references to and from it; its old name is unknown and free", async () => {
   const [name, to, child] = [freshName(), freshName("u"), freshName("v")];
   const make = (table: string) => ({
     [table]: t.model({ title: t.string().unique(), state: t.enum(["a", "b"]), up: t.ref(table) }),
@@ -249,7 +249,7 @@ test("a renamed table keeps rows, references to it and from it; its old name is 
   expect((await service.call(app, `/v1/data/db/${child}`)).json).toMatchObject({ rows: [] });
 });
 
-test("a dropped table is gone with its rows, and its name is free; a reference to it blocks", async () => {
+test("a dropped table is deleted with its rows, and its name is free; a reference to it blocks", async () => {
   const [name, child] = [freshName(), freshName("v")];
   const app = await service.makeApp(
     defineSchema({

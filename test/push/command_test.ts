@@ -125,7 +125,7 @@ test("db push writes journal and types; a second push, even from a checkout with
   expect(await run(project, "db", "check")).toMatchObject({ code: 0, err: "" });
 });
 
-test("a file that was edited, renamed, added or is a stray is refused by name; a missing one is written again", async () => {
+test("an edited, renamed, added or stray file is rejected by name; a missing one is written again", async () => {
   const project = await makeProject();
   await run(project, "db", "push");
   const name = `0001_create_table_${project.table}.sql`;
@@ -300,7 +300,7 @@ test.each([
     files: { "node_modules/a/b.js": "module.exports = 1;" },
     wanted: { private: true, type: "module", scripts: SCRIPTS },
   },
-])("init completes $name, and says what it wrote", async ({ files, wanted }) => {
+])("init completes $name, and lists what it wrote", async ({ files, wanted }) => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
   folders.push(folder);
   for (const [path, content] of Object.entries(files))

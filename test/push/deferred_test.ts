@@ -50,7 +50,7 @@ function run(...statements: string[]): Promise<unknown[]> {
   return service.service.admin.message(byHand(...statements));
 }
 
-test("an index and a reference on a large table are built after the push, as its status says", async () => {
+test("an index and a reference on a large table are built after the push, as its status shows", async () => {
   const { name, app } = await makeTable(3);
 
   const result = await pushLarge(
@@ -76,7 +76,7 @@ test("an index and a reference on a large table are built after the push, as its
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a renewed lease notes how far the build of an index is, and its end forgets it", async () => {
+test("a renewed lease records the progress of an index build, and its end removes it", async () => {
   const { name, app } = await makeTable(1);
   const { pushing, service: opened, database } = service;
   const readStep = async () => {
@@ -126,7 +126,7 @@ test("a table that has grown and was never analysed counts as large too", async 
   );
 });
 
-test("a unique on a large table is never deferred; if rows break it, it is refused without their values", async () => {
+test("a unique constraint on a large table is never deferred; if rows violate it, it is rejected without their values", async () => {
   const { name, app } = await makeTable(0);
   for (const title of ["same secret", "same secret"])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });

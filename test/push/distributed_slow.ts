@@ -99,12 +99,12 @@ test("the SQL of set-up, of a first push, a change and a conversion is the recor
   expect(text).toBe(await Bun.file(RECORD).text());
 });
 
-test("what one PostgreSQL runs has nothing of it", () => {
+test("a single PostgreSQL runs nothing of it", () => {
   const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
   expect(message.match(/create_distributed|force_custom_plan|enable_ddl_propagation/g)).toBeNull();
 });
 
-test("a push that was planned for one PostgreSQL is planned again where the database was distributed meanwhile", async () => {
+test("a push that was planned for one PostgreSQL is planned again if the database was distributed since then", async () => {
   const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
   const database = await makeDatabase();
   await withDatabase(database.adminUrl, async (admin) => {

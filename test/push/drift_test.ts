@@ -194,7 +194,7 @@ const ALL_CASES: Case[] = [
     things: ["table todos / policy tenant"],
   },
   {
-    name: "a grant to everybody",
+    name: "a grant to public",
     by: "grant select on data.todos to public",
     undo: "revoke select on data.todos from public",
     things: ["table todos / grants to public"],
@@ -231,7 +231,7 @@ const ALL_CASES: Case[] = [
     isOnePostgres: true,
   },
   {
-    name: "a table of somebody",
+    name: "a foreign table",
     by: "create table data.mine (x int)",
     undo: "drop table data.mine",
     things: ["table mine"],
@@ -243,7 +243,7 @@ const ALL_CASES: Case[] = [
     things: ["type todos__status__enum"],
   },
   {
-    name: "a function that may be run by everybody",
+    name: "a function that public can execute",
     by: `grant execute on function api.${GET} to public`,
     undo: `revoke execute on function api.${GET} from public`,
     things: [`function ${GET} / executed by public`],
@@ -273,7 +273,7 @@ const ALL_CASES: Case[] = [
     things: [`function ${GET} / settings`],
   },
   {
-    name: "a function of somebody",
+    name: "a foreign function",
     by: "create function api.mine() returns int language sql as 'select 1'",
     undo: "drop function api.mine()",
     things: ["function mine()"],
@@ -307,7 +307,7 @@ test("everything altered by hand is named, and nothing else", async () => {
   }
 });
 
-test("compareFacts() says for each difference what was expected and what was found", () => {
+test("compareFacts() lists the expected and the actual value of each difference", () => {
   const wanted = new Map([
     ["table a", "there"],
     ["table a / column x", "there"],

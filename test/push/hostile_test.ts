@@ -179,7 +179,7 @@ const REFUSED: { name: string; definition: unknown }[] = [
 ];
 
 test.each(REFUSED)(
-  "a definition with $name answers 422 and writes nothing",
+  "a definition with $name gets 422 and writes nothing",
   async ({ definition }) => {
     const before = await dumpDatabase(service.service.admin);
 
@@ -191,7 +191,7 @@ test.each(REFUSED)(
   },
 );
 
-test("all issues are reported at once, each with its table and column", async () => {
+test("all issues are reported together, each with its table and column", async () => {
   const answer = await postDefinition(
     service,
     app,
@@ -223,7 +223,7 @@ test.each([
   },
   { name: "an array", body: "[]", status: 400, error: "invalid_json" },
   { name: "something other than JSON", body: "drop", status: 400, error: "invalid_json" },
-])("a push of $name answers $status", async ({ body, status, error }) => {
+])("a push of $name gets $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
   const answer = await service.call(app, "/v1/data/schema", {
     method: "POST",

@@ -43,7 +43,7 @@ const body = (more: object = {}) => ({
 const dump = () => dumpDatabase(service.service.admin);
 const readRecord = () => readMigrations(service, app) as Promise<StoredMigration[]>;
 
-test("a dry run says what would be done, and the join does it once", async () => {
+test("a dry run lists the steps, and the join does them once", async () => {
   const before = await dump();
   const planned = await post(body({ dryRun: true }));
   expect(planned).toMatchObject({
@@ -99,7 +99,7 @@ test("two histories can be joined in turn, each as often as they diverge", async
   ]);
 });
 
-test("two joins at the same time are one", async () => {
+test("two simultaneous joins are one", async () => {
   const answers = await Promise.all([post(body()), post(body())]);
   const codes = answers.map(({ status }) => status).sort();
   expect([

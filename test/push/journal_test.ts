@@ -89,7 +89,7 @@ const CASES: JournalCase[] = [
   },
   { name: "with one more than the service", files: [...FILES, fileOf(fourth)], ahead: [4] },
   {
-    name: "with two more, and one missing here",
+    name: "with two more, and a missing one here",
     files: [FILES[0], FILES[2], fileOf(fourth), fileOf(fifth)],
     missing: [2],
     ahead: [4, 5],
@@ -199,7 +199,7 @@ test.each(CASES)(
   },
 );
 
-test("every kind of issue has its own message", () => {
+test("every kind of issue has a distinct message", () => {
   const files = [
     fileOf(first, () => "x"),
     { file: "0002_other.sql", text: "" },
@@ -234,7 +234,7 @@ test("writeJournal() writes what readJournal() reads, and leaves no temporary fi
   expect(await readFile(join(folder, ".gitattributes"), "utf8")).toBe("*.sql text eol=lf\n");
 });
 
-test("writeJournal() of nothing touches nothing, and refuses malformed names", async () => {
+test("writeJournal() without migrations changes nothing, and rejects malformed names", async () => {
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await utimes(folder, 1, 1);
   expect(await writeJournal(folder, [])).toEqual([]);
@@ -244,7 +244,7 @@ test("writeJournal() of nothing touches nothing, and refuses malformed names", a
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("readJournal() refuses a file that is not UTF-8, and names it", async () => {
+test("readJournal() rejects a file that is not UTF-8, and names it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await writeFile(join(folder, "0001_x.sql"), new Uint8Array([0xff, 0xfe, 0x41]));
   expect(readJournal(folder)).rejects.toThrow("0001_x.sql is not UTF-8");
@@ -263,7 +263,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("GET /v1/data/schema and what it lists are enough to restore the journal, whatever a checkout does to line ends", async () => {
+test("GET /v1/data/schema and its migrations are enough to restore the journal, with any line ends of a checkout", async () => {
   const recorded = await readMigrations(service, app);
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await writeJournal(folder, recorded);
@@ -306,7 +306,7 @@ test.each([
   { name: "a number past four digits", path: "10000", want: [400, "invalid_id"] },
   { name: "no number", path: "1;2", want: [400, "invalid_id"] },
   { name: "a query", path: "1?sql=true", want: [400, "unsupported_query"] },
-])("GET /v1/data/schema/migrations/$path, $name, answers $want", async ({ path, want }) => {
+])("GET /v1/data/schema/migrations/$path, $name, gets $want", async ({ path, want }) => {
   const [table, wider] = [freshName(), { note: t.string() }];
   const reader = await service.makeApp(defineSchema({ [table]: {} }));
   const other = await service.makeApp(defineSchema({ [freshName()]: {} }));
@@ -362,7 +362,7 @@ test.each([
     says: "/journal/0",
   },
 ])(
-  "POST /v1/data/schema with $name answers $status and writes nothing",
+  "POST /v1/data/schema with $name gets $status and writes nothing",
   async ({ journal, status, error, says }) => {
     const before = await dumpDatabase(service.service.admin);
 

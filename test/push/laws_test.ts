@@ -159,7 +159,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
   expect(accepted).toBeGreaterThan(countRuns(200));
 }, 60_000);
 
-test("planned purely: plan(a, a) is empty, whoever owns the tables", () => {
+test("planned purely: plan(a, a) is empty, whichever app owns the tables", () => {
   fc.assert(
     fc.property(definitions(""), (definition) => {
       const owned = applyPlan(EMPTY, "a", planPush("a", definition, EMPTY));
@@ -177,7 +177,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("pushed for real: PostgreSQL has what was recorded, a refused push leaves no trace, a second one does nothing", async () => {
+test("pushed for real: PostgreSQL has the recorded schema, a rejected push leaves no trace, a second one does nothing", async () => {
   const { admin } = service.service;
   let run = 0;
   await fc.assert(

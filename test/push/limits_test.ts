@@ -29,7 +29,7 @@ async function passTime(app: TestApp, seconds: number): Promise<void> {
   );
 }
 
-test("pushes, dry runs, unchanged and refused pushes count once each, and are refilled", async () => {
+test("pushes, dry runs, unchanged and rejected pushes count once each, and the allowance refills", async () => {
   const [name, taken] = [freshName(), freshName()];
   const [app, other] = [await service.makeApp(), await service.makeApp()];
   await service.pushSchema(other, defineSchema({ [taken]: { title: t.number() } }));
@@ -64,7 +64,7 @@ test("pushes, dry runs, unchanged and refused pushes count once each, and are re
   expect(again).toEqual([200, 200, 200, 429]);
 });
 
-test("pushes at the same time are counted one by one", async () => {
+test("simultaneous pushes are counted individually", async () => {
   const app = await service.makeApp();
   const schema = defineSchema({});
   const answers = await Promise.all(
@@ -76,7 +76,7 @@ test("pushes at the same time are counted one by one", async () => {
   ]);
 });
 
-test("a body that is refused as such does not count", async () => {
+test("a body that is rejected as such does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };
   for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
@@ -89,7 +89,7 @@ test("a body that is refused as such does not count", async () => {
 const wide = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
 
-test("a journal grows to its limit: a push that would exceed it is refused, dry run or not", async () => {
+test("a journal grows to its limit: a push that would exceed it is rejected, dry run or not", async () => {
   const name = freshName();
   const app = await service.makeApp();
   const small = defineSchema({ [name]: wide(2) });

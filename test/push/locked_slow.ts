@@ -67,7 +67,7 @@ test("a table that a push only refers to can be read all the while", async () =>
   expect(longestMs).toBeLessThan(pushMs / 3);
 });
 
-test("a shared table is locked while it changes, not while tables are created beside it", async () => {
+test("a shared table is locked while it changes, not while other tables are created", async () => {
   const [shared, prefix] = [freshName(), freshName()];
   const target = { title: t.string() };
   const owner = await service.makeApp(defineSchema({ [shared]: target }));

@@ -38,7 +38,7 @@ test("a push to a locked table is busy soon, and other apps' pushes are not held
   expect((await postSchema(service, app, schemaAfter)).json).toMatchObject({ status: "applied" });
 });
 
-test("an app that keeps the administrative pool busy waits for itself, and no other app for it", async () => {
+test("an app that keeps the administrative pool busy delays only itself", async () => {
   const name = freshName();
   const schema = defineSchema({ [name]: { title: t.string() } });
   const [busy, other] = [await service.makeApp(), await service.makeApp(schema)];
@@ -93,7 +93,7 @@ test("checking the isolation waits for no table", async () => {
   });
 });
 
-test("an operator's status waits for no table: it says that the database was not compared", async () => {
+test("an operator's status waits for no table: it reports that the database was not compared", async () => {
   const name = freshName("held");
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string().index() } }));
   const project = makeProject({ "schema/mod.ts": schemaText(`{ ${name}: {} }`) });

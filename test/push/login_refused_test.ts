@@ -14,7 +14,7 @@ test.each([
   { name: "the serving login", part: { username: LOGIN } },
   { name: "one of a database that is not there", part: { pathname: "/not_there" } },
   { name: "one of a database without Rowhouse", part: { pathname: "/postgres" } },
-])("$name is refused with 503, which is no bug", ({ part }) => expectRefused(part));
+])("$name is rejected with 503, not reported as a bug", ({ part }) => expectRefused(part));
 
 testUnlessCitus("the nodes trust each other, and so every login")(
   "one with a wrong password is refused with 503, which is no bug",

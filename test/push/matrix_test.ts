@@ -163,13 +163,13 @@ const OTHER_APP: Case[] = [
     says: "default",
   },
   {
-    name: "no default where there is one",
+    name: "no default instead of a default",
     changes: { amount: t.decimal() },
     blames: ["amount"],
     says: "The schema wants no default",
   },
   {
-    name: "a default where there is none",
+    name: "a default instead of none",
     changes: { note: t.string().default("x") },
     blames: ["note"],
   },
@@ -203,7 +203,7 @@ const OTHER_APP: Case[] = [
     blames: ["status"],
   },
   {
-    name: "five conflicts at once",
+    name: "five conflicts together",
     changes: { title: undefined, note: t.number(), extra: t.boolean(), amount: t.decimal() },
     lists: { indexes: [], uniques: [["code", "status"]] },
     blames: ["", "amount", "extra", "note", "title"],
@@ -311,14 +311,14 @@ const OWNER_ALONE: Case[] = [
     says: "later push",
   },
   {
-    name: "a column that differs in case from a kept one",
+    name: "a column that differs in case from an existing one",
     changes: { note: undefined, Note: t.string() },
     lists: { indexes: [], uniques: [] },
     blames: ["Note"],
     says: "differs only in case",
   },
   {
-    name: "more columns than the limit with kept ones",
+    name: "more columns than the limit with existing ones",
     changes: { note: undefined, ...manyColumns(192) },
     lists: { indexes: [], uniques: [] },
     blames: [""],

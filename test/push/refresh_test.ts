@@ -123,7 +123,7 @@ test("a list function of another release is reported by everything that checks, 
   expect(doctor.out).toContain("FAIL functions: of 1 table ");
 });
 
-test("migrate creates this release's beside it while old processes call it: rows and records stay, six at once agree", async () => {
+test("migrate creates this release's functions while old processes call the old ones: rows and records stay, six runs agree", async () => {
   const listed = (await service.call(app, LIST)).json;
   await change(OTHER_RELEASE);
   const before = await readAll();

@@ -43,7 +43,7 @@ async function applyAll(app: TestApp, history: readonly string[], now: unknown) 
   return answers;
 }
 
-test("what is applied is each definition, recorded with the project's text and the SQL that ran here", async () => {
+test("a replay applies each definition, recorded with the project's text and the SQL that ran here", async () => {
   const { name, history, now } = makeSchemas();
   const app = await service.makeApp();
 
@@ -63,7 +63,7 @@ test("what is applied is each definition, recorded with the project's text and t
   expect(made).toMatchObject({ status: 201, json: row });
 });
 
-test("many migrations of one table do not wait for each other's functions to be out of use", async () => {
+test("many migrations of one table do not wait for each other's functions to be unused", async () => {
   const name = freshName();
   const makeColumns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
@@ -77,7 +77,7 @@ test("many migrations of one table do not wait for each other's functions to be 
   expect(answers).toEqual(schemas.map(() => "applied"));
 });
 
-test("one that was applied changes nothing, one that is not the next is refused, and a prefix is continued", async () => {
+test("an applied migration changes nothing, one that is not the next is rejected, and a prefix is continued", async () => {
   const { history, now, schemas } = makeSchemas();
   const app = await service.makeApp();
   const [first = "", second = "", third = "", fourth = ""] = history;
@@ -111,7 +111,7 @@ test("a migration that changes nothing here is recorded too", async () => {
   expect((await readMigrations(service, app))[1]).toMatchObject({ seq: 2, sql: "" });
 });
 
-test("a table that another app owns here is judged by the last definition alone", async () => {
+test("a table of another app is checked only against the last definition", async () => {
   const name = freshName();
   const owned = freshName();
   await service.makeApp(
@@ -150,7 +150,7 @@ function byName(a: unknown, b: unknown): number {
   return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 }
 
-test("rows that are there refuse a migration in the middle; those before it stay, and it is named", async () => {
+test("existing rows reject a migration in the middle; those before it stay, and it is named", async () => {
   const { name, history, now } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history.slice(0, 2), now);
@@ -165,7 +165,7 @@ test("rows that are there refuse a migration in the middle; those before it stay
   expect((await readMigrations(service, app)).length).toBe(2);
 });
 
-test("a dry run plans all of them and what follows, and writes nothing", async () => {
+test("a dry run plans all of them and the rest, and writes nothing", async () => {
   const { name, history, schemas } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history.slice(0, 1), schemas[3]);
@@ -195,7 +195,7 @@ test("a dry run plans all of them and what follows, and writes nothing", async (
   expect(await dump()).toBe(before);
 });
 
-test("two that apply the same history at the same time apply each migration once", async () => {
+test("two simultaneous replays apply each migration once", async () => {
   const { history, now } = makeSchemas();
   const app = await service.makeApp();
   const applyPatiently = async () => {
@@ -209,7 +209,7 @@ test("two that apply the same history at the same time apply each migration once
   expect((await readMigrations(service, app)).map(({ text }) => text)).toEqual(history);
 });
 
-test("together they count as one push, and what the journal may hold is bounded", async () => {
+test("together they count as one push, and the journal has a limit", async () => {
   const { history, now } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history, now);
@@ -226,7 +226,7 @@ test("together they count as one push, and what the journal may hold is bounded"
   expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
 });
 
-test("an app has one dry run at a time, which holds up no other app's, and counts whatever it asks", async () => {
+test("an app has one dry run at a time, which blocks no other app's and counts in any case", async () => {
   const { history, now } = makeSchemas();
   const [app, other] = [await service.makeApp(), await service.makeApp()];
   const dryRun = (as: TestApp) =>
@@ -333,7 +333,7 @@ test.each([
     text: reseal(valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`)),
     says: undefined,
   },
-])("a text with $name is refused, and nothing is written", async ({ text, says }) => {
+])("a text with $name is rejected, and nothing is written", async ({ text, says }) => {
   const app = await service.makeApp();
   const before = await dump();
 
@@ -355,7 +355,7 @@ test.each([
     name: "its checksum",
     change: (text: string) => text.replace(/sha256:.{64}/, `sha256:${"0".repeat(64)}`),
   },
-])("a text with $name edited is refused", async ({ change }) => {
+])("a text with $name edited is rejected", async ({ change }) => {
   const app = await service.makeApp();
   const answer = await postMigrations({ service, app }, [change(valid)], defineSchema({}));
   expect(answer).toMatchObject({ status: 409, json: { error: "edited_migration" } });
@@ -383,7 +383,7 @@ test.each([
   { name: "no definition", json: { migrations: [valid], definition: undefined }, path: "" },
   { name: "another key", json: { migrations: [valid], sql: "x" }, path: "/sql" },
   { name: "a flag that is none", json: { migrations: [valid], dryRun: 1 }, path: "/dryRun" },
-])("POST /v1/data/schema/migrations with $name answers 422", async ({ json, path }) => {
+])("POST /v1/data/schema/migrations with $name gets 422", async ({ json, path }) => {
   const app = await service.makeApp();
   const body = { definition: { version: 1, tables: [] }, ...json };
   const answer = await service.call(app, "/v1/data/schema/migrations", {

@@ -216,7 +216,7 @@ async function beginRetype(app: TestApp, table: string): Promise<void> {
   await service.pushing.message(renderBegin(swap, { change: begun, lock: "select 1" }));
 }
 
-test("a retype that was interrupted is no drift, blocks other changes, and goes on or is canceled", async () => {
+test("an interrupted retype is no drift, blocks other changes, and continues or is canceled", async () => {
   const name = freshName();
   const app = await service.makeApp(
     defineSchema({ [name]: { value: t.string(), note: t.string() } }),

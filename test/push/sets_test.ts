@@ -40,7 +40,7 @@ const hurry = ({ id }: TestApp) =>
 
 const TITLE = { title: t.string().required() };
 
-test("an owner's new columns, however large, are in no answer to another app, which cannot fill them either", async () => {
+test("an owner's new columns are in no response to another app, which cannot write them either", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const [owner, other] = [await service.makeApp(), await service.makeApp()];
@@ -107,7 +107,7 @@ test("apps with the same set share functions, and a push of another set replaces
   }
 });
 
-test("an app keeps being served what it has declared: columns and enum values, in the table's order", async () => {
+test("an app keeps its declared columns and enum values, in the table's order", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const kind = (values: [string, ...string[]]) => t.enum(values);
@@ -129,7 +129,7 @@ test("an app keeps being served what it has declared: columns and enum values, i
   expect([refused.status, refused.text]).toEqual([422, expect.not.stringContaining("three")]);
 });
 
-test("a clash on a unique constraint with other apps' columns only names the app's own", async () => {
+test("a duplicate in a unique constraint with other apps' columns names only the app's own", async () => {
   const name = freshName();
   const columns = { a: t.string(), hidden: t.string().default("x") };
   await service.makeApp(defineSchema({ [name]: t.model(columns).unique("a", "hidden") }));
@@ -143,7 +143,7 @@ test("a clash on a unique constraint with other apps' columns only names the app
   });
 });
 
-test("an owner's later default of a column in a unique constraint refuses no write of another app", async () => {
+test("an owner's later default of a column in a unique constraint rejects no write of another app", async () => {
   const name = freshName();
   const at = t.timestamp().unique().default("now");
   const schema = (changes: object) => {
@@ -209,7 +209,7 @@ test("functions of an unused set stay for an hour, and are dropped by a later pu
   expect((await service.call(undefined, "/ready")).status).toBe(200);
 });
 
-test("an app has at most eight sets of a table: a ninth at once is busy, then the oldest is dropped", async () => {
+test("an app has max eight sets of a table: a ninth gets busy, then the oldest is dropped", async () => {
   const name = freshName();
   const columns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, t.boolean()]));
@@ -230,7 +230,7 @@ test("an app has at most eight sets of a table: a ninth at once is busy, then th
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a process that does not know of a push yet calls a dropped function once, and is served all the same", async () => {
+test("a process that does not know of a push yet calls a dropped function once, and still serves the request", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
@@ -245,7 +245,7 @@ test("a process that does not know of a push yet calls a dropped function once, 
   expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
 });
 
-test("an owner's index or unique constraint refuses no text of another app, however long", async () => {
+test("an owner's index or unique constraint rejects no text of another app, however long", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const columns = { title: t.string(), code: t.decimal(), note: t.string() };
@@ -304,7 +304,7 @@ test("the widest possible indexes accept the longest values", async () => {
   ).toThrow("at most 8");
 });
 
-test("an app that never declared a table is told, by push and dry run alike, what does not fit and who owns it", async () => {
+test("push and dry run report to an app without the table what does not fit and which app owns it", async () => {
   const name = freshName();
   const owner = await service.makeApp(
     defineSchema({

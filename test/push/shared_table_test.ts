@@ -151,7 +151,7 @@ async function record(app: TestApp, name: string, asked: (Call & { path: string 
   return answers;
 }
 
-test("whatever the owner of a shared table pushes, the other app is answered as before", async () => {
+test("whatever the owner of a shared table pushes, responses to the other app stay the same", async () => {
   let applied = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(addition, { minLength: 1, maxLength: 3 }), async (additions) => {
@@ -232,7 +232,7 @@ async function pushBeside(rows: number) {
     .replace(/sha256:[0-9a-f]{64}|(?<=__)[0-9a-f]{16}(?=_)|(?<=')[0-9a-f]{16}(?='::)/g, "<hash>");
 }
 
-test("an owner is told the same whether the table is large with another app's rows or empty", async () => {
+test("an owner gets the same response whether the table is large with another app's rows or empty", async () => {
   const [small, large] = [await pushBeside(0), await pushBeside(2000)];
   expect(large).toBe(small);
   expect(large).toContain('"state":"done"');

@@ -320,7 +320,7 @@ describe("rowhouse doctor", () => {
       to: () => ({ pathname: `/${other.name}` }),
       told: "CONSOLE_DATABASE_URL and the service use different databases\n     correct it: otherwise ",
     },
-  ])("tells where the Console has $name", async ({ to, told }) => {
+  ])("reports where the Console has $name", async ({ to, told }) => {
     const part = typeof to === "function" ? to() : to;
     const { code, out } = await runHere(["doctor"], {
       ...project,
@@ -372,7 +372,7 @@ describe("rowhouse doctor", () => {
       url: () => withPart({ pathname: `/${other.name}` }),
       told: "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
-  ])("tells where $name is to push, and serve warns", async ({ url, told }) => {
+  ])("reports where $name is to push, and serve warns", async ({ url, told }) => {
     const env = {
       DATABASE_URL: database.servingUrl,
       ADMIN_DATABASE_URL: url(),
@@ -399,7 +399,7 @@ describe("rowhouse doctor", () => {
     { role: "gateway", more: GATEWAY, asks: false },
     { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, asks: false },
     { role: "data", more: {}, asks: true },
-  ] as const)("examines a $role with its own login alone", async ({ role, more, asks }) => {
+  ] as const)("checks a $role with only its login", async ({ role, more, asks }) => {
     const { code, out, err } = await runHere(["doctor"], {
       ...project,
       env: {
@@ -417,7 +417,7 @@ describe("rowhouse doctor", () => {
       expect(out.includes(` ${about}: `)).toBe(asks);
   });
 
-  test("checks what the login that pushes may read where DATABASE_URL cannot be used", async () => {
+  test("checks what the login that pushes can read if DATABASE_URL is unusable", async () => {
     const { code, out, err } = await run("mysql://login:secret-word@127.0.0.1/rowhouse");
     expect([code, err]).toEqual([1, ""]);
     expect(out).toContain("FAIL settings: DATABASE_URL must be ");
@@ -451,7 +451,7 @@ describe("rowhouse doctor", () => {
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     });
 
-    test("counts what an older identity secret is needed for, and never shows one", async () => {
+    test("counts uses of an older identity secret, and never prints one", async () => {
       const { code, out } = await runHere(["doctor"], {
         ...project,
         env: { ...env(), COOKIE_DOMAIN: "example.org" },
@@ -494,7 +494,7 @@ describe("rowhouse doctor", () => {
       await provider.stop();
     });
 
-    test("fails without COOKIE_DOMAIN, and serve refuses", async () => {
+    test("fails without COOKIE_DOMAIN, and serve does not start", async () => {
       const says =
         "COOKIE_DOMAIN is not set, and 1 person has an account: sign-ins would not reach any app";
       const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
@@ -527,7 +527,7 @@ describe("rowhouse doctor", () => {
     );
   });
 
-  test("warns of what every login may do to others, and of logins without limits", async () => {
+  test("warns about rights of every login over others, and about logins without limits", async () => {
     await withDatabase(other.adminUrl, (admin) =>
       admin.message(`grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
         alter role ${LOGIN} in database ${other.name} reset temp_file_limit; select 1`),
@@ -546,7 +546,7 @@ describe("rowhouse doctor", () => {
     expect(out).toContain(`warn temporary files: of ${LOGIN} can fill the disk\n`);
   });
 
-  test("warns of proxies that are everybody", async () => {
+  test("warns about trusting every address as a proxy", async () => {
     const { out } = await runHere(["doctor"], {
       ...project,
       env: { IDENTITY_SECRET: TEST_IDENTITY_SECRET, TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" },
@@ -558,7 +558,7 @@ describe("rowhouse doctor", () => {
 `);
   });
 
-  test("fails if the isolation is broken, and says where", async () => {
+  test("fails if the isolation is broken, and reports where", async () => {
     await withDatabase(database.adminUrl, (admin) =>
       admin.message("create table data.stray (); select 1"),
     );
@@ -577,7 +577,7 @@ describe("rowhouse doctor", () => {
     expect(out).toContain("warn release: rowhouse migrate has not finished");
   });
 
-  test("does not take a slow answer for a clock that is wrong", async () => {
+  test("does not mistake a slow response for a wrong clock", async () => {
     const proxy = await openPostgresProxy();
     let asking: number | undefined;
     let isSlow = false;
@@ -617,7 +617,7 @@ describe("rowhouse doctor", () => {
       more: { INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32) },
       says: "ok   secrets: of data and identity differ",
     },
-  ])("tells of a gateway with $name, and never shows it", async ({ more, says }) => {
+  ])("reports a gateway with $name, and never prints it", async ({ more, says }) => {
     const env = { ...GATEWAY, ...more };
     const { out } = await runHere(["doctor"], { ...project, env });
     expect(out).toContain(says);
@@ -656,7 +656,7 @@ describe("rowhouse doctor", () => {
       issues: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
       still: ["driver"],
     },
-  ])("lists invalid settings and goes on: $name", async ({ hurt, issues, still }) => {
+  ])("lists invalid settings and continues: $name", async ({ hurt, issues, still }) => {
     const { code, out, err } = await runHere(["doctor", "--json"], {
       ...project,
       env: {
@@ -747,7 +747,7 @@ describe("rowhouse doctor", () => {
     await adopted.drop();
   });
 
-  test("reports a database of another baseline, says what to do, and checks nothing else", async () => {
+  test("reports a database of another baseline with the next step, and checks nothing else", async () => {
     const other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
@@ -769,7 +769,7 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
-  test("reports a database without migrations, and one that is away", async () => {
+  test("reports a database without migrations, and one that is unavailable", async () => {
     const empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
     const bare = await runHere(["doctor"], { ...project, env });
@@ -784,7 +784,7 @@ describe("rowhouse doctor", () => {
     expect(away.out + away.err).not.toContain("secret-word");
   });
 
-  test("tells a login or a database that is refused from a server that is away", async () => {
+  test("distinguishes a rejected login or database from an unavailable server", async () => {
     const wrong = (change: (url: URL) => void) => {
       const url = new URL(database.adminUrl);
       change(url);

@@ -41,7 +41,7 @@ describe("a browser on the API's host", () => {
   });
 });
 
-describe("JSON is the answer", () => {
+describe("JSON is the response", () => {
   test.each([
     { what: "below /v1", path: "/v1/nothing", init: {} },
     { what: "to a program", path: "/", init: { accept: "*/*" } },

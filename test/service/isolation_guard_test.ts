@@ -82,20 +82,20 @@ const BREAKS: readonly Break[] = [
     says: "Relation rowhouse.proofs must be granted only to rowhouse_tenant, and only for rows",
   },
   {
-    name: "a trigger of somebody's on apps' rows",
+    name: "a foreign trigger on apps' rows",
     hurt: "create trigger spy before delete on data.todos for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
     mend: "drop trigger spy on data.todos",
     says: "Table data.todos must have no triggers and no rules",
     isOnePostgres: true,
   },
   {
-    name: "a rule of somebody's on apps' rows",
+    name: "a foreign rule on apps' rows",
     hurt: "create rule spy as on delete to data.todos do also nothing",
     mend: "drop rule spy on data.todos",
     says: "Table data.todos must have no triggers and no rules",
   },
   {
-    name: "rows granted to everybody",
+    name: "rows granted to public",
     hurt: "grant select on data.todos to public",
     mend: "revoke select on data.todos from public",
     says: "Relation data.todos must be granted only to rowhouse_tenant, and only for rows",
@@ -122,19 +122,19 @@ const BREAKS: readonly Break[] = [
     says: `Function api.${GET} must belong to rowhouse_tenant and be a security definer`,
   },
   {
-    name: "a function granted to everybody",
+    name: "a function granted to public",
     hurt: `grant execute on function api.${GET_SIGNATURE} to public`,
     mend: `revoke execute on function api.${GET_SIGNATURE} from public`,
     says: `Function api.${GET} must be granted to the serving roles only`,
   },
   {
-    name: "an app's table that belongs to the owner of the service's own",
+    name: "an app's table that belongs to the owner of the service's tables",
     hurt: "alter table data.todos owner to rowhouse_owner",
     mend: "alter table data.todos owner to rowhouse_tables",
     says: "Table data.todos must belong to rowhouse_tables",
   },
   {
-    name: "a table of the service's own that belongs to the owner of apps' tables",
+    name: "a table of the service that belongs to the owner of apps' tables",
     hurt: "alter table rowhouse.sessions owner to rowhouse_tables",
     mend: "alter table rowhouse.sessions owner to rowhouse_owner",
     says: "Role rowhouse_tables must own only apps' tables, not rowhouse.sessions",
@@ -251,7 +251,7 @@ const BREAKS: readonly Break[] = [
     says: "Column title of data.todos must have only a default that a push sets",
   },
   {
-    name: "a function with settings of its own",
+    name: "a function with settings",
     hurt: `alter function api.${GET_SIGNATURE} set search_path = data`,
     mend: `alter function api.${GET_SIGNATURE} reset search_path`,
     says: `Function api.${GET} must match the definition that a push creates`,
@@ -296,7 +296,7 @@ function swapBody(from: string, to: string): string {
     pg_get_functiondef('api.${GET_SIGNATURE}'::regprocedure), '\\m${from}', '${to}'); end $do$`;
 }
 
-describe("a service refuses to serve, and to start, with", () => {
+describe("a service does not serve, and does not start, with", () => {
   test.each(casesHere(BREAKS))("$name", async ({ hurt, mend, says }) => {
     await service.service.admin.message(byHand(...[hurt].flat()));
     try {
@@ -378,7 +378,7 @@ test("a draining service is alive but not ready", async () => {
   }
 });
 
-describe("what prevents a look, and is not an outage,", () => {
+describe("a check that fails without an outage,", () => {
   test("is logged by the watch, and by the port for operators", async () => {
     const one = await openTestService();
     try {
@@ -419,7 +419,7 @@ describe("what prevents a look, and is not an outage,", () => {
     }
   });
 
-  test("does not let an old verdict count: nobody knows whether apps are kept apart", async () => {
+  test("invalidates an old result: isolation is unknown", async () => {
     const one = await openTestService();
     const lines: string[] = [];
     let now = 0;
@@ -450,7 +450,7 @@ describe("what prevents a look, and is not an outage,", () => {
   });
 });
 
-test("a database that lacks a migration of the service is not ready: 503 that says so", async () => {
+test("a database that lacks a migration of the service is not ready: 503 with the reason", async () => {
   const one = await openTestService();
   try {
     await one.service.admin.message(

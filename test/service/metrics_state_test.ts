@@ -118,7 +118,7 @@ const change = async (by?: TestApp, path?: string) => (await send(by, path)).sta
 
 const changes = (count: number, by = app) => Array.from({ length: count }, () => change(by));
 
-test("while a row is locked, it counts who is in flight, has a connection or waits; then nobody", async () => {
+test("while a row is locked, it counts requests in flight, connected or waiting; then none", async () => {
   await untilMetrics(QUIET);
   const statuses = await whileHeld(async () => {
     const asked = changes(6);
@@ -143,7 +143,7 @@ test("a request that waits too long is counted as shed for that, and under its e
   expect(statuses.sort()).toEqual([200, 200, 503, 503, 503]);
 });
 
-test("requests of an app whose queue is full are counted as shed for that, and carry the limits of their key", async () => {
+test("requests of an app with a full queue are counted as shed, with the limits of their key", async () => {
   const responses = await whileHeld(async () => {
     const asked = Array.from({ length: CONNECTIONS + LANE_QUEUE + 7 }, () => send());
     await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
@@ -185,7 +185,7 @@ test("requests beyond the limit of all queues together are counted as shed for t
   expect(count(404) + count(503)).toBe(statuses.length - CONNECTIONS);
 });
 
-test("requests refused because the database is away are counted as shed for that, and under their error code", async () => {
+test("requests rejected in an outage are counted as shed, and under their error code", async () => {
   proxy.refuse();
   await untilMetrics({ [pool("open")]: 0 });
   const before = await readSamples([errors("unavailable")]);

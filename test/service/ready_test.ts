@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const ask = async () => (await service.call(undefined, "/ready")).status;
 
-test("/ready answers from the last verdict: asking again costs the database nothing", async () => {
+test("/ready returns the last result: a repeated request costs the database nothing", async () => {
   await open();
   expect(await ask()).toBe(200);
   const count = () => proxy.count("service_migrations") + proxy.count("pg_policy");
@@ -37,7 +37,7 @@ test("/ready answers from the last verdict: asking again costs the database noth
   expect(before).toBeGreaterThan(0);
 });
 
-test("/ready notices a change, and its end, within the interval of a look", async () => {
+test("/ready notices a change, and its end, within the interval of a check", async () => {
   await open(100);
   expect(await ask()).toBe(200);
   const rename = (from: string, to: string) =>
@@ -51,7 +51,7 @@ test("/ready notices a change, and its end, within the interval of a look", asyn
   await eventually(async () => (await ask()) === 200);
 });
 
-test("/ready soon notices that the database has gone silent, whatever the last verdict was", async () => {
+test("/ready soon notices that the database is silent, whatever the last result was", async () => {
   await open();
   expect(await ask()).toBe(200);
 

@@ -59,7 +59,7 @@ async function untilCounted(requests: number): Promise<void> {
   );
 }
 
-test("rejected requests are counted by table and code, and kept with key and fields, never values", async () => {
+test("rejected requests are counted by table and code, and stored with key and fields, never values", async () => {
   const wrong = { title: "secret-title", currency: "secret-currency" };
   const first = await post(wrong);
   await post(wrong);
@@ -154,7 +154,7 @@ test("an app keeps 1,000 rejected requests; a key with many errors does not evic
   ]);
 });
 
-test("many different errors of a minute take little memory, and are all counted", () => {
+test("many different errors in a minute take little memory, and are all counted", () => {
   const errors = countRuns(100_000);
   const rejections = makeRejections();
   const columns = Array.from({ length: 100 }, (_, place) => ({ name: `c${place}` }));
