@@ -193,6 +193,6 @@ test("requests rejected in an outage are counted as shed, and under their error 
   expect(statuses).toEqual(statuses.map(() => 503));
   const after = await readMetrics();
   expect((after.get(errors("unavailable")) ?? 0) - (before[errors("unavailable")] ?? 0)).toBe(9);
-  expect(after.get(shed("away")) ?? 0).toBeGreaterThanOrEqual(1);
+  expect(after.get(shed("unavailable")) ?? 0).toBeGreaterThanOrEqual(1);
   await proxy.heal();
 });

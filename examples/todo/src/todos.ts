@@ -23,17 +23,17 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     // The view has changed since the request.
     if (asked !== view) return;
     const isFiltered = asked.search !== "" || asked.isOpenOnly;
-    showRows(list, todos, { act, isFiltered });
+    showRows(list, todos, { runChange, isFiltered });
     // The rows were replaced: restore the focus, or focus the title.
     (document.getElementById(focused || title.id) ?? title).focus();
   };
-  const act = (change: () => Promise<unknown>) => perform(notice, change, refresh);
+  const runChange = (change: () => Promise<unknown>) => perform(notice, change, refresh);
   const form = element(
     "form",
     {
       onsubmit: (event) => {
         event.preventDefault();
-        void act(async () => {
+        void runChange(async () => {
           await createTodo(title.value);
           title.value = "";
         });
@@ -44,11 +44,11 @@ export async function showTodos(place: HTMLElement): Promise<void> {
   );
   const change = (part: Partial<View>) => {
     view = { ...view, ...part };
-    void act(async () => undefined);
+    void runChange(async () => undefined);
   };
   place.replaceChildren(form, makeControls(change), notice, list);
   await refresh();
-  followTodos(() => void act(async () => undefined));
+  followTodos(() => void runChange(async () => undefined));
 }
 
 /** The search box and two checkboxes. */
@@ -74,7 +74,7 @@ function makeChoice(id: string, text: string, choose: (isChosen: boolean) => voi
   return element("label", { class: "choice" }, box, text);
 }
 
-type Act = (change: () => Promise<unknown>) => Promise<void>;
+type RunChange = (change: () => Promise<unknown>) => Promise<void>;
 
 async function perform(
   notice: HTMLElement,
@@ -94,15 +94,15 @@ async function perform(
 function showRows(
   list: HTMLElement,
   todos: readonly Todo[],
-  { act, isFiltered }: { act: Act; isFiltered: boolean },
+  { runChange, isFiltered }: { runChange: RunChange; isFiltered: boolean },
 ): void {
-  const rows = todos.map((todo) => showRow(todo, act));
+  const rows = todos.map((todo) => showRow(todo, runChange));
   const text = isFiltered ? "No matching todos." : "No todos. Add one above.";
   const nothing = element("li", { class: "quiet" }, text);
   list.replaceChildren(...(rows.length === 0 ? [nothing] : rows));
 }
 
-function showRow(todo: Todo, act: Act): HTMLElement {
+function showRow(todo: Todo, runChange: RunChange): HTMLElement {
   const isDone = todo.status === "done";
   const id = `todo-${todo.id}`;
   return element(
@@ -112,7 +112,7 @@ function showRow(todo: Todo, act: Act): HTMLElement {
       type: "checkbox",
       id,
       checked: isDone,
-      onchange: () => void act(() => setStatus(todo, isDone ? "open" : "done")),
+      onchange: () => void runChange(() => setStatus(todo, isDone ? "open" : "done")),
     }),
     element("label", { for: id, ...(isDone ? { class: "done" } : {}) }, todo.title),
     element(
@@ -122,7 +122,7 @@ function showRow(todo: Todo, act: Act): HTMLElement {
         id: `delete-${todo.id}`,
         class: "delete",
         "aria-label": `Delete ${todo.title}`,
-        onclick: () => void act(() => deleteTodo(todo)),
+        onclick: () => void runChange(() => deleteTodo(todo)),
       },
       "Delete",
     ),

@@ -36,7 +36,7 @@ export type PoolStats = {
   connecting: number;
   waiting: number;
   /** Rejected callers since the start, by reason. */
-  shed: Readonly<Record<FullQueue | "waited" | "away", number>>;
+  shed: Readonly<Record<FullQueue | "waited" | "unavailable", number>>;
 };
 
 type Waiter = Ticking & {
@@ -53,7 +53,7 @@ export class Acquirer {
   readonly #fairQueue: FairQueue<Waiter>;
   readonly #pool: Connections;
   readonly #waiters = new Set<Waiter>();
-  readonly #shed = { queue_full: 0, full: 0, waited: 0, away: 0 };
+  readonly #shed = { queue_full: 0, full: 0, waited: 0, unavailable: 0 };
   #isClosed = false;
 
   constructor(options: AcquirerOptions) {
@@ -123,7 +123,7 @@ export class Acquirer {
   }
 
   #failAll(error: Error): void {
-    this.#shed.away += this.#waiters.size;
+    this.#shed.unavailable += this.#waiters.size;
     for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
@@ -131,13 +131,13 @@ export class Acquirer {
   #findError(queue: string): Error | undefined {
     if (this.#isClosed) return closed();
     if (this.#options.nodes?.isSilent(queue) === true) {
-      this.#shed.away++;
+      this.#shed.unavailable++;
       return new Problem("unavailable", { retryAfterS: 1 });
     }
     const failure = this.#pool.failure();
     if (failure === undefined) return undefined;
     if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
-    this.#shed.away++;
+    this.#shed.unavailable++;
     return failure.error;
   }
 
