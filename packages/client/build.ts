@@ -11,7 +11,7 @@ import { $, Glob } from "bun";
 const HERE = import.meta.dir;
 const ROOT = join(HERE, "../..");
 const DIST = join(HERE, "dist");
-const ENTRIES = ["dsl/mod", "sdk/data", "sdk/identity"];
+const ENTRIES = ["dsl/mod", "sdk/data", "sdk/identity", "sdk/react"];
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 const EXAMPLE = /\n \*\n \* @example\n(?: \*(?!\/).*\n)*? \*\//g;
@@ -25,9 +25,16 @@ await Bun.build({
   root: join(ROOT, "src"),
   outdir: DIST,
   target: "browser",
+  external: ["react"],
   minify: true,
 });
+await markForBrowsers(join(DIST, "sdk/react.js"));
 copyFileSync(join(ROOT, "LICENSE"), join(HERE, "LICENSE"));
+
+/** Frameworks with server components read this directive, which the bundler drops. */
+async function markForBrowsers(file: string): Promise<void> {
+  await Bun.write(file, `"use client";${await Bun.file(file).text()}`);
+}
 
 /** Removes examples, and every file that no entry point reaches. */
 async function trimTypes(): Promise<void> {

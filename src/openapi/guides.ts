@@ -35,6 +35,8 @@ export const GUIDES = [
     title: "Identity",
     about: "hosts, people, roles, endpoints, protection of accounts",
   },
+  { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
+  { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
   {
     page: "versioning",
     title: "Versions",

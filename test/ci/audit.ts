@@ -9,7 +9,7 @@ export type Audit =
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Every lock file of the project. */
-export const AUDITED = [".", "test/ci/tools"] as const;
+export const AUDITED = [".", "test/ci/tools", "test/stacks"] as const;
 
 /** Asks about the packages of a folder's lock file. */
 export async function auditPackages(

@@ -27,8 +27,12 @@ type Reader = {
 
 const KEY = /rh_[a-z0-9]{16}\.[0-9A-Za-z]+…?/g;
 
-/** Registers a test for each block of a page. */
-export function describePage(page: string, open: (folder: string) => Promise<Setting>): void {
+/** Registers a test for each block of a page, and then others that use what the page has built. */
+export function describePage(
+  page: string,
+  open: (folder: string) => Promise<Setting>,
+  describeMore: () => void = () => undefined,
+): void {
   const blocks = readBlocks(readFileSync(join(ROOT, page), "utf8"));
   describe(page, () => {
     const project = makeProject();
@@ -54,6 +58,7 @@ export function describePage(page: string, open: (folder: string) => Promise<Set
       async (block) => await doBlock(block, reader),
       120_000,
     );
+    describeMore();
     if (!blocks.some(({ language }) => language === "ts")) return;
     test("its TypeScript compiles", () => {
       const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -79,7 +84,7 @@ async function doBlock(block: Block, reader: Reader): Promise<void> {
   if (mark?.word === "not run" || mark?.word === "run by") return;
   if (mark?.word === "file") return writeFile(reader.shell.folder(), mark.text, code);
   if (language === "sh") return note(reader, block, await runCommands(reader, code, block));
-  if (language === "ts") return await doTypescript(block, code, reader);
+  if (language === "ts" || language === "tsx") return await doTypescript(block, code, reader);
   if (["text", "json"].includes(language)) return compare(code, reader);
   throw new Error(`Nothing is done with a block in ${language}: say in a comment why not`);
 }
@@ -93,7 +98,7 @@ async function runCommands({ shell }: Reader, code: string, { mark }: Block): Pr
 
 /** A block that begins with the name of a file is that file; it is run at once, as far as it can be. */
 async function doTypescript(block: Block, code: string, reader: Reader): Promise<void> {
-  const path = /^\/\/ ([\w./-]+\.ts)\n/.exec(code)?.[1];
+  const path = /^\/\/ ([\w./-]+\.tsx?)\n/.exec(code)?.[1];
   if (path === undefined) throw new Error("The first line must name the file: // list.ts");
   writeFile(reader.shell.folder(), path, code);
   if (block.mark?.word === "compiled") return;

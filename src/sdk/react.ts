@@ -1,0 +1,85 @@
+/**
+ * The session as React state: `useSession` returns who is signed in, and renders again when that changes. Checks the session
+ * when a component first uses it, when the tab becomes visible, and when the network returns. Never reads the cookie.
+ *
+ * @module
+ */
+import { useSyncExternalStore } from "react";
+import type { IdentityClient, SessionState } from "./identity.ts";
+
+/** The last known session. Until a check has succeeded, also on a server, its status is `loading`. */
+export type Session = (SessionState | { readonly status: "loading" }) & {
+  /** Why the last check failed; undefined after a check that succeeded. The session is then the one before. */
+  readonly error: Error | undefined;
+  /** Checks the session again, such as after a 401 of your own server. Never rejects: a failure is the `error`. */
+  readonly check: () => Promise<void>;
+};
+
+type Store = {
+  readonly subscribe: (onChange: () => void) => () => void;
+  readonly getSession: () => Session;
+};
+
+/** One store for each client: all components of a page share its requests. */
+const stores = new WeakMap<IdentityClient, Store>();
+
+const LOADING: Session = { status: "loading", error: undefined, check: async () => undefined };
+
+/** The session of a client. Create the client once, outside of components. */
+export function useSession(identity: IdentityClient): Session {
+  const { subscribe, getSession } = findStore(identity);
+  return useSyncExternalStore(subscribe, getSession, () => LOADING);
+}
+
+function findStore(identity: IdentityClient): Store {
+  const store = stores.get(identity) ?? makeStore(identity);
+  stores.set(identity, store);
+  return store;
+}
+
+function makeStore(identity: IdentityClient): Store {
+  const listeners = new Set<() => void>();
+  let session: Session = { ...LOADING, check };
+  let checks = 0;
+
+  async function check(): Promise<void> {
+    const current = ++checks;
+    const next = await identity.getSession().then(
+      (state): Session => ({ ...state, error: undefined, check }),
+      (cause): Session => ({ ...session, error: toError(cause) }),
+    );
+    // A later check knows more, and an equal session renders nothing.
+    if (current !== checks || isEqual(next, session)) return;
+    session = next;
+    for (const onChange of listeners) onChange();
+  }
+
+  function checkIfVisible(): void {
+    if (document.visibilityState === "visible") void check();
+  }
+
+  function subscribe(onChange: () => void): () => void {
+    listeners.add(onChange);
+    if (listeners.size === 1) {
+      document.addEventListener("visibilitychange", checkIfVisible);
+      addEventListener("online", checkIfVisible);
+      void check();
+    }
+    return () => {
+      listeners.delete(onChange);
+      if (listeners.size > 0) return;
+      document.removeEventListener("visibilitychange", checkIfVisible);
+      removeEventListener("online", checkIfVisible);
+    };
+  }
+
+  return { subscribe, getSession: () => session };
+}
+
+function isEqual(a: Session, b: Session): boolean {
+  return a.error === b.error && JSON.stringify(a) === JSON.stringify(b);
+}
+
+function toError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error("Cannot check the session", { cause });
+}

@@ -1,0 +1,127 @@
+/** Projects of other stacks: the locked packages of this folder, the client as it is packed, and a served app. @module */
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Preview } from "../../src/preview.ts";
+import { readBlocks } from "../docs/blocks.ts";
+import { type Setting, writeFile } from "../docs/page.ts";
+import { openShell } from "../docs/shell.ts";
+import { DOMAIN, openSite, type TestSite } from "../support/browser.ts";
+import { ROOT } from "../support/command.ts";
+import { findFreePort } from "../support/free_port.ts";
+import { makePerson, type Person, sharedCookie, signInAs } from "../support/people.ts";
+import { callService } from "../support/service.ts";
+
+const PACKAGES = import.meta.dir;
+const TSCONFIG = {
+  compilerOptions: {
+    target: "ES2023",
+    lib: ["ES2023", "DOM", "DOM.Iterable"],
+    module: "Preserve",
+    moduleResolution: "bundler",
+    jsx: "react-jsx",
+    types: ["node", "vite/client"],
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    skipLibCheck: true,
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noPropertyAccessFromIndexSignature: true,
+    noImplicitOverride: true,
+    noUnusedLocals: true,
+  },
+  include: ["**/*.ts", "**/*.tsx"],
+};
+
+/** What a page of a stack begins with: its packages, the tables of docs/data.md, an app, and a person with a role on it. */
+export type Stack = {
+  site: TestSite;
+  person: Person;
+  /** The origin of the app's pages. */
+  origin: string;
+  key: string;
+  setting: Setting;
+};
+
+/** Opens a project in a folder for a page. */
+export async function openStack(
+  folder: string,
+  { page, previews = [] }: { page: string; previews?: readonly Preview[] },
+): Promise<Stack> {
+  await installPackages(folder);
+  writeFile(folder, "tsconfig.json", JSON.stringify(TSCONFIG));
+  writeFile(folder, "schema/mod.ts", readSchema());
+  const site = await openSite({}, { service: { previews } });
+  const port = await findFreePort();
+  const origin = `http://wiki.${DOMAIN}:${port}`;
+  const { service } = site;
+  const { default: schema } = await import(join(folder, "schema/mod.ts"));
+  const options = { slug: "wiki", origins: [origin], cookieDomain: DOMAIN };
+  const app = await service.makeApp(schema, options);
+  await service.service.warm();
+  const person = await makePerson(service, { name: "Ada", app, role: "editor" });
+  const url = site.identityUrl;
+  const pages = { url, call: callService.bind(undefined, { url, secrets: service.secrets }) };
+  const [, session = ""] = sharedCookie(await signInAs(pages, person)).split("=");
+  const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
+  const env = { PATH: path, SESSION: session, PORT: String(port) };
+  const setting = {
+    shell: openShell({ folder, state: join(folder, ".state"), env }),
+    replace: {
+      ...Object.fromEntries(listInstalls(page).map((line) => [line, "true"])),
+      "http://127.0.0.1:8787": service.url,
+      "8787": new URL(service.url).port,
+      "rh_m0ngxy4ek576z200.FnRN": app.key,
+      "3000": String(port),
+    },
+    close: site.close,
+  };
+  return { site, person, origin, key: app.key, setting };
+}
+
+/** Copies the lock file, installs what it has, and adds the client. */
+async function installPackages(folder: string): Promise<void> {
+  for (const file of ["package.json", "bun.lock"]) cpSync(join(PACKAGES, file), join(folder, file));
+  await run(["install", "--frozen-lockfile"], folder);
+  const checkout = join(folder, ".checkout");
+  for (const path of ["packages", "src", "LICENSE"])
+    cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  const client = join(checkout, "packages/client");
+  await run(["build.ts"], client);
+  const installed = join(folder, "node_modules/rowhouse-client");
+  mkdirSync(installed);
+  for (const path of ["package.json", "dist"])
+    cpSync(join(client, path), join(installed, path), { recursive: true });
+}
+
+async function run(words: string[], cwd: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, ...words], { cwd, stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`Cannot run bun ${words.join(" ")}: ${out}${err}`);
+}
+
+/** The tables of docs/data.md, with the imports of the client package. */
+function readSchema(): string {
+  const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
+  const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"));
+  return (schema?.code ?? "").replace("rowhouse/schema", "rowhouse-client/schema");
+}
+
+/** The lines of a page that install packages. @throws {Error} the lock file lacks a package */
+function listInstalls(page: string): string[] {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const lines = text.match(/^npm install .+$/gm) ?? [];
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(PACKAGES, "package.json"), "utf8"),
+  );
+  const locked = { ...dependencies, ...devDependencies };
+  const named = lines.flatMap((line) => line.split(" ").slice(2));
+  const missing = named.filter((name) => !/^(--|\.\/)/.test(name) && !(name in locked));
+  if (missing.length > 0) throw new Error(`${page}: not in the lock file: ${missing.join(", ")}`);
+  return lines;
+}

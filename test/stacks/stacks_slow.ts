@@ -1,0 +1,184 @@
+/** The pages for Node and React: a reader does what they show, with the locked packages of this folder. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { readBlocks } from "../docs/blocks.ts";
+import { describePage, writeFile } from "../docs/page.ts";
+import { openBrowser } from "../support/browser.ts";
+import { ROOT } from "../support/command.ts";
+import { PASSWORD } from "../support/people.ts";
+import { openStack, type Stack } from "./project.ts";
+
+const ME = "**/v1/auth/me?**";
+
+describePage("docs/node.md", async (folder) => {
+  return (await openStack(folder, { page: "docs/node.md" })).setting;
+});
+
+let react: Stack;
+let project: string;
+describePage(
+  "docs/react.md",
+  async (folder) => {
+    project = folder;
+    react = await openStack(folder, { page: "docs/react.md", previews: ["filters"] });
+    await openServer(react, folder);
+    return react.setting;
+  },
+  describeReact,
+);
+
+/** The files and settings of the server on docs/node.md. */
+async function openServer({ site, key, origin, setting }: Stack, folder: string): Promise<void> {
+  for (const { code, language } of readBlocks(readFileSync(join(ROOT, "docs/node.md"), "utf8"))) {
+    const path = /^\/\/ (\w+\.ts)\n/.exec(code)?.[1];
+    if (language === "ts" && path !== undefined) writeFile(folder, path, code);
+  }
+  const variables = `ROWHOUSE_URL=${site.service.url} ROWHOUSE_API_KEY=${key} ROWHOUSE_APP=wiki`;
+  await setting.shell.run(`export ${variables} ORIGIN=${origin}`);
+}
+
+function describeReact(): void {
+  describe("in a browser", () => {
+    let browser: Browser;
+    let context: BrowserContext;
+    let page: Page;
+    let checks = 0;
+    beforeAll(async () => {
+      browser = await openBrowser();
+      context = await browser.newContext();
+      page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      page.on("request", (request) => {
+        if (request.url().includes("/v1/auth/me?")) checks++;
+      });
+    }, 60_000);
+    afterAll(() => browser?.close());
+
+    const button = (name: string) => page.getByRole("button", { name });
+    const showTab = async () => {
+      // Headless tabs are always visible.
+      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    };
+
+    test("a visitor signs in and comes back", async () => {
+      await page.goto(react.origin);
+      await button("Sign in").click();
+      await page.waitForURL(`${react.site.identityUrl}/authorize**`);
+      await page.fill("#email", react.person.email);
+      await page.fill("#password", PASSWORD);
+      await page.click("button[type=submit]");
+      await page.getByText("Ada").waitFor();
+      checks = 0;
+      await page.reload();
+      await page.getByText("Ada").waitFor();
+      expect(checks).toBe(1);
+    });
+
+    test("a row appears before the server has stored it, and stays", async () => {
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route("**/api/todos", async (route) => {
+        if (route.request().method() === "POST") await isReleased;
+        await route.continue();
+      });
+      await page.fill("[name=title]", "Water the plants");
+      await button("Add").click();
+      await page.locator("ul li", { hasText: "Water the plants" }).waitFor();
+      release();
+      await page.locator("ol li", { hasText: "Water the plants" }).waitFor();
+      await page.unroute("**/api/todos");
+      expect(await page.locator("ul li").count()).toBe(1);
+    });
+
+    test("a rejected row disappears, with the message of the server", async () => {
+      await page.fill("[name=title]", "x".repeat(110_000));
+      await button("Add").click();
+      await page.getByRole("alert").waitFor();
+      expect(await page.locator("ul li").allTextContents()).toEqual(["Water the plants"]);
+    });
+
+    test("another person's rows appear, page by page", async () => {
+      const rows = Array.from({ length: 30 }, (_, at) => ({ title: `Row ${at}` }));
+      const body = JSON.stringify(rows);
+      const headers = {
+        authorization: `Bearer ${react.key}`,
+        "content-type": "application/json",
+      };
+      const url = `${react.site.service.url}/v1/data/db/todos`;
+      expect((await fetch(url, { method: "POST", headers, body })).status).toBe(201);
+      await page.locator("ul li", { hasText: "Row 18" }).waitFor();
+      await button("More").click();
+      await page.locator("ol li").nth(30).waitFor();
+      expect(new Set(await page.locator("ol li").allTextContents()).size).toBe(31);
+    });
+
+    test("an outage keeps the session and shows an error, until a check succeeds", async () => {
+      await page.route(ME, (route) => route.fulfill({ status: 503, body: "away" }));
+      await showTab();
+      await page.getByRole("status").waitFor();
+      expect(await page.getByText("Ada").isVisible()).toBe(true);
+      await page.unroute(ME);
+      await showTab();
+      await page.getByRole("status").waitFor({ state: "detached" });
+      expect(await page.getByText("Ada").isVisible()).toBe(true);
+    });
+
+    test("a page that opens in an outage can try again", async () => {
+      await page.route(ME, (route) => route.abort());
+      await page.reload();
+      await button("Try again").waitFor();
+      await page.unroute(ME);
+      await button("Try again").click();
+      await page.getByText("Ada").waitFor();
+    });
+
+    test("a response that arrives after a later one is ignored", async () => {
+      const held: (() => Promise<void>)[] = [];
+      await page.route(ME, async (route) => {
+        if (held.length > 0) return await route.continue();
+        held.push(() => route.fulfill({ status: 401, body: '{"error":"unauthenticated"}' }));
+      });
+      const earlier = page.waitForRequest(ME);
+      await showTab();
+      await earlier;
+      const later = page.waitForResponse(ME);
+      await showTab();
+      await later;
+      for (const fulfill of held) await fulfill();
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+      expect(await page.getByText("Ada").isVisible()).toBe(true);
+      await page.unroute(ME);
+    });
+
+    test("a sign-out in another tab shows when the tab is visible again", async () => {
+      const other = await context.newPage();
+      await other.goto(react.origin);
+      await other.getByRole("button", { name: "Sign out" }).click();
+      await other.waitForURL(`${react.site.identityUrl}/login`);
+      await other.close();
+      await showTab();
+      await button("Sign in").waitFor();
+    });
+  });
+
+  test("is rendered on a server as loading, without a request", () => {
+    const code = `
+      import { renderToString } from "react-dom/server";
+      import { createElement } from "react";
+      import { createIdentityClient } from "rowhouse-client/identity";
+      import { useSession } from "rowhouse-client/react";
+      globalThis.fetch = () => { throw new Error("A request"); };
+      const url = "https://api.example.org";
+      const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
+      const App = () => createElement("p", null, useSession(identity).status);
+      console.log(renderToString(createElement(App)));`;
+    writeFile(project, "ssr.mjs", code);
+    const { stdout, stderr } = Bun.spawnSync(["node", "ssr.mjs"], { cwd: project });
+    expect([stdout.toString(), stderr.toString()]).toEqual(["<p>loading</p>\n", ""]);
+  });
+}
