@@ -27,6 +27,7 @@ import {
   listRefusals,
   type ProblemGroup,
   REQUEST_ID,
+  toErrorSchemas,
   toRefusalName,
   toRefusalResponse,
 } from "./refusals.ts";
@@ -80,7 +81,7 @@ export function makeDocument(
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
     paths: toPaths(expanded),
     components: {
-      schemas: toSchemas(tables, previews),
+      schemas: { ...toErrorSchemas(described), ...toSchemas(tables, previews) },
       responses: toResponses(described),
       securitySchemes: SECURITY,
     },
@@ -115,7 +116,7 @@ const SECURITY = {
 };
 
 /** An endpoint with its description. Its errors are the same for every table. */
-type Described = DescribedRoute & { operation: Operation; refusals: readonly ProblemGroup[] };
+type Described = DescribedRoute & { operation: Operation; rejections: readonly ProblemGroup[] };
 type TableRoute = Described & {
   table: string | undefined;
   columns: readonly NamedColumn[];
@@ -126,7 +127,7 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
     (preview) => route.previewed?.[preview] ?? [],
   );
   if (operation === undefined) return [];
-  return [{ ...route, operation, refusals: listRefusals(route, operation) }];
+  return [{ ...route, operation, rejections: listRefusals(route, operation) }];
 }
 
 /** Repeats an endpoint of tables for each table. */
@@ -205,15 +206,15 @@ function toDeprecated({
   };
 }
 
-function toResponsesOf({ operation, refusals, table }: TableRoute): JsonSchema {
+function toResponsesOf({ operation, rejections, table }: TableRoute): JsonSchema {
   const form = formOf(operation);
   const answers = operation.answers.map((answer) => [
     String(answer.status),
     toAnswer(answer, table),
   ]);
-  const references = refusals.map((refusal) => [
-    String(refusal.status),
-    { $ref: `#/components/responses/${toRefusalName(refusal, form)}` },
+  const references = rejections.map((rejection) => [
+    String(rejection.status),
+    { $ref: `#/components/responses/${toRefusalName(rejection, form)}` },
   ]);
   return Object.fromEntries([...answers, ...references]);
 }
@@ -272,11 +273,11 @@ function isTableShape(shape: Shape): shape is Extract<Shape, { table: unknown }>
 
 function toResponses(routes: readonly Described[]): Schemas {
   return Object.fromEntries(
-    routes.flatMap(({ operation, refusals }) => {
+    routes.flatMap(({ operation, rejections }) => {
       const form = formOf(operation);
-      return refusals.map((refusal) => [
-        toRefusalName(refusal, form),
-        toRefusalResponse(refusal, form),
+      return rejections.map((rejection) => [
+        toRefusalName(rejection, form),
+        toRefusalResponse(rejection, form),
       ]);
     }),
   );

@@ -2,6 +2,7 @@
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
 import type { DescribedRoute } from "./described_route.ts";
+import { type Schemas, toReference } from "./table_schemas.ts";
 
 /** Errors of any endpoint. */
 const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
@@ -61,56 +62,80 @@ export function toRefusalName({ status, codes }: ProblemGroup, form: Form): stri
 }
 
 export function toRefusalResponse({ status, codes }: ProblemGroup, form: Form): JsonSchema {
-  const shown = form === "short" && status >= 500 ? ["request_failed" as const] : codes;
-  const schema = form === "short" ? SHORT : FULL;
+  const listed = toPublicCodes({ status, codes }, form);
   return {
     description: codes
       .map(
-        (code) => `\`${shown.includes(code) ? code : "request_failed"}\`: ${PROBLEMS[code].when}.`,
+        (code) => `\`${listed.includes(code) ? code : "request_failed"}\`: ${PROBLEMS[code].when}.`,
       )
       .join("\n\n"),
     headers: { ...REQUEST_ID, ...HEADERS[status] },
     content: {
       "application/json": {
-        schema: {
-          ...schema,
-          properties: { ...schema.properties, error: { ...CODE, enum: [...shown] } },
-        },
-        examples: Object.fromEntries(shown.map((code) => [code, { value: toExample(code, form) }])),
+        schema: toReference(SCHEMA_NAMES[form]),
+        examples: Object.fromEntries(
+          listed.map((code) => [code, { value: toExample(code, form) }]),
+        ),
       },
     },
   };
 }
 
+function toPublicCodes({ status, codes }: ProblemGroup, form: Form): readonly ProblemCode[] {
+  return form === "short" && status >= 500 ? ["request_failed"] : codes;
+}
+
+/**
+ * The schemas of all errors: every response refers to one of them, because generators of clients write each schema that is
+ * not shared once per endpoint and status.
+ */
+export function toErrorSchemas(
+  described: readonly { operation: Operation; rejections: readonly ProblemGroup[] }[],
+): Schemas {
+  const byForm = Map.groupBy(described, ({ operation }) => formOf(operation));
+  return Object.fromEntries(
+    [...byForm].map(([form, ofForm]) => {
+      const groups = ofForm.flatMap(({ rejections }) => rejections);
+      const codes = new Set(groups.flatMap((group) => toPublicCodes(group, form)));
+      const { properties, ...schema } = SCHEMAS[form];
+      const error = { ...CODE, enum: [...codes].toSorted() };
+      return [SCHEMA_NAMES[form], { ...schema, properties: { ...properties, error } }];
+    }),
+  );
+}
+
+const SCHEMA_NAMES: Readonly<Record<Form, string>> = { full: "error", short: "identity-error" };
 const TEXT: JsonSchema = { type: "string" };
 const CODE = {
   type: "string",
   description: "The stable error code, for programs.",
 };
-const SHORT = { type: "object", properties: {}, required: ["error"] };
-const FULL = {
-  type: "object",
-  properties: {
-    message: { type: "string", description: "What failed and what to do, for people." },
-    requestId: {
-      type: "string",
-      description: "The value of `X-Request-Id`, which also appears in the log.",
-    },
-    details: {
-      type: "array",
-      description: "The validation error of each field.",
-      items: {
-        type: "object",
-        properties: {
-          path: { type: "string", description: "A JSON pointer into the request body." },
-          message: { type: "string", description: "The validation error, for people." },
+const SCHEMAS = {
+  short: { type: "object", properties: {}, required: ["error"] },
+  full: {
+    type: "object",
+    properties: {
+      message: { type: "string", description: "What failed and what to do, for people." },
+      requestId: {
+        type: "string",
+        description: "The value of `X-Request-Id`, which also appears in the log.",
+      },
+      details: {
+        type: "array",
+        description: "The validation error of each field.",
+        items: {
+          type: "object",
+          properties: {
+            path: { type: "string", description: "A JSON pointer into the request body." },
+            message: { type: "string", description: "The validation error, for people." },
+          },
+          required: ["path", "message"],
         },
-        required: ["path", "message"],
       },
     },
+    required: ["error", "message", "requestId"],
   },
-  required: ["error", "message", "requestId"],
-};
+} satisfies Record<Form, JsonSchema>;
 
 const EXAMPLE_ID = "0190163d-8694-739b-aea5-966c26f8ad91";
 

@@ -121,9 +121,9 @@ function toAnswer(document: Document, status: string, response: JsonSchema): Ans
   };
 }
 
+/** A response has one example for each of its codes. */
 function codesOf(response: JsonSchema): string[] {
-  const [schema] = schemasOf(response);
-  return list(Object(Object(schema?.["properties"])["error"])["enum"]).map(text);
+  return Object.keys(Object(Object(Object(response["content"])["application/json"])["examples"]));
 }
 
 /** The schemas of a body's content, one per alternative of `oneOf`. */
