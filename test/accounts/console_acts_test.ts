@@ -62,7 +62,7 @@ const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptio
 const rolesOf = (of: Person) =>
   write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
 
-test("an administrator who has just signed in acts, in the administrator's own name", async () => {
+test("an administrator who has just signed in acts in the administrator's name", async () => {
   await grant(cookiesOf(jar));
   expect(await rolesOf(person)).toEqual([{ role: "editor" }]);
   await grant(cookiesOf(jar), { role: "reader" });
@@ -84,11 +84,11 @@ test.each([
   { name: "to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
   { name: "on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
   { name: "of super_admin on an app", change: { role: "super_admin" }, code: "invalid_request" },
-])("a grant $name is refused as from the command", async ({ change, code }) => {
+])("a grant $name is rejected as by the command", async ({ change, code }) => {
   await expect(grant(cookiesOf(jar), change)).rejects.toMatchObject({ code });
 });
 
-describe("is refused, and nothing changes:", () => {
+describe("is rejected, and nothing changes:", () => {
   type Cookies = ReturnType<typeof cookiesOf>;
   const both = (session: string, identity: string): Cookies => ({ session, identity });
   const digestsOf = async (): Promise<Cookies> => {
@@ -200,7 +200,7 @@ describe("a login", () => {
     expect(await refusalOf(service.database.consoleUrl, text)).toBe("42501");
   });
 
-  test("that serves, or pushes, may not act for an administrator, whose cookies it sees", async () => {
+  test("that serves, or pushes, cannot act for an administrator, though it sees the cookies", async () => {
     const { session, identity } = cookiesOf(jar);
     const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${person.email}', '${app.slug}', 'editor')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
@@ -209,7 +209,7 @@ describe("a login", () => {
     expect(await rolesOf(person)).toEqual([]);
   });
 
-  test("of the Console is none that does something else already", async () => {
+  test("of the Console is used for no other purpose", async () => {
     const project = makeProject();
     const { adminUrl, servingUrl } = service.database;
     const ran = await runHere(["migrate"], {

@@ -98,7 +98,7 @@ test("an invitation to a second app is added to it, and its link stays", async (
   expect((await find(email))?.roles).toContainEqual({ app: other.slug, role: "reader" });
 });
 
-test("whoever can sign in gets the role, and no link", async () => {
+test("a person who can sign in gets the role, and no link", async () => {
   const person = await makePerson(service);
   const made = await inviteTo(person.email);
   expect([made.outcome, made.linkText]).toEqual(["granted", undefined]);
@@ -106,7 +106,7 @@ test("whoever can sign in gets the role, and no link", async () => {
   expect(await find(person.email)).toBeUndefined();
 });
 
-test("sent again, the new link works and the old one does not, after the end as before it", async () => {
+test("resent, the new link works and the old one does not, before and after it expires", async () => {
   const { email, link } = await inviteTo();
   const second = await resendInvitation(deps(), email);
   await expire(email);
@@ -135,7 +135,7 @@ test("sent again, the new link works and the old one does not, after the end as 
   ]);
 });
 
-test("an address gets five mails in an hour, however often it is invited anew", async () => {
+test("an address gets five mails in an hour, however often it is invited", async () => {
   const { email } = await inviteTo();
   const outcomes: boolean[] = [];
   for (let round = 0; round < 5; round++) {
@@ -149,7 +149,7 @@ test("an address gets five mails in an hour, however often it is invited anew", 
   expect((await resendInvitation(deps(), email)).isMailed).toBe(false);
 });
 
-test("withdrawn, the link ends and the person goes with the roles; the audit log keeps the id", async () => {
+test("withdrawn, the link ends and the person is deleted with the roles; the audit log keeps the id", async () => {
   const { email, link } = await inviteTo();
   const { id } = await showUser(deps(), email);
   expect(await withdrawInvitation(deps(), email.toUpperCase())).toBe(email);
@@ -171,7 +171,7 @@ describe("nothing is done to", () => {
     { act: "resend", run: (email: string) => resendInvitation(deps(), email) },
     { act: "withdraw", run: (email: string) => withdrawInvitation(deps(), email) },
   ];
-  test.each(acts)("whoever has accepted: $act", async ({ run }) => {
+  test.each(acts)("after it was accepted: $act", async ({ run }) => {
     const person = await makePerson(service);
     const before = await showUser(deps(), person.email);
     await expect(run(person.email)).rejects.toThrow("has no pending invitation: it was accepted");
@@ -197,7 +197,7 @@ describe("nothing is done to", () => {
   });
 });
 
-test("of an invitation that is accepted and withdrawn at once, one comes true", async () => {
+test("that is accepted and withdrawn simultaneously has one outcome", async () => {
   const both = { ...deps(), db: service.service.db };
   for (let round = 0; round < 8; round++) {
     const { email, link } = await inviteTo();
@@ -218,7 +218,7 @@ test("of an invitation that is accepted and withdrawn at once, one comes true", 
   }
 });
 
-test("whoever asks for a new password ends no invitation", async () => {
+test("a request for a new password ends no invitation", async () => {
   const { email, link } = await inviteTo();
   const asked = await submitForm(service, new Map(), { path: "/forgot", typed: { email } });
   expect(asked.status).toBe(303);
@@ -229,7 +229,7 @@ test("whoever asks for a new password ends no invitation", async () => {
   expect([await open(link), (await mails.waitFor(email)).length]).toEqual([200, 1]);
 });
 
-test("a refused invitation names every issue at once", async () => {
+test("a rejected invitation lists every issue", async () => {
   const options = { email: "ada", slug: "no-such-app", role: "No role", displayName: undefined };
   const error = await invite(deps(), options).catch((thrown) => thrown);
   expect(error.details.map(({ message }: { message: string }) => message)).toEqual(
@@ -239,7 +239,7 @@ test("a refused invitation names every issue at once", async () => {
   );
 });
 
-describe("a refused role names every issue at once:", () => {
+describe("a rejected role lists every issue:", () => {
   const email = "nobody@example.org";
   test.each([
     {

@@ -49,11 +49,11 @@ describe("readEmail() of", () => {
     `${"a".repeat(250)}@b.org`,
     ".a@example.org",
     "a..b@example.org",
-  ])("%j is refused", (text) => expect(() => readEmail(text)).toThrow("Cannot use the address"));
+  ])("%j is rejected", (text) => expect(() => readEmail(text)).toThrow("Cannot use the address"));
 });
 
 describe("people", () => {
-  test("have one account per address, however it is written", async () => {
+  test("have one account per address, in any notation", async () => {
     await make("once@example.org");
     await expect(make(" ONCE@example.org")).rejects.toMatchObject({ code: "invalid_request" });
   });
@@ -110,7 +110,7 @@ describe("the last super_admin", () => {
     return row?.count;
   };
 
-  test("can be neither demoted nor disabled, even if two try at once", async () => {
+  test("can be neither demoted nor disabled, even by two simultaneous requests", async () => {
     for (const act of [
       (email: string) => setDisabled(deps(), email, true),
       (email: string) => removeConsoleRole(deps(), email),
@@ -132,7 +132,7 @@ describe("the last super_admin", () => {
     }
   });
 
-  test("can be demoted once there is another", async () => {
+  test("can be demoted if there is another", async () => {
     const [first, second] = [
       await makePerson(service, { consoleRole: "super_admin" }),
       await makePerson(service),
@@ -147,7 +147,7 @@ describe("the last super_admin", () => {
 });
 
 describe("the audit log", () => {
-  test("says who did what to whom", async () => {
+  test("records actor, action and person", async () => {
     const person = await makePerson(service, { app, role: "reader" });
     await revokeRole(deps(), { email: person.email, slug: app.slug });
     await setDisabled(deps(), person.email, true);
@@ -171,7 +171,7 @@ describe("the audit log", () => {
     "update rowhouse.audit set actor = 'x'",
     "delete from rowhouse.audit",
     "truncate rowhouse.audit",
-  ])("refuses %s by the serving login and by its owner alike", async (text) => {
+  ])("rejects %s by the serving login and by its owner", async (text) => {
     await expect(
       service.service.db.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
     ).rejects.toThrow();

@@ -126,7 +126,7 @@ test("apps that were opened are listed as recent, for this person only", async (
   });
 });
 
-test("a theme is chosen in the navigation and kept, before the page is shown", async () => {
+test("the navigation has a theme switch, which is remembered and applied before the page is shown", async () => {
   const ground = (page: Page) =>
     page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await openConsole(

@@ -71,7 +71,7 @@ test("without JavaScript: from an empty database to a first row, with a key issu
   await withPage(browser, run, { javaScriptEnabled: false });
 });
 
-test("the keyboard alone: past the navigation, to the app, to a key's end", async () => {
+test("by keyboard: past the navigation, to the app, to the end of a key", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await signIn(page);
@@ -209,7 +209,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   });
 });
 
-test("a time is selected by dragging over the axis, and one step by a click", async () => {
+test("dragging over the axis selects a span, and a click selects one step", async () => {
   await withPage(browser, async (page) => {
     await signIn(page);
     await go(page, "/console");

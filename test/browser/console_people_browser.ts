@@ -57,7 +57,7 @@ async function acceptInvitation(page: Page, link: string, next: string): Promise
   await page.waitForURL(next);
 }
 
-test("invited without JavaScript, somebody opens an app with a role, until it is revoked", async () => {
+test("without JavaScript, an invited person opens an app with a role, until it is revoked", async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await signIn(page, "/console/people");
@@ -91,7 +91,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   await Promise.all([context.close(), theirs.close()]);
 });
 
-test("an invitation is sent again by keyboard, accepted by its new link, and another one withdrawn", async () => {
+test("by keyboard, an invitation is sent again, accepted by its new link, and another one withdrawn", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const bo = await invite(site.service, "wiki");

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-test("an error that is logged, or that nobody catches, names every issue in words", async () => {
+test("an error that is logged, or not caught, has a message for every issue", async () => {
   const built = await Bun.build({
     entrypoints: [join(ROOT, "src/sdk/data.ts")],
     target: "browser",

@@ -56,7 +56,7 @@ test("without JavaScript the docs are searched on a page, and a language is chos
   await open("/docs", run, { javaScriptEnabled: false });
 });
 
-test("one choice of language counts for every example, and is kept", async () => {
+test("one choice of language applies to every example, and is remembered", async () => {
   await open("/docs", async (page) => {
     const first = page.locator(".languages").first();
     await first.getByRole("radio", { name: "curl" }).focus();

@@ -255,7 +255,7 @@ test.each([
     headers: { "sec-fetch-site": "same-origin" },
     status: 401,
   },
-])("the server part answers $name with $status", async ({ method, headers, status }) => {
+])("the server part responds to $name with $status", async ({ method, headers, status }) => {
   const response = await fetch(`${appUrl}/api/todos`, {
     method,
     headers: headers as Record<string, string>,

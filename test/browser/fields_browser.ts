@@ -103,7 +103,7 @@ describe.each([
     });
   });
 
-  test("arrows list the first rows, a press chooses one, and Escape keeps what is there", async () => {
+  test("arrows list the first rows, a press selects one, and Escape keeps the value", async () => {
     await open("todos/new", async (page) => {
       await reference(page).focus();
       await page.keyboard.press("ArrowDown");
@@ -118,7 +118,7 @@ describe.each([
     });
   });
 
-  test("a row lists the rows that refer to it, and all of them are one press away", async () => {
+  test("a row lists the rows that refer to it, one press away", async () => {
     await open(`projects/rows/${projects[2]}`, async (page) => {
       await page.getByText("todos.project").click();
       await page.getByText("2 rows", { exact: true }).waitFor();

@@ -113,7 +113,7 @@ test("arrows, Home, End and their companions move between cells; Tab leaves the 
   });
 });
 
-test("what is typed before the editor is there goes into it, and is no shortcut", async () => {
+test("keys typed before the editor opens go into it, and are no shortcuts", async () => {
   await openGrid(["Milk"], async (page) => {
     const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
     await page.route("**/rows/*", async (route) => {
@@ -201,7 +201,7 @@ async function signInElsewhere(page: Page): Promise<void> {
   await other.close();
 }
 
-test("what was typed in a cell or a drawer survives the end of the session", async () => {
+test("text typed in a cell or a drawer survives the end of the session", async () => {
   await openGrid(["Milk"], async (page) => {
     const shown = page.locator("#save-state");
     await edit(page, 0, "title");
@@ -228,7 +228,7 @@ test("what was typed in a cell or a drawer survives the end of the session", asy
   });
 });
 
-test("what was typed on a row's own page survives the end of the session", async () => {
+test("text typed on a row's page survives the end of the session", async () => {
   await openGrid(["Milk"], async (page) => {
     const row = (await cell(page, 0, "id").getByRole("link").getAttribute("href")) ?? "";
     await page.goto(site.identityUrl + row);
@@ -323,7 +323,7 @@ test("a deletion offers the row as JSON first", async () => {
   });
 });
 
-test("past the last row Page Down shows the next ones, with an address of their own", async () => {
+test("past the last row, Page Down opens the next page, with its own address", async () => {
   await openGrid(TITLES, async (page) => {
     await cell(page, 49, "title").focus();
     await keys(page, "PageDown");
@@ -428,7 +428,7 @@ test("a cell is edited in place by its kind; Enter and Tab store and move on", a
   });
 });
 
-test("null and an empty text are told apart; Escape leaves a value as it was", async () => {
+test("null and an empty text are distinguished; Escape keeps the value", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "note");
     await page.keyboard.type("one");
@@ -456,7 +456,7 @@ test("null and an empty text are told apart; Escape leaves a value as it was", a
   });
 });
 
-test("a refusal is shown in the cell and said, and what was typed stays", async () => {
+test("an error is shown in the cell and announced, and the input stays", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "hours");
     await page.keyboard.type("1,50");
@@ -471,7 +471,7 @@ test("a refusal is shown in the cell and said, and what was typed stays", async 
   });
 });
 
-test("NULL takes the place of what a cell shows, and of nothing else", async () => {
+test("NULL replaces the value of a cell, and nothing else", async () => {
   await openGrid(["Milk"], async (page) => {
     await changeFirst({ note: "stored meanwhile" });
     await cell(page, 0, "note").focus();
@@ -485,7 +485,7 @@ test("NULL takes the place of what a cell shows, and of nothing else", async () 
   });
 });
 
-test("the second of two editors is told, sees what is stored now, and loses nothing", async () => {
+test("the second of two editors gets a conflict, sees the stored value, and loses nothing", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "title");
     await changeFirst({ title: "Tea" });
@@ -528,7 +528,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
   });
 });
 
-test("a row's own page asks whoever leaves it with something typed, and has the focus at its issue", async () => {
+test("a row's page asks before unsaved input is lost, and focuses its issue", async () => {
   await openGrid(["Milk"], async (page) => {
     let asked = 0;
     page.on("dialog", (dialog) => {

@@ -79,7 +79,7 @@ test("50,000 rows are searched and sorted in bounded memory, and the rest is nam
   });
 }, 180_000);
 
-test("a search that is canceled leaves the rows that were shown", async () => {
+test("a canceled search keeps the current rows", async () => {
   await withPage(browser, async (page) => {
     page.setDefaultTimeout(60_000);
     await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);

@@ -91,7 +91,7 @@ test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
   },
 );
 
-test("every page has a title of its own", async () => {
+test("every page has a distinct title", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {
     const titles = new Map<string, string>();
     const app = `/console/apps/${SLUG}`;
@@ -105,7 +105,7 @@ test("every page has a title of its own", async () => {
   });
 });
 
-test("a page that does not exist keeps the navigation", async () => {
+test("a missing page keeps the navigation", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {
     for (const path of ["/console/apps/nope", "/console/nowhere", "/console/tables/nope"]) {
       await go(path);

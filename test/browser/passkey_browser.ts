@@ -88,7 +88,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await page.getByText("Passkey added").waitFor();
 }
 
-test("a passkey is added, signs in alone, and is removed", async () => {
+test("a passkey is added, signs in without a password, and is removed", async () => {
   const person = await makePerson(site.service);
   await onDevice(async ({ page, device }) => {
     await signIn(page, person);
@@ -118,7 +118,7 @@ test("a passkey is added, signs in alone, and is removed", async () => {
   });
 });
 
-test("a passkey is the second factor beside the password, and offered in the field of the address", async () => {
+test("a passkey is the second factor after the password, and offered in the address field", async () => {
   const person = await makePerson(site.service);
   await onDevice(async ({ page, device }) => {
     await signIn(page, person);
@@ -142,7 +142,7 @@ test("a passkey is the second factor beside the password, and offered in the fie
   });
 });
 
-test("without an answer of the device the page says so, and stays as it is", async () => {
+test("without a response of the device the page reports it, and stays unchanged", async () => {
   await onDevice(async ({ page, device }) => {
     await device.send("WebAuthn.addVirtualAuthenticator", {
       options: { protocol: "ctap2", transport: "internal", hasUserVerification: true },

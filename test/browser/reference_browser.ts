@@ -177,7 +177,7 @@ test("an example of a guide is copied with the keyboard, and a guide is whole wi
   await open("/docs/data", read, still);
 });
 
-test("a row is created by trying, and got by trying, with the keyboard alone", async () => {
+test("by keyboard, Try it creates a row and reads it", async () => {
   await open("/docs", async (page) => {
     const isAt = (selector: string) =>
       page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector);
@@ -260,7 +260,7 @@ test("the key stays in its tab: not in the address, a cookie or another tab, and
 test.each([
   { what: "a key that is none", key: "rh_none.at-all" },
   { what: "a text that is no header", key: "ключ" },
-])("$what is refused and not kept; requests ask for one", async ({ key }) => {
+])("$what is rejected and not stored; requests ask for one", async ({ key }) => {
   await open("/docs", async (page) => {
     await enterKey(page, key);
     await page.getByRole("alert").filter({ hasText: "not accepted" }).waitFor();
@@ -272,7 +272,7 @@ test.each([
   });
 });
 
-test("hostile values are text, in examples and in answers", async () => {
+test("hostile values are text, in examples and in responses", async () => {
   const made = await site.service.call(app, "/v1/data/db/todos", {
     method: "POST",
     json: { title: TURNED, kind: HOSTILE },

@@ -112,7 +112,7 @@ test.each([
   },
 );
 
-test("a new row that was left alone is not added; an empty text is stored only on request", async () => {
+test("an untouched new row is not added; an empty text is stored only on request", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await signIn(page);
@@ -141,7 +141,7 @@ test("a row is duplicated from its drawer", async () => {
   await context.close();
 });
 
-test("a press on a reference edits the cell; the arrow beside it opens the row", async () => {
+test("a press on a reference edits the cell; the arrow next to it opens the row", async () => {
   const json = { name: "House" };
   const made = await site.service.call(app, "/v1/data/db/projects", { method: "POST", json });
   await addRow({ title: "Milk", project: (made.json as { id: string }).id });

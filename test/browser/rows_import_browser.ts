@@ -96,7 +96,7 @@ test("a file whose first line lacks a required column is an error before anythin
   });
 });
 
-test("an import that the service does not answer goes on with Resume, and stores no row twice", async () => {
+test("an import without a response continues with Resume, and stores no row twice", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     let sent = 0;
@@ -125,7 +125,7 @@ test("an import that the service does not answer goes on with Resume, and stores
   });
 });
 
-test("a file that was imported before says so, and is stored once more on request", async () => {
+test("a file that was imported before is reported, and stored again on request", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     for (const message of [
@@ -147,7 +147,7 @@ test("a file that was imported before says so, and is stored once more on reques
   });
 });
 
-test("a session that ends during an import is asked for, and Resume goes on with the next one", async () => {
+test("a session that ends during an import can be renewed, and Resume continues", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     await choose(page, "title\na\n");
@@ -164,7 +164,7 @@ test("a session that ends during an import is asked for, and Resume goes on with
   });
 });
 
-test("a duplicate of a stored row is shown with its line, and what is stored before it", async () => {
+test("a duplicate of a stored row is reported with its line, after the rows before it are stored", async () => {
   await withPage(browser, async (page) => {
     const json = { title: "a" };
     await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });

@@ -57,7 +57,7 @@ const said = (page: Page, text: string) =>
   page.locator("#announcements", { hasText: text }).waitFor({ state: "attached" });
 const path = (rest = "") => `/console/apps/${app.slug}${rest}`;
 
-test("a password is shown and hidden, and sent as one", async () => {
+test("a password can be shown and hidden, and is sent the same", async () => {
   await open("/login", async (page) => {
     await page.fill("#password", "what was typed");
     await press(page, "Show password");
@@ -93,7 +93,7 @@ test("without JavaScript there is no button that does nothing", async () => {
   );
 });
 
-test("a new key and what it is pasted into are copied; an error's reference too", async () => {
+test("a new key and the snippet with it can be copied, and an error's reference", async () => {
   await openConsole(
     path("/new-key"),
     async (page) => {
@@ -117,7 +117,7 @@ test("a new key and what it is pasted into are copied; an error's reference too"
   );
 });
 
-test("where the clipboard is refused, the text is selected or copied by the old command", async () => {
+test("without access to the clipboard, the text is selected or copied by the old command", async () => {
   await open("/nowhere", async (page) => {
     await page.evaluate(() => {
       Object.defineProperty(navigator, "clipboard", { value: undefined });
@@ -130,7 +130,7 @@ test("where the clipboard is refused, the text is selected or copied by the old 
   });
 });
 
-test("times are the reader's own, with UTC on hover, and stay true", async () => {
+test("times are in the reader's time zone, with UTC on hover, and stay correct", async () => {
   await issueKey(testDeps(site.service.service), {
     slug: app.slug,
     name: "ends",
@@ -155,7 +155,7 @@ test("times are the reader's own, with UTC on hover, and stay true", async () =>
   );
 });
 
-test("what cannot be undone waits for the name", async () => {
+test("an irreversible action requires the name", async () => {
   await openConsole(path("/delete"), async (page) => {
     const button = page.getByRole("button", { name: "Delete permanently" });
     // The script disables it, once it is there.
@@ -186,7 +186,7 @@ test("a form is sent once, however often its button is pressed", async () => {
   });
 });
 
-test("after a refused form the focus is at its issue", async () => {
+test("after a rejected form the focus is at its issue", async () => {
   await openConsole(path("/settings"), async (page) => {
     await page.fill("#origins", "not an address");
     await press(page, "Save");
@@ -195,7 +195,7 @@ test("after a refused form the focus is at its issue", async () => {
   });
 });
 
-test("? lists the keys, which lead to pages and fields, and never act while somebody types", async () => {
+test("? lists the keys, which open pages and fields, and never act while a field has the focus", async () => {
   await openConsole("/console", async (page) => {
     await page.keyboard.press("/");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("q");

@@ -218,7 +218,7 @@ describe.each([
     });
   });
 
-  test("without JavaScript a sentence says what a search needs", async () => {
+  test("without JavaScript a sentence explains that search needs it", async () => {
     await openTodos(
       async (page) => {
         await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();

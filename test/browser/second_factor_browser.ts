@@ -70,7 +70,7 @@ async function addApp(page: Page) {
 }
 
 test.each([true, false])(
-  "whoever is asked for one adds it, signs in with it, and without the phone by a recovery code; scripts: %p",
+  "a person who must have a second factor adds it, signs in with it, and without the phone by a recovery code; scripts: %p",
   async (javaScriptEnabled) => {
     const person = await makePerson(site.service, { consoleRole: "super_admin" });
     const context = await open({ javaScriptEnabled });

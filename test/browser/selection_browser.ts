@@ -120,7 +120,7 @@ test("a column is set in three rows after a preview, and the change is undone", 
   });
 });
 
-test("a row that another user changes is not written, is shown as it is now, and can be tried again", async () => {
+test("a row that another user changes is not written, shows its new value, and can be edited again", async () => {
   await addRows(3);
   await openTodos(async (page) => {
     await page.locator("[data-select-all]").check();
@@ -281,7 +281,7 @@ test.each(LOOKS)(
 );
 
 test.each([384, 640, 768, 820, 900, 1024, 1100])(
-  "at %d px, such as at 200 % zoom, every action is in sight",
+  "at %d px, such as at 200 % zoom, every action is visible",
   async (width) => {
     await addRows(3);
     await openTodos(

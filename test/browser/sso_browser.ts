@@ -139,7 +139,7 @@ test("signing out on the account page ends the apps too", async () => {
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
 });
 
-test("the cookie is HttpOnly, for the parent domain alone, and no script reads it", async () => {
+test("the cookie is HttpOnly, only for the parent domain, and no script reads it", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   expect(await page.evaluate(() => document.cookie)).toBe("");
@@ -162,7 +162,7 @@ test("the cookie is HttpOnly, for the parent domain alone, and no script reads i
   expect(kept.filter(({ domain }) => domain === `.${DOMAIN}`)).toHaveLength(1);
 });
 
-test("an app on localhost receives neither the cookie nor an answer", async () => {
+test("an app on localhost receives neither the cookie nor a response", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const stray = await openPage(`http://localhost:${new URL(wiki.url).port}/`);
@@ -237,7 +237,7 @@ async function signInOnPages(who: Person): Promise<Map<string, string>> {
   return new Map(cookies.map(({ name, value }) => [name, value]));
 }
 
-test("a sibling's form posted across origins is refused, with and without the token", async () => {
+test("a sibling's form posted across origins is rejected, with and without the token", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const account = await openPage(`${site.identityUrl}/login`);
@@ -272,7 +272,7 @@ test("a sibling's form posted across origins is refused, with and without the to
   expect((await sessionIn(page)).status).toBe("authenticated");
 });
 
-test("two tabs that sign in at once both arrive", async () => {
+test("two tabs that sign in simultaneously both arrive", async () => {
   const tabs = [await openPage(wiki.url), await openPage(wiki.url)];
   for (const tab of tabs) {
     await tab.evaluate(() => identity.login());
@@ -287,7 +287,7 @@ test("two tabs that sign in at once both arrive", async () => {
   }
 });
 
-test("the back button after sign-out shows nobody's apps", async () => {
+test("the back button after sign-out shows no person's apps", async () => {
   const page = await openPage(`${site.identityUrl}/login`);
   await fillIn(page);
   await page.getByText("Hello, Ada").waitFor();
@@ -300,7 +300,7 @@ test("the back button after sign-out shows nobody's apps", async () => {
   expect(await page.textContent("body")).not.toContain(person.email);
 });
 
-test("signing in works with the keyboard alone", async () => {
+test("signing in works by keyboard", async () => {
   const page = await openPage(wiki.url);
   await page.evaluate(() => identity.login());
   await page.waitForURL(`${site.identityUrl}/authorize**`);
@@ -318,7 +318,7 @@ test("signing in works with the keyboard alone", async () => {
   expect((await sessionIn(page)).status).toBe("authenticated");
 });
 
-test("if an app never notices the session, its visitor is told", async () => {
+test("a visitor of an app that never notices the session sees an explanation", async () => {
   const deaf = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

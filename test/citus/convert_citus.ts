@@ -97,7 +97,7 @@ async function readAll(app: TestApp): Promise<unknown[]> {
   return (await Promise.all(pages)).map(({ json }) => json);
 }
 
-test("every issue of the nodes and of the tables is told at once, and nothing is changed", async () => {
+test("all issues of nodes and tables are reported together, and nothing is changed", async () => {
   const hurt = `alter table data.todos add constraint spy check (title <> 'x');
     create index spy on data.notes ((pg_catalog.length(text)));
     update pg_dist_node set isactive = false where groupid = 1; select 1`;
@@ -116,7 +116,7 @@ test("every issue of the nodes and of the tables is told at once, and nothing is
   expect(await isDistributed()).toBe(false);
 });
 
-test("without --yes it says what would happen, and changes nothing", async () => {
+test("without --yes it prints the steps, and changes nothing", async () => {
   const { code, err } = await convert();
   expect(code).toBe(1);
   expect(err).toMatch(/1 process used a moment ago.* 3 tables, in 4 shards.*add --yes\n$/s);
@@ -126,7 +126,7 @@ test("without --yes it says what would happen, and changes nothing", async () =>
 /** What a node does when a shard of notes is made on it. */
 const FAILURES = [
   {
-    name: "a node that refuses a table",
+    name: "a node that rejects a table",
     act: "raise exception 'not here' using errcode = 'P0001'",
     says: "with SQLSTATE P0001: see the log of the coordinator. Nothing was changed",
   },
@@ -225,7 +225,7 @@ test("it is converted under reads and writes: no row is lost, doubled or seen by
   expect(texts.filter((text) => /^\d/.test(text)).sort()).toEqual(written.sort());
 });
 
-test("the coordinator keeps no row, every node is as it must be, and the audit log tells", async () => {
+test("the coordinator has no row, every node has its settings, and the audit log has an entry", async () => {
   const local = await ask<{ name: string }>(
     `select oid::regclass::text as name from pg_class where relkind = 'r' and pg_relation_size(oid) > 0
       and (relnamespace = 'data'::regnamespace or oid in ('rowhouse.proofs'::regclass, 'rowhouse.idempotency_keys'::regclass))`,
@@ -259,7 +259,7 @@ test("the coordinator keeps no row, every node is as it must be, and the audit l
 
 type Exchange = { method?: string; json?: unknown; status: number; has?: unknown };
 
-test("every endpoint, every rule and a push go on as before", async () => {
+test("every endpoint, every rule and a push work as before", async () => {
   const [app, other] = apps as [TestApp, TestApp];
   const call = async (of: TestApp, path: string, { status, has, ...sent }: Exchange) => {
     const { status: found, json } = await service.call(of, `/v1/data/db/${path}`, sent);

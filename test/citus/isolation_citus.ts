@@ -56,13 +56,13 @@ const SIGNATURE = signatureOf(schema, "todos", "get");
 /** Each on one worker alone; SHARD is a table of its. */
 const BREAKS = [
   {
-    name: "row security that is off on one shard",
+    name: "disabled row security on one shard",
     hurt: "alter table data.SHARD disable row level security",
     mend: "alter table data.SHARD enable row level security",
     says: "Table data.SHARD must have row security enabled and forced",
   },
   {
-    name: "rows of a shard granted to everybody",
+    name: "rows of a shard granted to public",
     hurt: "grant select on data.SHARD to public",
     mend: "revoke select on data.SHARD from public",
     says: "Relation data.SHARD must be granted only to rowhouse_tenant, and only for rows",
@@ -75,19 +75,19 @@ const BREAKS = [
     says: "Table data.SHARD must have only the tenant policy",
   },
   {
-    name: "a trigger of somebody's on one shard",
+    name: "a foreign trigger on one shard",
     hurt: "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
     mend: "drop trigger spy on data.SHARD",
     says: "Table data.SHARD must have no triggers and no rules",
   },
   {
-    name: "a function that everybody may execute on one node",
+    name: "a function that public can execute on one node",
     hurt: `grant execute on function api.${SIGNATURE} to public`,
     mend: `revoke execute on function api.${SIGNATURE} from public`,
     says: `Function api.${functionOf(schema, "todos", "get")} must be granted to the serving roles only`,
   },
   {
-    name: "a tenant that may log in to one node",
+    name: "a tenant with the right to log in to one node",
     hurt: "alter role rowhouse_tenant login",
     mend: "alter role rowhouse_tenant nologin",
     says: "Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN",

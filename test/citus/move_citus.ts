@@ -82,7 +82,7 @@ describe.each([
     expect((await service.call(app, `${PATH}/${id}`)).json).toMatchObject({ count: counted });
   });
 
-  test("admin move-app moves one app alone, and says every reason not to", async () => {
+  test("admin move-app moves only one app, and lists every blocker", async () => {
     // More apps than shards: some share one.
     const apps = [app];
     for (let made = 0; made < 4; made++) apps.push(await service.makeApp(SCHEMA));

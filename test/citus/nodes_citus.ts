@@ -27,7 +27,7 @@ afterAll(() => service.close());
 
 const admin = () => service.service.admin;
 
-test("migrate again does nothing on any node, and the number of shards is for ever", async () => {
+test("a second migrate does nothing on any node, and the number of shards is permanent", async () => {
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
   const migrate = (...words: string[]) => runCommand(["migrate", ...words], { ...project, env });
@@ -58,7 +58,7 @@ async function readNodes(): Promise<unknown[]> {
   return answers.map(({ node, result }) => [node, JSON.parse(result)]);
 }
 
-test("a login's password is on every node what it is at the coordinator, after it was changed, too", async () => {
+test("a login has the coordinator's password on every node, also after a change", async () => {
   const { database } = service;
   const login = `rowhouse_test_renewed_${crypto.randomUUID().slice(-12)}`;
   const url = new URL(database.servingUrl);
@@ -87,7 +87,7 @@ test("a login's password is on every node what it is at the coordinator, after i
   await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
 });
 
-test("nobody but who may executes a function, on any node", async () => {
+test("only logins with the right execute a function, on any node", async () => {
   const answers = await askNodes(
     admin(),
     `select json_agg(oid::regprocedure::text) from pg_proc
@@ -111,7 +111,7 @@ test("a call that is not handed over to the node of its app fails, and reads not
   await login.end();
 });
 
-test("an app's rows are on one node, and nowhere else", async () => {
+test("an app's rows are on one node only", async () => {
   const [{ name, shard } = { name: "", shard: "" }] = await admin().query<{
     name: string;
     shard: string;
@@ -176,7 +176,7 @@ async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number 
   );
 }
 
-test("an app that is disabled has no proofs, and one that is deleted leaves nothing on any node", async () => {
+test("a disabled app has no proofs, and a deleted app leaves nothing on any node", async () => {
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
   const run = async (...words: string[]) =>

@@ -48,12 +48,12 @@ describe("readBlocks()", () => {
     ]);
   });
 
-  test("refuses a mark that nobody knows", () => {
+  test("rejects an unknown mark", () => {
     expect(() => readBlocks("<!-- skipped -->\n```sh\nfalse\n```\n")).toThrow("skipped");
   });
 });
 
-test("replaceShown() leaves what stands for something as it is", () => {
+test("replaceShown() keeps placeholders", () => {
   const code = "PORT=3000 curl localhost:8787";
   const replaced = new Map([
     ["8787", "23000"],

@@ -140,13 +140,13 @@ const CASES = BAD_BODIES.flatMap(({ bodies, ...refusal }) =>
 );
 
 describe("a body", () => {
-  test.each(CASES)("$name is refused as $code", async ({ headers, body, refusal }) => {
+  test.each(CASES)("$name is rejected as $code", async ({ headers, body, refusal }) => {
     const { ms, result } = await measureProcessor(() => create(headers, body, refusedApp.key));
     expectRefusal(result, refusal);
     expect(ms).toBeLessThan(1000);
   });
 
-  test("that was refused created no row", async () => {
+  test("that was rejected created no row", async () => {
     expect((await service.call(refusedApp, LIST)).json).toMatchObject({ rows: [] });
   });
 
@@ -184,12 +184,12 @@ describe("a body", () => {
       headers: ["Content-Length: 204800", "Expect: 100-continue"],
       body: "",
     },
-  ])("announced as too large is refused before it is there$name", async ({ headers, body }) => {
+  ])("announced as too large is rejected before it arrives$name", async ({ headers, body }) => {
     const answer = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
     expect([answer.status, codeOf(answer.body)]).toEqual([413, "body_too_large"]);
   });
 
-  test("whose sender leaves halfway is not logged as a bug", async () => {
+  test("with a sender who leaves halfway is not logged as a bug", async () => {
     const seen = service.log.length;
     await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 50 });
     while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
@@ -198,17 +198,22 @@ describe("a body", () => {
 });
 
 describe("an endless chunked body", () => {
-  test.each(["POST", "PATCH"])("to %s is refused, and the connection is closed", async (method) => {
-    const path = method === "POST" ? LIST : `${LIST}/${crypto.randomUUID()}`;
-    const before = process.memoryUsage().rss;
-    const answer = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", { more: floodChunks });
-    expect([answer.status, codeOf(answer.body), answer.closed]).toEqual([
-      413,
-      "body_too_large",
-      true,
-    ]);
-    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
-  });
+  test.each(["POST", "PATCH"])(
+    "to %s is rejected, and the connection is closed",
+    async (method) => {
+      const path = method === "POST" ? LIST : `${LIST}/${crypto.randomUUID()}`;
+      const before = process.memoryUsage().rss;
+      const answer = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", {
+        more: floodChunks,
+      });
+      expect([answer.status, codeOf(answer.body), answer.closed]).toEqual([
+        413,
+        "body_too_large",
+        true,
+      ]);
+      expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+    },
+  );
 
   // What is refused without reading it ends early; a list first reads its rows, and until then what arrives is thrown away:
   // how much that is depends on the machine.

@@ -51,7 +51,7 @@ describe("a badly framed request:", () => {
       body: "zz\r\n{}\r\n0\r\n\r\n",
     },
     { name: "an unknown transfer encoding", headers: ["Transfer-Encoding: gzip"], body: "{}" },
-  ])("$name is refused, and the connection is closed", async ({ headers, body }) => {
+  ])("$name is rejected, and the connection is closed", async ({ headers, body }) => {
     const answer = await send(request(`POST ${LIST}`, [JSON_TYPE, ...headers], body), {
       waitMs: 3000,
     });
@@ -112,7 +112,7 @@ test.each([
 
 describe("methods", () => {
   test.each(["TRACE", "PROPFIND", "PUT", "DELETE", "PATCH", "SEARCH", "LOCK"])(
-    "%s of a list is 405 with Allow, or refused by the server itself",
+    "%s of a list is 405 with Allow, or rejected by the server itself",
     async (method) => {
       const answer = await send(request(`${method} ${LIST}`), { waitMs: 2000, untilAnswer: true });
       if (answer.status === 400 && answer.body === "") return; // a method that the server cannot read
@@ -145,7 +145,7 @@ describe("methods", () => {
     expect((await service.call(app, path)).status).toBe(200);
   });
 
-  test("HEAD answers like GET without the body", async () => {
+  test("HEAD responds like GET without the body", async () => {
     for (const path of [LIST, `${LIST}/${crypto.randomUUID()}`, "/v1/data/db/nothing", "/live"]) {
       const got = await service.call(app, path);
       // Whatever comes until the server closes: there is nothing behind the head.

@@ -30,7 +30,7 @@ async function openSocket(start: string): Promise<Socket> {
   return socket;
 }
 
-test("sockets that send three bytes and stop are closed in time, and keep nobody waiting until then", async () => {
+test("sockets that send three bytes and stop are closed in time, and delay no other request", async () => {
   const sockets = await Promise.all(Array.from({ length: DAWDLERS }, () => openSocket("GET")));
   const openedAt = performance.now();
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
@@ -132,7 +132,7 @@ function p90(times: readonly number[]): number {
 /** Less than the time limit of a statement, which would end it too. */
 const SOON_MS = EXECUTION_LIMIT_MS / 2;
 
-test("the statement of a caller who leaves is cancelled in the database", async () => {
+test("the statement of a caller who leaves is canceled in the database", async () => {
   const { admin } = service.service;
   const countWaiting = async (): Promise<number> => {
     const rows = await admin.query(

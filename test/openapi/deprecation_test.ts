@@ -54,7 +54,7 @@ const fetch = makeFetch(deps, { gateway: own, identity: [], both: own });
 const ask = (path: string, init?: RequestInit) =>
   fetch(new Request(`http://localhost${path}`, init), { requestIP: () => null });
 
-describe("an answer", () => {
+describe("a response", () => {
   const SECOND = { headers: { second: "x" } };
   const NONE = [null, null, null];
   test.each<{ name: string; path: string; init?: RequestInit; want: (string | null)[] }>([

@@ -173,7 +173,7 @@ describe("the description", () => {
     expect((await service.call(undefined, PATH, { key: "rh_x.y" })).status).toBe(401);
   });
 
-  test("is compressed, and each form has a tag of its own", async () => {
+  test("is compressed, and each encoding has its own tag", async () => {
     const answer = await fetch(`${service.url}${PATH}`, { headers: { "accept-encoding": "gzip" } });
     expect(answer.headers.get("content-encoding")).toBe("gzip");
     expect(answer.headers.get("etag")).toEndWith('-gzip"');

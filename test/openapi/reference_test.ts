@@ -36,7 +36,7 @@ for (const shape of SHAPES) {
     const listTables = (text: string) =>
       [...text.matchAll(/href="\/docs\/tables\/(\w+)"/g)].map(([, name]) => name ?? "");
 
-    test("shows everybody each endpoint, and no app's tables", async () => {
+    test("shows each endpoint without a key, and no app's tables", async () => {
       const { status, text, headers } = await service.call(undefined, "/docs");
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
       for (const { method, path } of routes) {
@@ -86,7 +86,7 @@ for (const shape of SHAPES) {
       for (const one of rest) expect(one).toEqual(first ?? []);
     });
 
-    test("runs the service's own script and nothing else", async () => {
+    test("runs only the service's script", async () => {
       const { headers } = await service.call(app, "/docs");
       const policy = headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'; style-src 'self'");

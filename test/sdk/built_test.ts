@@ -17,13 +17,13 @@ test("the data client is under 8 KB for a browser", () => {
   expect(byteLength).toBeLessThan(8 * 1024);
 });
 
-test("the data client is made only of src/sdk", () => {
+test("the data client is built only from src/sdk", () => {
   const inputs = Object.keys(built.metafile?.inputs ?? {});
   expect(inputs.length).toBeGreaterThan(3);
   expect(inputs.filter((path) => !/(^|\/)src\/sdk\/[a-z_]+\.ts$/.test(path))).toEqual([]);
 });
 
-test("the data client uses nothing that only one runtime has", () => {
+test("the data client uses nothing that is specific to one runtime", () => {
   expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|window|document|localStorage)\b/);
 });
 

@@ -70,7 +70,7 @@ describe("a row", () => {
     });
   });
 
-  test("takes its defaults, and undefined for a value that was left out", async () => {
+  test("accepts defaults, and undefined for an omitted value", async () => {
     const values = { title: "Milk", rank: undefined };
     const { id, ...rest } = await createDataClient<{
       todos: { row: { id: string }; insert: typeof values; update: object };
@@ -147,7 +147,7 @@ describe("any number of rows", () => {
     expect(await many.todos.createAll([])).toEqual([]);
   });
 
-  test("that stop have the rows which are stored, and name the row by its place among all", async () => {
+  test("that stop list the stored rows, and name the rejected row by its position", async () => {
     const many = connect(await service.makeApp(schema));
     async function* makeProjects() {
       for (let index = 0; index < 1500; index++) yield { name: `p${index === 1200 ? 7 : index}` };
@@ -184,7 +184,7 @@ describe("a list", () => {
     { name: "past the end", options: { offset: 9 }, want: [[], 1000, 9, false] },
     { name: "of none", options: { limit: 0 }, want: [[], 0, 0, true] },
     { name: "of too many", options: { limit: 5000 }, want: [titles, 1000, 0, false] },
-  ])("$name is its rows and what was used", async ({ options, want }) => {
+  ])("$name is its rows and the options", async ({ options, want }) => {
     const { rows, limit, offset, hasMore } = await todos.list(options);
     expect([rows.map(({ title }) => title), limit, offset, hasMore]).toEqual(want);
   });
@@ -460,7 +460,7 @@ describe("createDataClient()", () => {
       want: "Cannot use this schema",
     },
     { name: "null as schema", options: { schema: null }, want: "Cannot use this schema" },
-  ])("refuses $name", ({ options, want }) => {
+  ])("rejects $name", ({ options, want }) => {
     const all = { baseUrl: service.url, apiKey: "rh_key", schema, ...options };
     const create: (options: never) => unknown = createDataClient;
     const call = () => Reflect.apply(create, undefined, [all]);

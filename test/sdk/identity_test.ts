@@ -60,10 +60,13 @@ test("outside a browser, methods that need a page throw a clear error", async ()
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });
 
-test.each(["url", "identityUrl"])("a bad %s is refused when the client is created", (setting) => {
-  const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: "a.b" };
-  expect(() => createIdentityClient(options)).toThrow(`Cannot use this ${setting}`);
-});
+test.each(["url", "identityUrl"])(
+  "an invalid %s is rejected when the client is created",
+  (setting) => {
+    const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: "a.b" };
+    expect(() => createIdentityClient(options)).toThrow(`Cannot use this ${setting}`);
+  },
+);
 
 test("createIdentityClient() reads nothing and sends nothing", () => {
   Object.defineProperty(globalThis, "location", {
@@ -171,7 +174,7 @@ describe("getSession()", () => {
   });
 });
 
-describe("any other answer is an IdentityError, never a sign-out:", () => {
+describe("any other response is an IdentityError, never a sign-out:", () => {
   const rows = [
     { name: "unknown app", answer: () => no(404, "unknown_app"), status: 404, code: "unknown_app" },
     {
@@ -302,7 +305,7 @@ describe("requireUser()", () => {
       back: "https://wiki.example.org/start",
     },
   ])(
-    "sends who is not signed in to come back to $name, and stays open",
+    "redirects a person without a session to return to $name, and stays pending",
     async ({ redirectUri, back }) => {
       answers = [no(401, "unauthenticated")];
       expect(await isOpen(client().requireUser({ redirectUri }))).toBe(true);
@@ -350,7 +353,7 @@ describe("loginUrl()", () => {
     expect([asked, went]).toEqual([[], []]);
   });
 
-  test("is where login() goes", () => {
+  test("is the target of login()", () => {
     client().login();
     client().login("https://wiki.example.org/x");
     expect(went).toEqual([client().loginUrl(), client().loginUrl("https://wiki.example.org/x")]);
@@ -363,7 +366,7 @@ describe("logout()", () => {
     { name: "403", given: () => no(403, "forbidden") },
     { name: "503", given: () => no(503, "request_failed") },
     { name: "a network failure", given: () => new TypeError("Failed to fetch") },
-  ])("asks, then goes to the sign-in page after $name", async ({ given }) => {
+  ])("sends the request, then opens the sign-in page with $name", async ({ given }) => {
     answers = [given()];
     await client().logout();
     expect(paths()).toEqual(["/v1/auth/logout"]);
@@ -377,7 +380,7 @@ describe("logout()", () => {
     expect(went).toEqual(["https://wiki.example.org/bye"]);
   });
 
-  test("goes even if fetch itself throws", async () => {
+  test("opens the page even if fetch itself throws", async () => {
     await client().logout();
     expect(went).toEqual(["https://id.example.org/login"]);
   });

@@ -52,7 +52,7 @@ test("a watch polls where the app is not live", async () => {
   await pages.return();
 });
 
-test("a watch goes on by polling when live updates end", async () => {
+test("a watch continues by polling when live updates end", async () => {
   const ending = await service.makeApp(schema);
   await setAppLive(service.service, ending.slug, true);
   const db = createDataClient({ baseUrl: service.url, apiKey: ending.key, schema });

@@ -89,7 +89,7 @@ const calls: { name: string; repeatable: boolean; call: (db: Client) => Promise<
   { name: "update", repeatable: false, call: (db) => db.todos.update(ID, { title: "Milk" }) },
 ];
 
-describe("an answer from something in between", () => {
+describe("a response of an intermediary", () => {
   test.each([
     { name: "an empty 400", reply: refuse(400), want: { status: 400 } },
     { name: "an empty 413", reply: refuse(413), want: { status: 413 } },
@@ -147,7 +147,7 @@ describe("a temporary failure", () => {
       })),
     ),
   )(
-    "is tried again for reads, deletes and creates alone: $at",
+    "is retried only for reads, deletes and creates: $at",
     async ({ call, status, repeatable, name }) => {
       const answers = {
         list: () => Response.json({ rows: [], limit: 1, offset: 0, hasMore: false }),
@@ -166,7 +166,7 @@ describe("a temporary failure", () => {
   );
 
   test.each(calls)(
-    "of the cable is tried again for reads, deletes and creates alone: $name",
+    "of the connection is retried only for reads, deletes and creates: $name",
     async ({ call, repeatable }) => {
       const { url, count } = listen("");
       const error = await failureOf(call(connect(url, { retries: 1 })));
@@ -185,7 +185,7 @@ describe("a temporary failure", () => {
     },
   );
 
-  test("in the middle of an answer is retried", async () => {
+  test("in the middle of a response is retried", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     const whole = JSON.stringify(ROW);
     const { url } = listen(
@@ -230,7 +230,7 @@ describe("a create", () => {
   const now = { "retry-after": "0" };
   const keyOf = ({ headers }: Sent) => headers.get("idempotency-key");
 
-  test("has one key for all its tries, and no other create has it", async () => {
+  test("has one key for all its attempts, and no other create has it", async () => {
     const lost = refuse(503, "unknown_outcome", now);
     const { url, requests } = serve(lost, lost, row, row);
     const db = connect(url);
@@ -241,7 +241,7 @@ describe("a create", () => {
     expect([second, third, other === first]).toEqual([first, first, false]);
   });
 
-  test("is made without a key where there is no room for one, and then sent once", async () => {
+  test("has no key if there is no room for one, and is then sent once", async () => {
     const { url, requests } = serve(
       refuse(429, "idempotency_full", { "retry-after": "600" }),
       refuse(503, "unknown_outcome", now),
@@ -252,7 +252,7 @@ describe("a create", () => {
     expect(requests.map((sent) => keyOf(sent) === null)).toEqual([false, true]);
   });
 
-  test("that had happened, and whose answer was too large to be kept, is read", async () => {
+  test("that happened, with a response too large to be stored, is read", async () => {
     const short: Reply = () =>
       Response.json(
         { id: ID },
@@ -285,7 +285,7 @@ describe("a create", () => {
     { name: "fewer rows than were sent", reply: many },
     { name: "one row", reply: row },
     { name: "no rows", reply: () => Response.json({ rows: [1, 2, 3] }) },
-  ])("of many rows is not answered by $name", async ({ reply }) => {
+  ])("of many rows rejects $name as the response", async ({ reply }) => {
     const values = Array.from({ length: 3 }, () => ({ title: "Milk" }));
     const error = await failureOf(connect(serve(reply).url).todos.createMany(values));
     expect(error).toMatchObject({ code: "unreadable_answer", name: "DataError" });
@@ -311,7 +311,7 @@ describe("Retry-After", () => {
   test.each([
     { name: "past the longest wait", header: "3600" },
     { name: "of a far date", header: "Fri, 31 Dec 9999 23:59:59 GMT" },
-  ])("$name is an error at once", async ({ header }) => {
+  ])("$name is an immediate error", async ({ header }) => {
     const { url, requests } = serve(refuse(429, "rate_limited", { "retry-after": header }), row);
     expect(await failureOf(connect(url).todos.get(ID))).toMatchObject({
       status: 429,
@@ -339,7 +339,7 @@ describe("a delete that is retried and finds no row", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("has succeeded after a lost answer", async () => {
+  test("has succeeded after a lost response", async () => {
     const body = '{"error":"not_found"}';
     const answer = `HTTP/1.1 404 Not Found\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     expect(await connect(listen("HTTP/1.1 204", answer).url).todos.delete(ID)).toBeUndefined();
@@ -379,7 +379,7 @@ describe("a call that takes too long", () => {
     expect(error).toMatchObject({ code: "timeout" });
   });
 
-  test("may take forever", async () => {
+  test("can take forever", async () => {
     const { url } = serve(row);
     const db = connect(url, { timeoutMs: Number.POSITIVE_INFINITY });
     expect(await db.todos.get(ID)).toEqual(ROW);
@@ -399,7 +399,7 @@ describe("the caller's signal", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("ends the wait before the next try, with its own reason", async () => {
+  test("ends the wait before the next attempt, with its reason", async () => {
     const controller = new AbortController();
     const reason = new Error("The page was left");
     const { url, requests } = serve(() => {
@@ -427,7 +427,7 @@ describe("the caller's signal", () => {
   });
 });
 
-test("the client sends the key, JSON and nothing else of its own", async () => {
+test("the client sends the key, JSON and no other header", async () => {
   const { url, requests } = serve(row);
   await connect(url).todos.create({ title: "Milk" });
   await connect(`${url}/base//`).todos.get("ä/1?");

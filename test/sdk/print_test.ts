@@ -57,7 +57,7 @@ const LINES = ["/title must be a string", "/rank must be a number", "/project mu
 test.each([
   { name: "Bun", runtime: process.execPath },
   { name: "Node", runtime: Bun.which("node") ?? "node" },
-])("$name prints which call failed and every issue in words", async ({ runtime }) => {
+])("$name prints the failed call and a message for every issue", async ({ runtime }) => {
   const printed = await print(runtime);
   expect(printed.get("message of one")).toBe("todos.create: /title must be a string\n");
   expect(printed.get("message of none")).toBe("todos.get: This app has no row with that id\n");

@@ -68,7 +68,7 @@ describe("ifMatch", () => {
     expect(db.todos.get(made.id)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a tag that was kept elsewhere does as well", async () => {
+  test("a tag that was stored elsewhere works too", async () => {
     const made = await db.todos.create({ title: "one" });
     const tag = etagOf(made);
     expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
@@ -100,7 +100,7 @@ describe("ifMatch", () => {
 });
 
 describe("cache", () => {
-  test("a page that is the same is not sent again, and each caller gets an own copy", async () => {
+  test("an unchanged page is not sent again, and each caller gets a copy", async () => {
     const keeping = connect({ cache: true });
     const made = await db.todos.create({ title: "one" });
     const first = await keeping.todos.list({ limit: 5 });
@@ -115,7 +115,7 @@ describe("cache", () => {
     expect((await keeping.todos.list({ limit: 5 })).rows).toEqual([]);
   });
 
-  test("nothing is kept unless asked for, and of many pages only the last", async () => {
+  test("stores nothing by default, and of many pages only the last", async () => {
     seen.length = 0;
     await db.todos.list();
     await db.todos.list();
@@ -168,7 +168,7 @@ describe("watch", () => {
     expect(next).rejects.toThrow("enough");
   });
 
-  test.each([0, -1, Number.NaN])("refuses to ask every %p ms", async (everyMs) => {
+  test.each([0, -1, Number.NaN])("rejects a poll every %p ms", async (everyMs) => {
     expect(db.todos.watch({ everyMs }).next()).rejects.toThrow(
       new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`),
     );

@@ -73,7 +73,7 @@ async function readClock(): Promise<number> {
   return row?.at ?? 0;
 }
 
-test("four processes accept together what the limit allows", async () => {
+test("four processes together accept what the limit allows", async () => {
   let accepted = 0;
   let isRunning = true;
   const headers = { authorization: `Bearer ${app.key}`, connection: "close" };
@@ -98,7 +98,7 @@ test("four processes accept together what the limit allows", async () => {
   expect(accepted / allowed).toBeLessThan(1.1);
 }, 120_000);
 
-test("a captured write that is sent to both workers again and again happens once", async () => {
+test("a captured write that is replayed to both workers happens once", async () => {
   for (let round = 0; round < 50; round++) {
     const body = { title: crypto.randomUUID() };
     const headers = { connection: "close" };

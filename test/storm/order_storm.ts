@@ -114,7 +114,7 @@ async function ask(): Promise<string> {
   return status === 200 && (json as { title: string }).title === title ? "right" : `get: ${status}`;
 }
 
-test("answers out of order reach nobody", async () => {
+test("responses out of order are discarded", async () => {
   // Connections of before are not known to be for pipelining.
   const countChanged = tamper();
   await service.service.db

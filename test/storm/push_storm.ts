@@ -72,7 +72,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   });
 
   test(
-    "two apps race for one new table name: one owns it, the other is judged by the matrix",
+    "two apps race for one new table name: one owns it, the other is checked against it",
     async () => {
       const apps = [await service.makeApp(), await service.makeApp()] as const;
       const outcomes = new Set<string>();
@@ -118,7 +118,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "twenty parallel pushes of the same change make one migration",
+    "twenty parallel pushes of the same change create one migration",
     async () => {
       const app = await service.makeApp();
       const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
@@ -291,7 +291,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a push that waits for a long transaction ends as busy, and delays nobody longer than its budget",
+    "a push that waits for a long transaction ends as busy, and delays no request beyond its budget",
     async () => {
       const [held, free] = [freshName(), freshName()];
       const owner = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));

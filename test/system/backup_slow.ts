@@ -155,7 +155,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     return { status: response.status, text: await response.text() };
   };
 
-  test("is not restored beyond the schema where code was planted, and none of it runs", async () => {
+  test("is not restored beyond the schema if code was planted, and none of it runs", async () => {
     const planted = await openTestService({ ...onFirst, service: UNGUARDED });
     try {
       const app = await planted.makeApp(schema);
@@ -183,7 +183,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     await copy.warm();
   });
 
-  test("accepts the same keys and answers the same rows", async () => {
+  test("accepts the same keys and returns the same rows", async () => {
     for (const app of [one, other]) {
       const [before, after] = await Promise.all([original.call(app, LIST), ask(app, LIST)]);
       expect(after).toEqual({ status: 200, text: before.text });
@@ -199,7 +199,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(foreign.status).toBe(404);
   });
 
-  describe("keeps apps apart as the original did:", () => {
+  describe("isolates apps as the original did:", () => {
     let alone: TestService;
     let aloneWorld: World;
     let served: Opened;
@@ -210,7 +210,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     }, 60_000);
     afterAll(async () => void (await Promise.all([alone?.close(), served?.close()])));
 
-    test.each([...endpoints])("%s answers as if there were no other app", (endpoint) => {
+    test.each([...endpoints])("%s responds as if there were no other app", (endpoint) => {
       const { service, url } = served;
       const call: TestService["call"] = (app, path, options) =>
         callService({ url }, app, path, options);
@@ -227,7 +227,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(same.status).toBe("unchanged");
   });
 
-  test("is fine, says the doctor", async () => {
+  test("passes the doctor", async () => {
     const { servingUrl } = original.database;
     const findings = await examine({
       db: copy.db,
@@ -242,7 +242,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
   });
 
-  test("made without --create is reported by the doctor", async () => {
+  test("without --create is reported by the doctor", async () => {
     const dump = join(folder, "plain.dump");
     runTool("pg_dump", ["--format=custom", `--file=${dump}`, original.database.adminUrl]);
     runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);

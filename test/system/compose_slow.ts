@@ -104,7 +104,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     return done.out.trim();
   };
 
-  test("the one-shot services grant each login its role, and can be run again and again", async () => {
+  test("the one-shot services grant each login its role, and can run again", async () => {
     const names = ["migrate-gateway", "migrate-data", "migrate-identity"];
     for (const _ of [1, 2])
       for (const name of names) {

@@ -120,7 +120,7 @@ function toSetting(word: string): [name: string, value: string] | undefined {
   return [name, Object.assign(real, { username, password }).href];
 }
 
-test("it shows what deploy/superuser.sql does", () => {
+test("it contains deploy/superuser.sql", () => {
   expect(page).toContain(readFileSync(join(ROOT, "deploy/superuser.sql"), "utf8"));
 });
 

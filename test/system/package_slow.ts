@@ -318,7 +318,7 @@ export const { title }: { title: string } = await ${line};
     },
   );
 
-  test("and never ran init, is told so by dev in one line", async () => {
+  test("without init, dev reports it in one line", async () => {
     const project = projects.get("bun add")?.folder ?? "";
     const dev = run([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
     const { message } = await dev.then(
@@ -331,7 +331,7 @@ export const { title }: { title: string } = await ${line};
   });
 
   test.each(INSTALLERS.filter(({ command }) => command === BUN_ADD))(
-    "with $installer bundles for a browser without a runtime of its own",
+    "with $installer bundles for a browser without a runtime",
     async ({ installer }) => {
       const entry = join(projects.get(installer)?.folder ?? "", "app.ts");
       const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
@@ -343,7 +343,7 @@ export const { title }: { title: string } = await ${line};
 });
 
 describe("the package", () => {
-  test("contains its sources, what is built from them, the example, and nothing else", async () => {
+  test("contains its sources, the built files, the example, and nothing else", async () => {
     const files = (await run(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
@@ -401,7 +401,7 @@ describe("the package", () => {
     INSTALL_MS,
   );
 
-  test("exports what tsconfig.json finds the sources of", async () => {
+  test("exports the entry points of tsconfig.json", async () => {
     const { exports } = await Bun.file(join(ROOT, "package.json")).json();
     const { compilerOptions } = await Bun.file(join(ROOT, "tsconfig.json")).json();
     const built = Object.entries<{ types: string; default: string }>(exports).map(

@@ -82,7 +82,7 @@ async function expectContained(): Promise<void> {
   expect(await isOwner()).toBe(false);
 }
 
-describe("planted code runs in no session but one that can do nothing else:", () => {
+describe("planted code runs in no session with other rights:", () => {
   test("when a command ends an app's use of a table", async () => {
     const { slug } = await makeUser();
     await withDatabase(service.database.rowsUrl, async (rows) => {
@@ -134,7 +134,7 @@ test.each([
   async ({ shape, reads }) => expect(await swapReadsPeople(shape)).toBe(reads),
 );
 
-test("commands that touch apps' rows refuse while there are issues, and say which", async () => {
+test("commands that touch apps' rows stop while there are issues, and list them", async () => {
   const project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,

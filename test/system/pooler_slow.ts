@@ -70,7 +70,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     (text) => expect(SESSION_WORDS.some((word) => word.test(text))).toBe(true),
   );
 
-  test("during a PAUSE requests are refused in time; after it they are served", async () => {
+  test("during a PAUSE requests are rejected in time; after it they are served", async () => {
     await pooler.command("PAUSE");
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 8 }, () => list()));
@@ -81,7 +81,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   }, 20_000);
 
-  test("while PgBouncer is dead requests fail at once; they work again once it is back", async () => {
+  test("while PgBouncer is dead requests fail immediately; they work again afterwards", async () => {
     await pooler.kill();
     const startedAt = performance.now();
     const { status, headers } = await list();
@@ -92,7 +92,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   });
 
-  test("killed under load, it loses no acknowledged row and leaves no refused one", async () => {
+  test("killed under load, it loses no acknowledged row and keeps no rejected one", async () => {
     const titles = new Map<string, number>();
     let isRunning = true;
     const callers = Array.from({ length: 8 }, async () => {
@@ -196,7 +196,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     expect(err).toContain(says);
   });
 
-  describe("what doctor and serve say of", () => {
+  describe("doctor and serve report", () => {
     const MIXED =
       "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls";
     const ADMIN = "found; pushes and migrations should not go through a pooler";
@@ -241,7 +241,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     });
   });
 
-  test("while PgBouncer is full of other clients, requests are answered 503", async () => {
+  test("while PgBouncer is full of other clients, requests get 503", async () => {
     proxy.refuse();
     const holders = await Promise.all(
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),

@@ -254,7 +254,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   });
 
   test.each(["set statement_timeout = 1", "listen x", "begin", "select pg_advisory_lock(1)"])(
-    "the check would have found %p by the statement alone",
+    "the check finds %p by the statement",
     (text) => expect(needsSession(text)).toBe(true),
   );
 });
