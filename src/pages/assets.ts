@@ -6,7 +6,7 @@ import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./s
 type Asset = { path: string; type: string; read: () => string | Promise<string> };
 
 export const STYLESHEET = readAsset("style.css", "text/css; charset=utf-8");
-/** What few pages need beside it. */
+/** Assets that only some pages need. */
 export const STYLES = {
   reference: readAsset("reference.css", "text/css; charset=utf-8"),
   guide: readAsset("guide.css", "text/css; charset=utf-8"),
@@ -45,7 +45,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
     "content-type": type,
     "cache-control": KEPT_FOR_GOOD,
     "cross-origin-resource-policy": "same-origin",
-    // What a script that runs as a worker can do: it does not have the policy of the page.
+    // A script that runs as a worker does not have the CSP of the page.
     "content-security-policy": "default-src 'none'; connect-src 'self'",
     vary: "accept-encoding",
   };

@@ -1,6 +1,6 @@
 /**
- * Whose service it is: the name and the logo of the organization on the pages that sign people in, in the Console and in mails. Of
- * the whole process: set when a service opens, as the log is.
+ * The name and the logo of the organization on the sign-in pages, in the Console and in mails. Like the log, the brand belongs to
+ * the process and is set when a service opens.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Html, html } from "./html.ts";
 /** Unset: the product's own name and icon. */
 export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> | undefined };
 
-/** What a page shows beside each other. */
+/** Name and image of a page. */
 type Shown = { name: string; icon: string };
 
 const PRODUCT: Shown = { name: "Rowhouse", icon: ICON.path };
@@ -33,7 +33,7 @@ export function brandName(): string {
   return shown.name;
 }
 
-/** The logo or the icon, of this height, and the name beside it. */
+/** The logo or the icon with this height, followed by the name. */
 export function renderBrand(height: number): Html {
   return html`<img src="${shown.icon}" alt="" height="${height}"><span><bdi>${shown.name}</bdi></span>`;
 }

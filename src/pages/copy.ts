@@ -1,4 +1,4 @@
-/** A button that copies a text; without a script there is none. @module */
+/** A button that copies a text. It needs a script. @module */
 import { type Html, html } from "./html.ts";
 
 /** Copies the text of the element with this id; `what` names it to screen readers. */

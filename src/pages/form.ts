@@ -20,7 +20,7 @@ export type Field = {
   /** Lines of a text that has several. */
   rows?: number;
   value?: string | undefined;
-  /** The expected input, always shown. */
+  /** The expected input. */
   hint?: Part;
   /** All issues of the sent value. */
   issues?: readonly string[];
@@ -28,11 +28,11 @@ export type Field = {
   choices?: readonly string[];
   /** Whether people are offered where scripts run. */
   isPerson?: boolean;
-  /** What must be typed before the form can be sent; the server checks it again. */
+  /** The text to type before the form can be sent. The server checks it, too. */
   mustBe?: string;
   /** Whether this field has the focus when the page opens. */
   isFirst?: boolean;
-  /** Read-only: shown for people and password managers. */
+  /** Read-only: for people and password managers. */
   isFixed?: boolean;
   /** May be left empty. */
   isOptional?: boolean;
@@ -66,7 +66,7 @@ function renderIssues(name: string, issues: readonly string[]): Html {
   return html`<ul class="issues" id="${name}-issue">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`;
 }
 
-/** A form that posts back; `fields` stand above the button. */
+/** A form that posts back; `fields` come before the button. */
 export function renderForm(form: {
   action: string;
   token: { name: string; value: string };

@@ -1,6 +1,6 @@
 /**
- * Code with its parts marked, so that a stylesheet can color them: done once, when a page is made. The text stays the same to the
- * character. Knows words, not grammar: what it does not know stays as it is.
+ * Marks the tokens of code so that a stylesheet can color them, once, when a page is rendered. The text does not change. It knows
+ * keywords, strings and comments, but no grammar.
  *
  * @module
  */
@@ -75,10 +75,10 @@ export function highlight(code: string, language: string | undefined): Part {
   return [...parts, renderText(code.slice(end))];
 }
 
-/** What stands for the address of the service that the reader has open. */
+/** The placeholder for the address of the reader's service. */
 const EXAMPLE_ADDRESS = "https://api.example.org";
 
-/** Text whose example address a script replaces by the reader's own. */
+/** Text with an example address, which a script replaces with the reader's service. */
 export function renderText(text: string): Part {
   return text
     .split(EXAMPLE_ADDRESS)

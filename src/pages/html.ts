@@ -9,7 +9,7 @@ declare const escaped: unique symbol;
 
 /** Finished markup. */
 export type Html = { readonly markup: string; readonly [escaped]: true };
-/** What may be inserted into a template: text is escaped, `undefined` and `false` insert nothing. */
+/** A value in a template: text is escaped, `undefined` and `false` insert nothing. */
 export type Part = string | number | Html | undefined | false | readonly Part[];
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import { renderCopyButton } from "./copy.ts";
 import { highlight, renderText } from "./highlight.ts";
 import { type Html, html, type Part } from "./html.ts";
 
-/** Where a link leads, and its text in place of a file's name. */
+/** The target of a link, and its text instead of a file name. */
 export type Target = { readonly href: string; readonly title?: string };
 export type MarkdownOptions = {
   /** The target of a link; of one that leads nowhere the text stays. */
@@ -63,7 +63,7 @@ const ELEMENTS: Readonly<Record<string, Render>> = {
   h2: (inside, { id }) => html`<h2 id="${String(id)}">${renderAnchor(id, inside)}</h2>\n`,
   h3: (inside, { id }) => html`<h3 id="${String(id)}">${renderAnchor(id, inside)}</h3>\n`,
   h4: (inside, { id }) => html`<h4 id="${String(id)}">${renderAnchor(id, inside)}</h4>\n`,
-  // What has nothing but pictures is empty.
+  // A block that has only pictures is empty.
   p: (inside) => (isEmpty(inside) ? undefined : html`<p>${inside}</p>\n`),
   blockquote: (inside) => html`<blockquote>${inside}</blockquote>\n`,
   ul: (inside) => html`<ul>${inside}</ul>\n`,
@@ -103,7 +103,7 @@ function renderLink(inside: Part, { href }: Element["props"], { toTarget }: Cont
   return html`<a href="${target.href}">${isFileName ? target.title : inside}</a>`;
 }
 
-/** What a command answers is read, anything else is copied as well. */
+/** Languages of output, which is read and has no copy button. */
 const ANSWERS = ["text", "json", undefined];
 
 function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Html {
@@ -142,7 +142,7 @@ function toMarkup(part: Part): string {
   return html`${part}`.markup;
 }
 
-/** What is in an element, as the parser gives it. */
+/** The content of an element, as parsed. */
 function childrenOf(element: unknown): Node[] {
   const children: unknown = Object(Object(element).props).children;
   return Array.isArray(children) ? children.filter(isNode) : [];

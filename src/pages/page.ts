@@ -14,11 +14,11 @@ import type { ScriptName } from "./scripts.ts";
 export type Page = {
   title: string;
   body: Html;
-  /** Wide pages are for lists, narrow ones for forms; `own` ones bring their frame. */
+  /** Wide pages are for lists, narrow pages for forms; `own` pages bring their frame. */
   width?: "narrow" | "wide" | "own";
-  /** Beside the stylesheet of all pages; default: none. */
+  /** Stylesheets in addition to the common one. Defaults to none. */
   styles?: readonly StyleName[];
-  /** What adds to it where scripts run; default: none. */
+  /** Scripts that add to the page. Defaults to none. */
   scripts?: readonly ScriptName[];
 };
 
@@ -26,7 +26,7 @@ export type PageOptions = {
   status?: number;
   headers?: Record<string, string>;
   cookies?: readonly string[];
-  /** Further origins where a form of this page may lead: browsers apply this list to redirects after a form. */
+  /** Further origins that a form of this page can redirect to: browsers apply the policy to redirects after a form. */
   formTargets?: readonly string[];
 };
 

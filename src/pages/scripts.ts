@@ -8,16 +8,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = new URL("scripts/", import.meta.url);
-/** Of other rooms, scripts import from these only; `matches()` of `sdk` compares rows. */
+/** The modules of other layers that scripts import. `matches()` of `sdk` compares rows. */
 const SOURCES = [
   FOLDER,
   ...["rows", "sdk", "std"].map((room) => new URL(`../${room}/`, import.meta.url)),
 ];
 
 /**
- * Every page has at most one of the first four; those of an app's rows have `grid` or `import` as well, those that ask for a
- * passkey `passkey`. The Console's have `theme`, which is no module: it runs before anything is shown. `search` is a worker,
- * which `grid` starts.
+ * A page has max one of the first four. Pages of rows also have `grid` or `import`, pages that request a passkey `passkey`.
+ * The Console's pages have `theme`, which is not a module: it runs before the page is displayed. `grid` starts the worker `search`.
  */
 export const SCRIPT_NAMES = [
   "page",
@@ -32,7 +31,7 @@ export const SCRIPT_NAMES = [
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/** Of all sources and of the bundler: the same sources make the same script, and nothing need be bundled to name it. */
+/** The digest of the sources and the bundler: equal sources have equal names, without bundling. */
 export const SCRIPTS_DIGEST = digestSources();
 
 function digestSources(): string {

@@ -7,7 +7,7 @@ export function startAnchors(): void {
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest<HTMLAnchorElement>("a.anchor") : null;
     if (link === null) return;
-    // Where a browser has no clipboard, the address is in its address bar.
+    // If a browser has no clipboard, the address is in the address bar.
     void navigator.clipboard
       ?.writeText(link.href)
       .then(() => sayCopied(link))

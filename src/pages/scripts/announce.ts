@@ -2,7 +2,7 @@
 
 const ID = "announcements";
 
-/** A region must be on the page before anything is said in it: call this once, early. */
+/** A live region must exist before its first message: call this early, once. */
 export function openAnnouncements(): HTMLElement {
   const open = document.getElementById(ID);
   if (open !== null) return open;
@@ -17,7 +17,7 @@ export function openAnnouncements(): HTMLElement {
 export function announce(text: string): void {
   const region = openAnnouncements();
   region.textContent = "";
-  // The same words twice are a change only if there was none in between.
+  // A screen reader announces the same message again only after an empty one.
   setTimeout(() => {
     region.textContent = text;
   }, 50);

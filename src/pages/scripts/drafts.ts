@@ -1,6 +1,6 @@
 /**
- * What was typed into a form that is sent while the session has ended: the sign-in leads back to the form, which gets it again.
- * Kept in this tab until the next page of the Console; without the form's token, which belongs to the ended session.
+ * Keeps the input of a form that was sent after the session ended: after the sign-in the form gets it back. It is stored in this
+ * tab until the next page of the Console, without the form's token, which belongs to the ended session.
  *
  * @module
  */

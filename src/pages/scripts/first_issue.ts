@@ -1,6 +1,6 @@
 /** Focuses the first invalid field after a rejected form. @module */
 
-/** The invalid field; without one the refusal itself, unless the page has set the focus. */
+/** The invalid field, or the error message without one, unless the page has set the focus. */
 export function focusFirstIssue(): void {
   const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
   const refusal = document.querySelector<HTMLElement>("main .notice-error[role=alert]");

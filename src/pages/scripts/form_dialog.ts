@@ -1,6 +1,6 @@
 /**
- * A page with one form, over the page that leads to it: a link with `data-dialog` opens the form in a dialog. The form is sent as
- * on its own page, and the page that follows takes the place of this one.
+ * A link with `data-dialog` opens a page with one form in a dialog. The form is sent as on its own page, and the next page
+ * replaces this one.
  *
  * @module
  */

@@ -35,7 +35,7 @@ import { pressSaveAction } from "./save_state.ts";
 
 const KEPT_ROW = { row: 0 } as const;
 
-/** What else a chord does to the cell that has the focus. */
+/** Other effects of a chord on the focused cell. */
 const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
   Enter: (cell) => void editInPlace(cell),
   F2: (cell) => void editInPlace(cell),
@@ -85,7 +85,7 @@ function sortBy(column: string): void {
 function onKey(event: KeyboardEvent): void {
   const { target } = event;
   const grid = findGrid();
-  // Only where a cell itself has the focus: an editor in it has keys of its own.
+  // Only if the cell has the focus: an editor in it handles its own keys.
   if (!(target instanceof HTMLTableCellElement) || !grid?.contains(target)) return;
   const chord = toChord(event);
   const place = readPlace(target);
@@ -140,7 +140,7 @@ function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
   return target.closest<HTMLTableCellElement>("[data-grid] tbody td");
 }
 
-/** A cell without a field of its own, such as the id's, leads to the whole row. */
+/** A cell without a field, such as the id, opens the whole row. */
 async function editInPlace(cell: HTMLTableCellElement): Promise<void> {
   if (!(await editCell(cell))) openRow(cell);
 }

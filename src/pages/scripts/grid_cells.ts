@@ -1,4 +1,4 @@
-/** The cells of a grid: one of them can be reached with Tab, the arrows lead on from there. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/ @module */
+/** The cells of a grid: one is a tab stop, and the arrow keys move from there. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/ @module */
 
 export type Place = { row: number; column: number };
 
@@ -6,7 +6,7 @@ export type Place = { row: number; column: number };
 const PAGE_ROWS = 10;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Where a key leads from a cell; what lies outside is brought back to the edge. */
+/** The target of a key in a grid, clamped to its edges. */
 const MOVES: Readonly<Record<string, (from: Place) => Place>> = {
   ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
   ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
@@ -49,7 +49,7 @@ function markCell(cell: HTMLTableCellElement): void {
   cell.setAttribute("role", isHead ? "columnheader" : "gridcell");
   if (isHead) return;
   cell.tabIndex = -1;
-  // What a cell leads to is reached by keys of the cell, not by a stop of its own.
+  // Keys of the cell open its link, so the link is no tab stop.
   for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary, .select"))
     link.tabIndex = -1;
 }
@@ -70,7 +70,7 @@ export function findCell(
   return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
 }
 
-/** Where a chord leads; `undefined` if it leads nowhere. */
+/** The target of a chord; `undefined` if there is none. */
 export function findMove(chord: string, from: Place): Place | undefined {
   return MOVES[chord]?.(from);
 }

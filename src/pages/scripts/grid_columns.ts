@@ -1,6 +1,6 @@
 /**
- * The columns of a table as this browser remembers them: which are shown, in which order, how wide. A column that is not shown is
- * not in the grid, so that keys never lead to it.
+ * The stored layout of a table's columns in this browser: visible columns, their order and widths. A hidden column is not in the
+ * grid, so keys never reach it.
  *
  * @module
  */

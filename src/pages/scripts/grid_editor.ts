@@ -1,6 +1,6 @@
 /**
  * Editing in place: a cell shows its column's field of the row's own form. Enter and Tab store and move on, Shift+Enter
- * begins a line, Escape leaves the value as it was, Ctrl+Backspace stores NULL. A refusal is shown in the cell and said.
+ * starts a line, Escape keeps the value, Ctrl+Backspace stores NULL. An error is shown in the cell and announced.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
-/** Where the focus goes when a value is stored, by the key that stored it. */
+/** The next focus after a value is stored, by the key that stored it. */
 const STEPS: Readonly<Record<string, Place>> = {
   Enter: { row: 1, column: 0 },
   "Control+Enter": { row: 1, column: 0 },
@@ -24,14 +24,14 @@ const STEPS: Readonly<Record<string, Place>> = {
 };
 const STAY: Place = { row: 0, column: 0 };
 
-/** Where the focus goes from the cell; `undefined`: it has gone elsewhere already. */
+/** The step of the focus from the cell; `undefined` if the focus has already moved. */
 type Step = Place | undefined;
 
 type Editor = {
   cell: HTMLTableCellElement;
   rowId: string;
   column: string;
-  /** Whether the row may be another than the one shown: something was refused. */
+  /** Whether the stored row can differ from the cell, because a change was rejected. */
   isStale: boolean;
   isSending: boolean;
   /** The field as it was opened. */
@@ -40,11 +40,11 @@ type Editor = {
 
 type EditOptions = {
   toNull?: boolean;
-  /** What was typed on the cell: it takes the place of the value. */
+  /** The keys typed on the cell, which replace the value. */
   typed?: string;
 };
 
-/** What was typed on a cell whose form could not be read. */
+/** The keys typed on a cell whose form could not be read. */
 const unread = new WeakMap<HTMLTableCellElement, string>();
 
 /** Opens the editor; whether this cell has one. */
@@ -95,7 +95,7 @@ function isEdited(cell: HTMLTableCellElement): boolean {
   return cell.querySelector("form") !== null;
 }
 
-/** NULL in place of what the cell shows: not of what someone else has stored there meanwhile. */
+/** Replaces the displayed value with NULL, but not a newer value of another user. */
 async function storeNullUnseen(
   editor: Editor,
   form: HTMLFormElement,
@@ -122,7 +122,7 @@ function findField(form: HTMLFormElement, column: string): HTMLElement | null {
   return form.querySelector<HTMLElement>(`[data-field="${CSS.escape(column)}"]`);
 }
 
-/** Of the form only the field is seen; the rest is sent with it as it was read. */
+/** Only one field is visible. The rest of the form is sent as it was read. */
 function showForm(editor: Editor, form: HTMLFormElement): void {
   const field = findField(form, editor.column);
   if (field === null) return;
@@ -257,7 +257,7 @@ function showIssues(editor: Editor, issues: readonly string[]): void {
   showNotSaved(issues.join(" "));
 }
 
-/** The cell as it was; after a refusal the row as it is now. */
+/** The original cell, or the current row after a rejection. */
 function close({ cell, rowId, isStale }: Editor, step: Step): void {
   const place = readPlace(cell);
   cell.classList.remove("cell-edited");
@@ -274,7 +274,7 @@ function move({ row, column }: Place, step: Step): void {
   if (cell !== undefined) focusCell(grid, readPlace(cell));
 }
 
-/** What the form would send, to tell whether anything was typed. */
+/** The content of the form, to detect input. */
 function toState(form: HTMLFormElement): string {
   return JSON.stringify([...new FormData(form)]);
 }

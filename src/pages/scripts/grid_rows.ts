@@ -1,4 +1,4 @@
-/** The rows on the page: the next ones take the place of these, so that the page never grows. @module */
+/** The rows on the page. The next rows replace them, so the page never grows. @module */
 import { announce } from "./announce.ts";
 import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
 import { addResizers, arrangeColumns } from "./grid_columns.ts";
@@ -23,7 +23,7 @@ export async function openRows(url: string, options: { focus?: Place; isBack?: b
   announce(document.querySelector(`${ROWS} [data-range]`)?.textContent ?? "Other rows are shown");
 }
 
-/** Puts a page's rows where the present ones are; whether it has any. */
+/** Replaces the rows with those of a page. Returns whether it has any. */
 export function showRows(page: Document): boolean {
   const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
   if (present === null || next === null) return false;
@@ -43,7 +43,7 @@ export function startRows(): void {
   markGrid(grid);
   const stop = findCell(grid, kept);
   if (stop !== undefined) stop.tabIndex = 0;
-  // Its frame scrolls with the cell that has the focus, and need not be a stop of its own.
+  // The frame scrolls with the focused cell, so it is no tab stop.
   grid.parentElement?.removeAttribute("tabindex");
   showTimes(grid);
 }
@@ -57,7 +57,7 @@ export function findRow(id: string): HTMLTableRowElement | null {
   return document.querySelector(toSelector(id));
 }
 
-/** One row as it is now: from the page that the server answered with, or from one of its own. Keeps the focus where it was. */
+/** The current row, from the response or from its own page. Keeps the focus. */
 export async function renewRow(id: string, answered?: Document): Promise<void> {
   const selector = toSelector(id);
   const grid = findGrid();
@@ -77,7 +77,7 @@ export async function renewRow(id: string, answered?: Document): Promise<void> {
   if (hadFocus) focusCell(grid, place);
 }
 
-/** Where the server shows these rows. */
+/** The address of these rows. */
 export function toRowsUrl(ids: readonly string[]): string {
   const query = new URLSearchParams([...ids.map((id) => ["row", id])]);
   for (const [name, value] of new URLSearchParams(location.search))

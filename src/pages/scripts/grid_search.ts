@@ -33,7 +33,7 @@ type OpenOptions = { focus?: Place; isBack?: boolean };
 const searcher = makeSearcher();
 let opened: Opened | undefined;
 let found: Found | undefined;
-/** Of all rows, as the page last showed it. */
+/** The last known number of all rows. */
 let total: number | undefined;
 
 /** Shows the form, and what the address asks for. */
@@ -61,7 +61,7 @@ export function currentState(): SearchState {
   return opened === undefined ? NO_SEARCH : readState(location.hash, opened.columns);
 }
 
-/** Shows the rows of a state, under an address of its own. */
+/** Shows the rows of a search state, and stores it in the address. */
 export async function openState(state: SearchState): Promise<void> {
   const fragment = toFragment(state);
   if (fragment !== "") return await openFound(fragment);

@@ -13,7 +13,7 @@ import { explainSilence, showNotSaved, showSaved } from "./save_state.ts";
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
 const BUTTON = "button button-quiet button-small";
-/** Of one change, and of one address. */
+/** The limits of one change and of one address. */
 const MAX_CHANGED = 500;
 const MAX_ADDRESS_ROWS = 100;
 

@@ -4,7 +4,7 @@ import type { SearchState } from "./search_state.ts";
 
 const NAMES = { asc: "ascending", desc: "descending" } as const;
 
-/** Makes a button of every head whose values have an order. */
+/** Turns the head of each sortable column into a button. */
 export function addSortButtons(table: HTMLTableElement): void {
   for (const head of table.tHead?.rows[0]?.cells ?? []) {
     const { column, kind } = head.dataset;
@@ -17,7 +17,7 @@ export function addSortButtons(table: HTMLTableElement): void {
   }
 }
 
-/** What a press on a head asks for. */
+/** The order after a press on a head. */
 export function toNextOrder(order: SearchState["order"], column: string): SearchState["order"] {
   if (order?.column !== column) return { column, isDescending: false };
   return order.isDescending ? undefined : { column, isDescending: true };

@@ -6,7 +6,7 @@ export type Typing = {
   typeInto: (field: Element | null) => void;
 };
 
-/** Keeps what is typed on a cell until `end`; Tab still leads away. */
+/** Collects keys on a cell until `end`; Tab leaves the cell. */
 export function keepTyping(cell: HTMLTableCellElement, first: string): Typing {
   let typed = first;
   const keep = (event: KeyboardEvent): void => {

@@ -1,6 +1,6 @@
 /**
- * The script of the page that imports rows: reads a chosen file, asks which name is for which column, checks all of it, and sends
- * it in batches. A file that is chosen again goes on where it stopped, because each batch has a key that follows from the file.
+ * The script of the page that imports rows: reads a file, maps its names to columns, checks all rows, and sends them in batches.
+ * A file that is selected again continues where it stopped, because the key of each batch is derived from the file.
  *
  * @module
  */
@@ -16,7 +16,7 @@ openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");
 if (section !== null) start(section);
 
-/** Errors that are shown; all are counted. */
+/** The displayed errors; all are counted. */
 const MAX_SHOWN = 200;
 
 function start(parent: HTMLElement): void {
@@ -50,7 +50,7 @@ function start(parent: HTMLElement): void {
 
 type Page = { table: TableDefinition; path: string; steps: HTMLElement; sender: BatchSender };
 
-/** What fails is shown where the steps are. */
+/** Shows an error next to the steps. */
 async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
   try {
     await task();
@@ -134,7 +134,7 @@ function renderIssues({ issues, issueCount, badLines }: FileCheck): Node[] {
 type Task = {
   file: ImportFile;
   rows: number;
-  /** What the keys of the batches follow from. */
+  /** The seed of the keys of the batches. */
   key: string;
   isResumed?: boolean;
 };

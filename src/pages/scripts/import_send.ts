@@ -48,7 +48,7 @@ export type Stop = { readonly message: string; readonly lines: readonly string[]
 export type Progress = { readonly stored: number; readonly replayed: number };
 
 type SendOptions = {
-  /** What the keys of the batches follow from. */
+  /** The seed of the keys of the batches. */
   readonly key: string;
   readonly sender: BatchSender;
   readonly onStored: (progress: Progress) => void;

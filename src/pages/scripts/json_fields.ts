@@ -19,7 +19,7 @@ function showIssue(field: HTMLTextAreaElement, issue: string): void {
   if (line.textContent !== issue) line.textContent = issue;
 }
 
-/** Why a text is no JSON; empty if it is, or if there is none. */
+/** The syntax error of a JSON text; empty if it is valid or missing. */
 function findIssue(text: string): string {
   if (text.trim() === "") return "";
   try {

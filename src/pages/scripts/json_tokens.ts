@@ -1,4 +1,4 @@
-/** JSON taken apart into what is coloured alike. Pure; the server and the pages' scripts show it the same way. @module */
+/** Splits JSON into tokens for highlighting, on the server and in the browser. @module */
 
 export type JsonToken = {
   readonly kind: "name" | "text" | "value" | undefined;

@@ -1,4 +1,4 @@
-/** One choice of language for all examples of the reference, kept in this browser. @module */
+/** One choice of language for all examples of the reference, stored in this browser. @module */
 
 const STORED = "example-language";
 

@@ -1,4 +1,4 @@
-/** What scripts add to the navigation of the Console: recent apps, the theme, sign-out by one click. @module */
+/** Scripts of the Console's navigation: recent apps, the theme, sign-out with one click. @module */
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
 

@@ -18,7 +18,7 @@ export function chooseNull(field: Element | null): boolean {
     "textarea, input[type=text]",
   );
   if (box) box.checked = true;
-  // A text beside a box that was not ticked before would be meant.
+  // A text next to a box that was not ticked before is intended.
   if (box && text) text.value = "";
   if (entry) entry.selected = true;
   return Boolean(box ?? entry);

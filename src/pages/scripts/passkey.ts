@@ -1,13 +1,13 @@
 /**
- * Forms that are answered with a passkey: shown where the browser knows passkeys, and sent once its own dialogue has an
- * answer. Where a field offers passkeys as it offers passwords, that answers too.
+ * Forms for a passkey: displayed if the browser supports passkeys, and sent after its dialog has a response. The autofill of a
+ * field can offer passkeys, too.
  *
  * @module
  */
 import { element } from "./element.ts";
 import { askForPasskey, makePasskey } from "./passkey_json.ts";
 
-/** What browsers say, by the name of their error. @see https://www.w3.org/TR/webauthn-3/#sctn-op-create */
+/** Texts for errors of the browser, by name. @see https://www.w3.org/TR/webauthn-3/#sctn-op-create */
 const WORDS: Readonly<Record<string, string>> = {
   NotAllowedError: "The request was canceled or timed out. Try again.",
   InvalidStateError: "This device already has a passkey for this service.",
@@ -51,7 +51,7 @@ async function answer(form: HTMLFormElement): Promise<void> {
   }
 }
 
-/** A passkey among what the browser fills in, until one is chosen or another way is taken. */
+/** Offers passkeys in the autofill of a field, until one is selected or the form is used. */
 async function offer(form: HTMLFormElement): Promise<void> {
   if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
   offered = new AbortController();

@@ -1,17 +1,17 @@
 /** Passkeys between a page's JSON and the browser, with what older browsers lack of it. @module */
 
-// Of extensions, which these lack, none is asked for.
+// Requests no extensions, which these types lack.
 type CreationJson = Omit<PublicKeyCredentialCreationOptionsJSON, "extensions">;
 type RequestJson = Omit<PublicKeyCredentialRequestOptionsJSON, "extensions">;
 
-/** The answer of a new passkey, as JSON. @throws {DOMException} what the browser or the person refused */
+/** The response of a new passkey, as JSON. @throws {DOMException} from the browser or the person */
 export async function makePasskey(options: unknown): Promise<string> {
   const json = options as CreationJson;
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON?.(json) ?? readCreation(json);
   return toText(await navigator.credentials.create({ publicKey }));
 }
 
-/** The answer of one that there is; with a signal, of one that a person chooses in a field. @throws {DOMException} */
+/** The response of an existing passkey, or with a signal of one selected in a field. @throws {DOMException} */
 export async function askForPasskey(options: unknown, signal?: AbortSignal): Promise<string> {
   const json = options as RequestJson;
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON?.(json) ?? readRequest(json);

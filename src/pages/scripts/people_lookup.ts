@@ -1,4 +1,4 @@
-/** People are offered where an address is typed: those whose address or name contains the text. @module */
+/** Suggests people for an address: those whose address or name contains the text. @module */
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
 
@@ -24,7 +24,7 @@ function start(input: HTMLInputElement): void {
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    // Without an answer nothing is offered; what was typed counts all the same.
+    // Without a response there are no suggestions, and the input counts.
     if (input.value.length >= MIN_CHARS)
       timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
   });

@@ -1,6 +1,6 @@
 /**
- * The script of the API reference: takes a key, shows the pages of its app in place of those for everyone, and sends the
- * requests that are tried.
+ * The script of the API reference: accepts a key, replaces the public pages with those of its app, and sends the requests of
+ * Try it.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The API key of this tab. It is in the tab's session storage alone: never in an address, a cookie or another tab, and gone
- * with this one.
+ * The API key of this tab, stored only in the tab's session storage: never in an address, a cookie or another tab. It is deleted
+ * with the tab.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export function keyHeaders(): Record<string, string> {
   return key === undefined ? {} : { Authorization: `Bearer ${key}` };
 }
 
-/** Whether the page for the key is there; `status` says why not, 0 without an answer. */
+/** Whether the page for the key is displayed; `status` is the reason if not, 0 without a response. */
 export type Opened = { isOpen: boolean; status: number };
 
 /** `open` shows the page again, with the key as it is by then. */
@@ -64,7 +64,7 @@ function toIssue(status: number): string {
   return "No response: try again.";
 }
 
-/** The secret half of a key is shown nowhere. */
+/** The secret part of a key is never displayed. */
 function showState(issue = ""): void {
   const key = readKey();
   find("[data-key-form]").hidden = key !== undefined;

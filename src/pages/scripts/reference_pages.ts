@@ -1,4 +1,4 @@
-/** Pages of the reference, asked for with the tab's key, which no link could carry; each takes the place of the last. @module */
+/** Pages of the reference, requested with the tab's key, which a link cannot carry. @module */
 import { closeMenu } from "./menu.ts";
 import { keyHeaders, type Opened, readKey } from "./reference_key.ts";
 

@@ -1,12 +1,12 @@
-/** Forms that send the request that they describe, with the tab's key, and show the answer as it came. @module */
+/** Forms that send the documented request with the tab's key, and show the response. @module */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { splitJson } from "./json_tokens.ts";
 import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
-/** More of an answer is not shown. */
+/** The max length of a displayed response. */
 const MAX_SHOWN_CHARS = 50_000;
-/** What a program reads beside the body. */
+/** Headers that a program reads. */
 const SHOWN_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
 
 export function startTrying(): void {

@@ -2,12 +2,12 @@
 
 export type PageAnswer = {
   status: number;
-  /** Where redirects have led. */
+  /** The address after redirects. */
   url: URL;
   page: Document;
 };
 
-/** Gets a page, or sends a form and gets the page after it. @throws {Error} there is no answer, or it is no page */
+/** Gets a page, or sends a form and gets the next page. @throws {Error} without a response, or if it is no page */
 export function requestPage(url: string, form?: FormData): Promise<PageAnswer> {
   // Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids.
   const request = new XMLHttpRequest();

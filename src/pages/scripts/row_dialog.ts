@@ -6,16 +6,16 @@ import { addFieldHelp } from "./row_fields.ts";
 import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
-/** Of a row: the sign-in has a form too. */
+/** The form of a row; the sign-in page has a form, too. */
 const FORM = "main form.act[method=post]";
 
 export type FormDialog = {
   /** The page that has the form. */
   url: string;
-  /** What is said, and done, when the form was accepted. */
+  /** The message and the action after the form was accepted. */
   done: string;
   onDone: (page: Document) => void;
-  /** What a script adds to the form before it is shown. */
+  /** The script's additions to the form before it is displayed. */
   prepare?: (form: HTMLFormElement) => void;
   onClose?: () => void;
 };
@@ -76,7 +76,7 @@ function focusFirst(dialog: HTMLDialogElement): void {
     first.setSelectionRange(first.value.length, first.value.length);
 }
 
-/** The page after an accepted form; a refused one is shown again with its validation errors. */
+/** The page after an accepted form; a rejected form is shown again with its issues. */
 async function send({ target, submitter }: SubmitEvent): Promise<Document | undefined> {
   const form = target as HTMLFormElement;
   const dialog = form.closest("dialog");

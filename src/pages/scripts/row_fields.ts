@@ -1,8 +1,8 @@
-/** What scripts add to the fields of a row's form: a search for references, a calendar for moments. @module */
+/** Scripts of the fields of a row: a search for references, a calendar for times. @module */
 import { element } from "./element.ts";
 import { addReferencePicker } from "./reference_picker.ts";
 
-/** Adds it when a form is shown: later, a button would move under the pointer. */
+/** Adds it before the form is displayed: later, a button would move under the pointer. */
 export function addFieldHelp(form: HTMLFormElement): void {
   for (const field of form.querySelectorAll<HTMLInputElement>("input[data-pick]:not([role])"))
     addReferencePicker(field, form);

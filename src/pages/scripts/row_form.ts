@@ -1,14 +1,13 @@
 /**
- * The form that edits a row, fetched from its own page: in a cell only one column's field is shown, in a dialog all. It is sent
- * as it is on its own page, with the version that it was opened at; the response is the rows again, or the form with its
- * validation errors.
+ * The form that edits a row, fetched from its own page: a cell shows the field of one column, a dialog all. It is sent as on its
+ * own page, with the version at which it was opened. The response is the rows again, or the form with its validation errors.
  *
  * @module
  */
 import { type PageAnswer, requestPage } from "./request_page.ts";
 
 const FORM = "form[data-row-form]";
-/** What a page of rows that follows an accepted form has in its address. */
+/** The address of a page of rows that follows an accepted form contains this. */
 const DONE = ["stored", "added", "deleted"];
 /** Belongs to the session, which may be another since the form was opened. */
 const TOKEN = 'input[type="hidden"][name="form_token"]';
@@ -47,7 +46,7 @@ export function isDone({ url }: PageAnswer): boolean {
   return DONE.some((name) => url.searchParams.has(name));
 }
 
-/** What a response without the form means for what was typed. */
+/** Explains a response without the form, and what happens to the input. */
 export function toLost({ status, url, page }: PageAnswer): { kind: "lost"; reason: string } {
   const isSignedOut = status === 403 || url.pathname.includes("/sign-in");
   const reason = isSignedOut
@@ -56,7 +55,7 @@ export function toLost({ status, url, page }: PageAnswer): { kind: "lost"; reaso
   return { kind: "lost", reason };
 }
 
-/** Takes over the token of the present session, so that a form can be sent that was opened before a sign-in. */
+/** Uses the token of the present session, so that a form from before the sign-in can be sent. */
 export async function renewToken(form: HTMLFormElement): Promise<void> {
   const { page } = await requestPage(toAction(form));
   const fresh = page.querySelector<HTMLInputElement>(`main ${TOKEN}`);
@@ -64,7 +63,7 @@ export async function renewToken(form: HTMLFormElement): Promise<void> {
   if (fresh !== null && present !== null) present.value = fresh.value;
 }
 
-/** Where a form is sent. Not form.action: a column of that name would be meant. */
+/** The target of a form. `form.action` could be the field of a column with that name. */
 export function toAction(form: HTMLFormElement): string {
   return form.getAttribute("action") ?? location.href;
 }
@@ -74,7 +73,7 @@ function adoptForm(page: Document): HTMLFormElement | undefined {
   return form === null ? undefined : document.adoptNode(form);
 }
 
-/** What is said above the form and at its fields. */
+/** The messages above the form and at its fields. */
 function readIssues(page: Document): string[] {
   const said = page.querySelectorAll("main .notice-error p, main .notice-error li, .issues li");
   const texts = [...said].map(({ textContent }) => textContent?.trim() ?? "");

@@ -21,7 +21,7 @@ export function hideSaveState(): void {
   document.getElementById(ID)?.remove();
 }
 
-/** Does what the button beside the state does: Undo or Retry. */
+/** The button next to the state: Undo or Retry. */
 export function pressSaveAction(): void {
   document.querySelector<HTMLButtonElement>(`#${ID} button`)?.click();
 }
@@ -39,7 +39,7 @@ function show(text: string, look: string, action: SaveAction | undefined): HTMLE
     element("span", {}, text),
   );
   if (action !== undefined) shown.append(makeButton(action));
-  // What is outside an open dialog cannot be reached.
+  // Elements outside an open dialog cannot be reached.
   (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(shown);
   announce(text);
   return shown;

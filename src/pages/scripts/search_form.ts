@@ -1,4 +1,4 @@
-/** The form above a table's rows: a text for all columns, and conditions on single ones. It is filled from a state, and read into one. @module */
+/** The form above a table's rows: a text for all columns, and conditions on columns. It is filled from a state, and read into one. @module */
 import { element } from "./element.ts";
 import {
   OPERATORS,

@@ -6,7 +6,7 @@ export type Row = { readonly id: string; readonly [column: string]: unknown };
 export type RowsPage = {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
-  /** Where the next page of a query begins. */
+  /** The cursor of the next page. */
   readonly next: string | undefined;
 };
 

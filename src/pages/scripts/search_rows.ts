@@ -11,15 +11,15 @@ import { readPage, SearchError } from "./search_pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
 
 export type Search = {
-  /** Where pages of rows are read as JSON. */
+  /** The address of pages of rows as JSON. */
   readonly url: string;
   readonly columns: readonly SearchColumn[];
   readonly state: SearchState;
   /** Whether the list endpoint is expected to search. */
   readonly hasFilters: boolean;
-  /** A column whose values are found with the ids. */
+  /** A column whose values are returned with the ids. */
   readonly label?: string;
-  /** Where no order is asked for, the search ends with this number of rows. */
+  /** Without an order, the search ends after this number of rows. */
   readonly max?: number;
 };
 
@@ -38,7 +38,7 @@ export type SearchReport =
 
 const PAGE_ROWS = 1000;
 export const MAX_SEARCHED = 50_000;
-/** Of a text, as the list endpoint does. */
+/** The list endpoint sorts by this many characters of a text. */
 const SORTED_CHARS = 200;
 /** The endpoint does not support this query, or any: the rows are compared here. */
 const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];

@@ -1,6 +1,5 @@
 /**
- * What is searched for in a table, as the fragment of an address: it can be shared and opened again, and no server sees the
- * values. Pure.
+ * The search of a table as the fragment of an address: it can be shared and opened again, and no server sees the values. Pure.
  *
  * @module
  */
@@ -30,7 +29,7 @@ export const NO_SEARCH: SearchState = { text: "", conditions: [], order: undefin
 
 type Operator = {
   readonly label: string;
-  /** What the client's `matches()` and the list endpoint read. */
+  /** The condition, for `matches()` and the list endpoint. */
   readonly toTests: (value: unknown) => object;
   readonly hasValue: boolean;
 };

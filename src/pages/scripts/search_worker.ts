@@ -1,4 +1,4 @@
-/** Runs searches, each in a worker of its own. @module */
+/** Runs each search in a separate worker. @module */
 import type { Search, SearchReport } from "./search_rows.ts";
 
 /** Not in the types of every compiler. @see https://www.w3.org/TR/trusted-types/ */
@@ -27,7 +27,7 @@ function checkAddress(url: string): string {
 type SearchResult = Exclude<SearchReport, { kind: "progress" }>;
 
 export type Searcher = {
-  /** What a search found; `undefined` if it was canceled, such as by the next search. */
+  /** The result of a search; `undefined` if it was canceled, such as by the next search. */
   readonly run: (
     script: string,
     search: Search,

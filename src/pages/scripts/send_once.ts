@@ -1,6 +1,6 @@
 /** A form is sent once: a second press while the first is under way does nothing. @module */
 
-/** A browser tells no page that a person has stopped it. */
+// Browsers report no event when a person stops a request.
 const FORGOTTEN_MS = 20_000;
 
 export function startSendingOnce(): void {

@@ -42,7 +42,7 @@ function findShortcuts(): HTMLElement[] {
   return [...document.querySelectorAll<HTMLElement>("[data-keys]")];
 }
 
-/** A cell of a grid takes what is typed on it as well. */
+/** A cell of a grid handles keys, too. */
 const TYPED_INTO =
   "input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable], [role=gridcell]";
 
