@@ -3,6 +3,8 @@ import { benchFairness, printFairness } from "./fairness.ts";
 import { benchGateway, printGateway } from "./gateway.ts";
 import { benchGrowth, printGrowth } from "./growth.ts";
 import { benchIdentity, printIdentity } from "./identity.ts";
+import { benchLive, printLive } from "./live.ts";
+import { benchLiveSoak, printLiveSoak } from "./live_soak.ts";
 import type { BenchOptions, Part } from "./options.ts";
 import { benchQueries, printQueries } from "./queries.ts";
 import { benchRequests, printRequests } from "./requests.ts";
@@ -25,6 +27,8 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   fairness: pair(benchFairness, printFairness),
   soak: pair(benchSoak, printSoak),
   weights: pair(benchWeights, printWeights),
+  live: pair(benchLive, printLive),
+  "live-soak": pair(benchLiveSoak, printLiveSoak),
 };
 
 function pair<Result>(

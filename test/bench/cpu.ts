@@ -7,6 +7,11 @@ export type Cpu = { serverCpu?: number | undefined; databaseCpu?: number | undef
 /** Clock ticks per second, which is 100 on every Linux that Bun runs on. */
 const TICKS = 100;
 
+/** CPU seconds of a server and a database until now. */
+export function readCpu(server: number, postmaster: number | undefined) {
+  return { server: readTimes(server)?.own, database: familySeconds(postmaster) };
+}
+
 /** Begins to count; the function that it returns ends that, with how many requests there were. */
 export function countCpu(server: number | undefined, postmaster: number | undefined) {
   const read = () => [readTimes(server)?.own, familySeconds(postmaster)] as const;

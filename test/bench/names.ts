@@ -32,7 +32,12 @@ export function rowIdSql(number: string): string {
 
 /** pgbench lines that draw an app and a row of it; {@linkcode DRAWN_APP} and {@linkcode DRAWN_ROW} read them. */
 export function drawRow(size: Size): string {
-  return `\\set app random(1, ${size.apps})
+  return drawRowOf(size, `random(1, ${size.apps})`);
+}
+
+/** The same for one app, or an expression for its number. */
+export function drawRowOf(size: Size, app: number | string): string {
+  return `\\set app ${app}
 \\set row ${FIRST} + (:app - 1) * ${size.rows} + random(1, ${size.rows})
 \\set app ${FIRST} + :app`;
 }

@@ -10,6 +10,8 @@ export const PARTS = [
   "fairness",
   "soak",
   "weights",
+  "live",
+  "live-soak",
 ] as const;
 export type Part = (typeof PARTS)[number];
 const COMMANDS = [...PARTS, "figures"] as const;
@@ -25,6 +27,8 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   fairness   an app that gets while another floods, with turns by app and with one queue
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
   weights    what a browser loads for a page: requests, and bytes compressed and not
+  live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
+  live-soak  memory over minutes of event streams whose readers come and go, at a low rate
   figures    writes the newest saved result into docs/figures.md and README.md
   --rounds 5 --seconds 5 --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;

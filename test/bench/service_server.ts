@@ -33,6 +33,7 @@ const service = openService({
   idempotencyBytes: Number.MAX_SAFE_INTEGER,
   identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),
+  previews: process.env["BENCH_LIVE"] === undefined ? [] : ["live"],
   log: makeLog("info", { write: lines.write, now: () => new Date() }),
 });
 await service.warm();

@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { startCluster } from "../../src/db/embedded/mod.ts";
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";
+import type { Preview } from "../../src/preview.ts";
 import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
@@ -81,12 +82,14 @@ export async function withCluster<Result>(use: () => Promise<Result>): Promise<R
 export async function withStage<Result>(
   size: Size,
   use: (stage: Stage) => Promise<Result>,
+  { previews = [] }: { previews?: readonly Preview[] } = {},
 ): Promise<Result> {
   const database = await makeDatabase();
   try {
-    return await withDatabase(database.adminUrl, async (admin) =>
-      use(await fill(admin, database, size)),
-    );
+    return await withDatabase(database.adminUrl, async (admin) => {
+      await recordPreviews(admin, previews);
+      return await use(await fill(admin, database, size));
+    });
   } finally {
     await database.drop();
   }

@@ -69,7 +69,7 @@ grant execute on function rowhouse.read_cursor(text) to rowhouse_tenant;
 create function rowhouse.look_at_changes(since text, apps uuid[], shown bytea[])
 returns table (state text, changed jsonb, ended integer[])
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off as $$
+set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   app uuid;
   before constant pg_snapshot := rowhouse.read_cursor(since);
