@@ -100,6 +100,13 @@ const OF_QUERY: readonly OperationParameter[] = [
   },
 ];
 
+const LAST_EVENT_ID: OperationParameter = {
+  in: "header",
+  name: "Last-Event-ID",
+  description: "The `id` of the last event that the caller has seen. The stream resumes after it.",
+  schema: { type: "string", examples: ["3f1c9a02-6a0b1-1.8021:8024:8022"] },
+};
+
 export const OPERATIONS = {
   query: {
     id: "list",
@@ -131,6 +138,21 @@ export const OPERATIONS = {
     parameters: [ID, IF_NONE_MATCH],
     answers: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, SAME],
     problems: [...READS, "invalid_id", "not_found"],
+  },
+  changes: {
+    id: "changes",
+    group: "rows",
+    summary: "Stream the changes of a live app's table",
+    parameters: [LAST_EVENT_ID],
+    answers: [
+      {
+        status: 200,
+        when: 'Server-sent events with an `id`. `ready`: the stream begins. `changes`: a JSON list of `{"put": row}` and `{"delete": id}`. `reset`: list the table again.',
+        bodies: [{ type: "string" }],
+        mediaType: "text/event-stream",
+      },
+    ],
+    problems: [...COMMON, "invalid_id"],
   },
   create: {
     id: "create",

@@ -34,7 +34,7 @@ import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
-import { openChanges } from "./open_changes.ts";
+import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_PAGES } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
@@ -57,7 +57,14 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     handle: listRows,
   },
   { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRow },
-  { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
+  {
+    method: "GET",
+    path: ROW,
+    ...READ,
+    operation: OPERATIONS.get,
+    previewedPaths: { live: { path: `${LIST}/${CHANGES}`, operation: OPERATIONS.changes } },
+    handle: getRow,
+  },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
   { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
 ];

@@ -49,6 +49,8 @@ export type OperationAnswer = {
   readonly when: string;
   /** Alternatives; without any, the response has no body. */
   readonly bodies?: readonly Shape[];
+  /** Defaults to JSON. */
+  readonly mediaType?: "text/event-stream";
   /** Names of {@linkcode ANSWER_HEADERS}. */
   readonly headers?: readonly AnswerHeader[];
 };

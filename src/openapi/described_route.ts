@@ -10,4 +10,5 @@ export type DescribedRoute = {
   readonly scope?: Scope;
   readonly operation?: Operation;
   readonly previewed?: Route<never>["previewed"];
+  readonly previewedPaths?: Route<never>["previewedPaths"];
 };

@@ -59,7 +59,7 @@ const ABOUT =
 const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
   filters:
     "The preview `filters` is on: lists accept conditions, a sort order and a column selection.",
-  live: "The preview `live` is on: `GET /v1/data/db/{table}/changes` streams the changes of a live app's table as server-sent events.",
+  live: "The preview `live` is on: live apps have event streams of changes.",
 };
 
 /** The OpenAPI document of these routes. With `tables`, describes the endpoints of rows once per table. */
@@ -127,7 +127,12 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
     (preview) => route.previewed?.[preview] ?? [],
   );
   if (operation === undefined) return [];
-  return [{ ...route, operation, rejections: listRefusals(route, operation) }];
+  const paths = previews.flatMap((preview) => route.previewedPaths?.[preview] ?? []);
+  return [{ path: route.path, operation }, ...paths].map((described) => ({
+    ...route,
+    ...described,
+    rejections: listRefusals(route, described.operation),
+  }));
 }
 
 /** Repeats an endpoint of tables for each table. */
@@ -241,7 +246,7 @@ function toSecurity({ access, scope }: DescribedRoute): JsonSchema {
 }
 
 function toAnswer(
-  { when, bodies, headers = [] }: OperationAnswer,
+  { when, bodies, mediaType, headers = [] }: OperationAnswer,
   table: string | undefined,
 ): JsonSchema {
   const named = headers.map((name) => [
@@ -251,15 +256,19 @@ function toAnswer(
   return {
     description: when,
     headers: { ...REQUEST_ID, ...Object.fromEntries(named) },
-    ...(bodies === undefined ? {} : toContent(bodies, table)),
+    ...(bodies === undefined ? {} : toContent(bodies, table, mediaType)),
   };
 }
 
-function toContent(shapes: readonly Shape[], table: string | undefined): JsonSchema {
+function toContent(
+  shapes: readonly Shape[],
+  table: string | undefined,
+  mediaType = "application/json",
+): JsonSchema {
   const schemas = shapes.map((shape) => toSchema(shape, table));
   const [only] = schemas;
   return {
-    content: { "application/json": { schema: schemas.length === 1 ? only : { oneOf: schemas } } },
+    content: { [mediaType]: { schema: schemas.length === 1 ? only : { oneOf: schemas } } },
   };
 }
 

@@ -28,9 +28,10 @@ for (const { login, previews } of [
         openTestService({ login, service: { previews } }),
       ]);
       services = [one, two];
+      const live = previews.some((preview) => preview === "live");
       worlds = {
-        alone: await makeWorld(one, { crowded: false }),
-        crowded: await makeWorld(two, { crowded: true }),
+        alone: await makeWorld(one, { crowded: false, live }),
+        crowded: await makeWorld(two, { crowded: true, live }),
       };
     });
     afterAll(async () => void (await Promise.all(services.map((service) => service.close()))));

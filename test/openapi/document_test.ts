@@ -93,6 +93,23 @@ describe("the description", () => {
     expect([...parametersOf([]).keys()]).toEqual(["limit", "offset", "If-None-Match"]);
   });
 
+  test("with live has a path for each table's event stream", () => {
+    const { tables } = definitionOf(defineSchema({ todos: { title: t.string() } }));
+    const pathsOf = (previews: readonly Preview[]) =>
+      makeDocument(routes, { tables, previews }).paths;
+    expect(pathsOf(["live"])["/v1/data/db/todos/changes"]).toMatchObject({
+      get: {
+        operationId: "changes_todos",
+        security: [{ key: ["data:read"] }],
+        parameters: [{ in: "header", name: "Last-Event-ID", required: false }],
+        responses: { 200: { content: { "text/event-stream": { schema: { type: "string" } } } } },
+      },
+    });
+    expect(Object.keys(pathsOf([])).filter((path) => path.endsWith("/changes"))).toEqual([
+      "/v1/data/schema/changes",
+    ]);
+  });
+
   test("with a key has exactly the app's tables and the columns that it declares", async () => {
     const { paths, components } = await read(app);
     expect(Object.keys(paths).filter((path) => path.startsWith("/v1/data/db/"))).toEqual([

@@ -9,14 +9,21 @@ export type EventReader = {
   readonly close: () => Promise<void>;
 };
 
+type EventsRequest = {
+  key: string;
+  since?: string | undefined;
+  headers?: Readonly<Record<string, string>>;
+};
+
 /** Opens a stream, which may be answered otherwise: see `response`. */
 export async function openEvents(
   url: string,
-  { key, since }: { key: string; since?: string | undefined },
+  { key, since, headers = {} }: EventsRequest,
 ): Promise<EventReader> {
   const abort = new AbortController();
   const response = await fetch(url, {
     headers: {
+      ...headers,
       accept: "text/event-stream",
       authorization: `Bearer ${key}`,
       ...(since === undefined ? {} : { "last-event-id": since }),

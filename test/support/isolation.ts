@@ -7,9 +7,11 @@
  */
 
 import { expect } from "bun:test";
+import { setAppLive } from "../../src/accounts/apps/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
+import { openEvents } from "./event_stream.ts";
 import { makeHistory } from "./history.ts";
 import type { Answer, Call, TestApp, TestService } from "./service.ts";
 
@@ -48,6 +50,7 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     json: { title: crypto.randomUUID(), project: MINE },
   }),
   "GET /v1/data/db/:table/:id": () => ({ path: `/v1/data/db/todos/${MINE}` }),
+  "GET /v1/data/db/:table/changes": () => ({ path: "/v1/data/db/todos/changes" }),
   "PATCH /v1/data/db/:table/:id": () => ({
     path: `/v1/data/db/todos/${MINE}`,
     method: "PATCH",
@@ -259,7 +262,7 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 /** A service as the matrix needs it: asked over HTTP, its rows looked at past it. */
-export type MatrixService = { admin: Database; call: TestService["call"] };
+export type MatrixService = { url: string; admin: Database; call: TestService["call"] };
 export type World = { service: MatrixService; app: TestApp; other: TestApp | undefined };
 
 async function seed(
@@ -272,25 +275,66 @@ insert into data.projects (app_id, id, name, code) values
   ('${app.id}', '${own}', '${words}', ${code}), ('${app.id}', '${BOTH}', '${words} twice', null);
 insert into data.todos (app_id, id, title, project, kind, note) values
   ('${app.id}', '${own}', '${words}', '${own}', 'a', '{"a":1}'),
-  ('${app.id}', '${BOTH}', '${words}', '${BOTH}', 'b', null) returning id`);
+  ('${app.id}', '${BOTH}', '${words}', '${BOTH}', 'b', '{"a":1}') returning id`);
 }
 
-export function toMatrixService({ service, call }: TestService): MatrixService {
-  return { admin: service.admin, call };
+export function toMatrixService({ url, service, call }: TestService): MatrixService {
+  return { url, admin: service.admin, call };
 }
 
 /** A service with an app to ask as; a crowded one has another app beside it, with rows and a table of its own. */
 export async function makeWorld(
   served: TestService,
-  options: { crowded: boolean },
+  options: { crowded: boolean; live?: boolean },
 ): Promise<World> {
   const service = toMatrixService(served);
   const app = await served.makeApp(mine);
+  if (options.live === true) await setAppLive(served.service, app.slug, true);
   if (!options.crowded) return { service, app, other: undefined };
   const other = await served.makeApp(theirs);
+  if (options.live === true) await setAppLive(served.service, other.slug, true);
   await seed(service, other, [THEIRS, "the other app''s words", 77]);
   await service.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
   return { service, app, other };
+}
+
+/** A value of rows in both apps; the other app has it from the start. */
+const SAME = { note: { a: 1 } };
+
+/**
+ * The first event of a stream that resumes before a write to a row of the app, and writes of the same values by the
+ * other app; or the response of an app that has no stream.
+ */
+async function askChanges(
+  { service, app, other }: World,
+  path: string,
+  call: Call,
+): Promise<Answer> {
+  const { headers = {} } = call;
+  const open = (since?: string) => openEvents(service.url + path, { key: app.key, since, headers });
+  const before = await open();
+  const ready = await before.next();
+  await before.close();
+  const write = async (writer: TestApp | undefined, id: string) => {
+    const change = { method: "PATCH", json: SAME };
+    if (writer !== undefined) await service.call(writer, `/v1/data/db/todos/${id}`, change);
+  };
+  await write(other, THEIRS);
+  await write(app, MINE);
+  await write(app, BOTH);
+  await write(other, BOTH);
+  if (ready === undefined) return await service.call(app, path, call);
+  const resumed = await open(ready.id);
+  const event = await resumed.next();
+  await resumed.close();
+  expect(event).toMatchObject({ kind: "changes", data: [{ put: SAME }, { put: SAME }] });
+  const { response } = resumed;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: JSON.stringify({ ...event, id: "" }),
+    json: undefined,
+  };
 }
 
 async function resetMine({ service, app }: World): Promise<void> {
@@ -339,7 +383,10 @@ const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 /** Every endpoint that a key opens, by its route. */
 export const endpoints: readonly string[] = [...routes, ...docs]
   .filter((route) => route.access === "key" || route.access === "optional-key")
-  .map((route) => `${route.method} ${route.path}`);
+  .flatMap(({ method, path, previewedPaths = {} }) => {
+    const others = Object.values(previewedPaths).map((previewed) => previewed.path);
+    return [path, ...others].map((handled) => `${method} ${handled}`);
+  });
 
 /** The endpoints that the matrix has a request for: all of them, or it is not whole. */
 export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
@@ -365,9 +412,15 @@ async function checkForm({ alone, crowded }: Worlds, plain: () => Ask): Promise<
     const { path, ...call } = attack.change(ask, other);
     const askBoth = (path: string, call: Call = {}) =>
       Promise.all(
-        [alone, crowded].map(async ({ service, app }) =>
-          toComparable(await service.call(app, path, call), app),
-        ),
+        [alone, crowded].map(async (world) => {
+          const isStream = path.split("?")[0]?.endsWith("/changes") === true;
+          const isRead = call.method === undefined;
+          const answer =
+            isStream && isRead
+              ? await askChanges(world, path, call)
+              : await world.service.call(world.app, path, call);
+          return toComparable(answer, world.app);
+        }),
       );
     const answers = await askBoth(path, call);
     const lists = await askBoth("/v1/data/db/todos");

@@ -214,7 +214,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       const { service, url } = served;
       const call: TestService["call"] = (app, path, options) =>
         callService({ url }, app, path, options);
-      const restored = { ...crowdedWorld, service: { admin: service.admin, call } };
+      const restored = { ...crowdedWorld, service: { url, admin: service.admin, call } };
       return checkEndpoint({ alone: aloneWorld, crowded: restored }, endpoint);
     });
   });

@@ -28,7 +28,7 @@ ${endpoint.body !== undefined && renderBody(endpoint.body)}
 ${renderAnswers(endpoint, codesPath)}
 </div>
 <div class="endpoint-code">${renderRequest(endpoint)}
-${access !== "session" && renderTryIt(endpoint)}
+${access !== "session" && !endpoint.isStream && renderTryIt(endpoint)}
 ${renderAnswer(endpoint)}</div>
 </section>`;
 }
@@ -91,15 +91,18 @@ const LANGUAGES = [
 
 /** Shows one language at a time. The choice needs no script. */
 function renderRequest(endpoint: Endpoint): Html {
-  const { id, method, access, body, summary } = endpoint;
+  const { id, method, access, body, summary, isStream } = endpoint;
   const request = {
     ...{ method, path: toSamplePath(endpoint), query: toSampleQuery(endpoint) },
     isKeyed: access === "key",
+    isStream,
     body: body?.sample,
   };
+  // A program reads a stream as it arrives, which the other samples do not.
+  const languages = isStream ? LANGUAGES.slice(0, 1) : LANGUAGES;
   return html`<figure class="sample languages"><figcaption><span class="visually-hidden">Request in</span>
-<span class="language-tabs" role="radiogroup" aria-label="Language: ${summary}">${LANGUAGES.map(({ value, name }) => html`<label><input type="radio" name="${id}-language" value="${value}" data-language${value === "curl" && html` checked`}>${name}</label>`)}</span></figcaption>
-${LANGUAGES.map(
+<span class="language-tabs" role="radiogroup" aria-label="Language: ${summary}">${languages.map(({ value, name }) => html`<label><input type="radio" name="${id}-language" value="${value}" data-language${value === "curl" && html` checked`}>${name}</label>`)}</span></figcaption>
+${languages.map(
   ({
     value,
     name,

@@ -21,6 +21,8 @@ export type Endpoint = {
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
   readonly answers: readonly Answer[];
+  /** Whether the response is an event stream. */
+  readonly isStream: boolean;
   readonly refusals: readonly { readonly status: string; readonly codes: readonly string[] }[];
 };
 export type Body = {
@@ -68,6 +70,7 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
     answers: responses
       .filter(({ status }) => status < "400")
       .map(({ status, response }) => toAnswer(document, status, response)),
+    isStream: responses.some(({ response }) => isEventStream(response)),
     refusals: responses
       .filter(({ status }) => status >= "400")
       .map(({ status, response }) => ({ status, codes: codesOf(response) })),
@@ -124,6 +127,10 @@ function toAnswer(document: Document, status: string, response: JsonSchema): Ans
 /** A response has one example for each of its codes. */
 function codesOf(response: JsonSchema): string[] {
   return Object.keys(Object(Object(Object(response["content"])["application/json"])["examples"]));
+}
+
+function isEventStream({ content }: JsonSchema): boolean {
+  return Object.hasOwn(Object(content), "text/event-stream");
 }
 
 /** The schemas of a body's content, one per alternative of `oneOf`. */

@@ -89,15 +89,18 @@ export type SampleRequest = {
   method: string;
   path: string;
   isKeyed: boolean;
+  isStream: boolean;
   /** Includes the first question mark. */
   query: string;
   body: unknown;
 };
 
 /** A request as a shell command, with secrets in the environment. */
-export function printCurl({ method, path, query, isKeyed, body }: SampleRequest): string {
+export function printCurl(request: SampleRequest): string {
+  const { method, path, query, isKeyed, isStream, body } = request;
   const lines = [
-    `curl${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL${path}${query}"`,
+    `curl${isStream ? " -N" : ""}${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL${path}${query}"`,
+    ...(isStream ? ['-H "Accept: text/event-stream"'] : []),
     ...(isKeyed ? ['-H "Authorization: Bearer $ROWHOUSE_API_KEY"'] : []),
     ...(body === undefined
       ? []
