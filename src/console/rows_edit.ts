@@ -15,7 +15,7 @@ import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { answerDisabled } from "./rows_page.ts";
-import { readPlace, withPlace } from "./rows_place.ts";
+import { readPlace, toReferencePath, withPlace } from "./rows_place.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
@@ -148,7 +148,7 @@ async function answerForm(
   });
 }
 
-/** The rows that reference this row; a script lists them. */
+/** Links to the rows that reference this row; a script lists the first ones here. */
 function renderReferrers(table: RowsTable, id: string) {
   const referrers = listReferrers(table);
   if (referrers.length === 0) return undefined;
@@ -156,7 +156,7 @@ function renderReferrers(table: RowsTable, id: string) {
     ({ referrer, column }) => {
       const path = toRowsPath(table.slug, referrer.name);
       const label = findLabelColumn(referrer)?.name ?? "id";
-      return html`<details data-referrer="${path}" data-referrer-column="${column.name}" data-referrer-id="${id}" data-referrer-label="${label}"><summary><bdi>${referrer.name}.${column.name}</bdi></summary><ul></ul><a href="${path}#where=${column.name}.eq.${id}">Show these rows</a></details>`;
+      return html`<details data-referrer="${path}" data-referrer-column="${column.name}" data-referrer-id="${id}" data-referrer-label="${label}"><summary><bdi>${referrer.name}.${column.name}</bdi></summary><ul></ul><a href="${toReferencePath(path, { column: column.name, id })}">Show these rows</a></details>`;
     },
   )}</div>`;
 }

@@ -5,6 +5,7 @@ import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
+import type { Reference } from "./rows_place.ts";
 
 export type ListedRow = { row: Row; text: string };
 export type RowsPage = { rows: ListedRow[]; hasMore: boolean };
@@ -44,6 +45,27 @@ export async function findRows(
     }
   });
   return found.filter((listed) => listed !== undefined);
+}
+
+const SEARCH_ROWS = 1000;
+/** How many rows are searched for references. */
+export const MAX_SEARCHED = 10_000;
+
+/** The first rows whose column references a row; `hasMore` also means that rows were not searched. */
+export async function findReferring(
+  visit: Visit,
+  { appId, table, limit }: Pick<ListOptions, "appId" | "table" | "limit">,
+  { column, id }: Reference,
+): Promise<RowsPage> {
+  const found: ListedRow[] = [];
+  let hasMore = true;
+  for (let offset = 0; hasMore && offset < MAX_SEARCHED && found.length <= limit; ) {
+    const page = await listRows(visit, { appId, table, limit: SEARCH_ROWS, offset });
+    found.push(...page.rows.filter(({ row }) => row[column] === id));
+    offset += page.rows.length;
+    hasMore = page.hasMore;
+  }
+  return { rows: found.slice(0, limit), hasMore: hasMore || found.length > limit };
 }
 
 type CountOptions = { appId: string; table: string; min: number; max: number };

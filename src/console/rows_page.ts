@@ -12,8 +12,25 @@ import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
-import { countRows, findRows, type ListedRow, listRows, tagOf } from "./rows_list.ts";
-import { LIMITS, MAX_OFFSET, type Place, readPlace, SHOW, withPlace } from "./rows_place.ts";
+import {
+  countRows,
+  findReferring,
+  findRows,
+  type ListedRow,
+  listRows,
+  MAX_SEARCHED,
+  type RowsPage,
+  tagOf,
+} from "./rows_list.ts";
+import {
+  LIMITS,
+  MAX_OFFSET,
+  type Place,
+  type Reference,
+  readPlace,
+  SHOW,
+  withPlace,
+} from "./rows_place.ts";
 import { type Labels, readLabels } from "./rows_related.ts";
 import {
   answerRowsPage,
@@ -53,10 +70,9 @@ export async function answerRows(visit: Visit): Promise<Response> {
 }
 
 async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise<Part> {
-  const isPage = place.ids.length === 0;
-  const { rows, hasMore } = isPage
-    ? await listRows(visit, { ...table, ...place })
-    : { rows: await findRows(visit, { ...table, ...place }), hasMore: false };
+  const { reference } = place;
+  const isPage = place.ids.length === 0 && reference === undefined;
+  const { rows, hasMore } = await readRows(visit, table, place);
   const min = place.offset + rows.length;
   const options = { ...table, min, max: MAX_COUNTED };
   const [labels, total] = await Promise.all([
@@ -65,18 +81,36 @@ async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise
       table,
       rows.map(({ row }) => row),
     ),
-    hasMore ? countRows(visit, options) : min,
+    isPage && hasMore ? countRows(visit, options) : min,
   ]);
   const { columns } = table.definition;
   const some = columns.filter(({ name }) => place.shown.includes(name));
   const definition = { ...table.definition, columns: some.length === 0 ? columns : some };
   const hasPager = isPage && min > 0;
   return [
+    reference && renderReference(table, reference, { count: rows.length, hasMore }),
     hasPager && renderPager(table, place, { count: rows.length, hasMore, total }),
     rows.length === 0
-      ? renderNone(table, place)
+      ? isPage && renderNone(table, place)
       : renderGrid({ ...table, definition }, { rows, labels, place, total }),
   ];
+}
+
+async function readRows(visit: Visit, table: RowsTable, place: Place): Promise<RowsPage> {
+  const options = { ...table, ...place };
+  if (place.reference !== undefined) return await findReferring(visit, options, place.reference);
+  if (place.ids.length === 0) return await listRows(visit, options);
+  return { rows: await findRows(visit, options), hasMore: false };
+}
+
+function renderReference(
+  { path }: RowsTable,
+  { column, id }: Reference,
+  { count, hasMore }: { count: number; hasMore: boolean },
+): Html {
+  const rows = count === 1 ? "1 row references" : `${count || "No"} rows reference`;
+  const limit = `of the first ${MAX_SEARCHED.toLocaleString("en")} rows`;
+  return html`<p>${rows} <span class="mono">${shortenId(id)}</span> in <bdi>${column}</bdi>${hasMore && `, ${limit}. There may be more`}. <a href="${path}">All rows</a></p>`;
 }
 
 /** Beyond them the total number of rows is not shown. */

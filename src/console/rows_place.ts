@@ -14,7 +14,11 @@ export type Place = {
   shown: readonly string[];
   /** Rows to show in place of a page. */
   ids: readonly string[];
+  /** Shows the rows whose column references a row, in place of a page. */
+  reference: Reference | undefined;
 };
+
+export type Reference = { column: string; id: string };
 
 /** Before the name of a column that is shown. */
 export const SHOW = "show.";
@@ -37,7 +41,20 @@ export function readPlace({ context }: Visit): Place {
   return {
     ...{ limit, offset, shown: shown.slice(0, MAX_SHOWN) },
     ids: [...new Set(ids)].slice(0, MAX_IDS),
+    reference: readReference(query.get(REFERENCES)),
   };
+}
+
+const REFERENCES = "references";
+
+function readReference(text = ""): Reference | undefined {
+  const [, column = "", id = ""] = /^(\w+)\.([^.]+)$/.exec(text) ?? [];
+  return isUuid(id) ? { column, id } : undefined;
+}
+
+/** The address of the rows whose column references a row. */
+export function toReferencePath(path: string, { column, id }: Reference): string {
+  return `${path}?${REFERENCES}=${column}.${id}`;
 }
 
 /** An address with a place, and more. */

@@ -7,9 +7,8 @@ import {
   LOOKS,
   openBrowser,
   openSite,
-  signInToConsole,
   type TestSite,
-  withPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
@@ -70,14 +69,11 @@ describe.each([
     run: (page: Page) => Promise<void>,
     options: BrowserContextOptions = {},
   ): Promise<void> {
-    const signInFirst = async (page: Page) => {
-      page.setDefaultTimeout(8000);
-      await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/${path}`);
-      await signInToConsole(page, person.email);
-      await page.locator("main h1").waitFor();
-      await run(page);
+    const visitor = {
+      url: `${site.identityUrl}/console/apps/${app.slug}/tables/${path}`,
+      email: person.email,
     };
-    await withPage(browser, signInFirst, options);
+    await withConsole(browser, visitor, run, options);
   }
 
   const options = (page: Page) => page.locator(".options [role=option]");
@@ -127,6 +123,24 @@ describe.each([
       await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2 found" }).waitFor();
       expect(page.url()).toContain("/tables/todos#where=project.eq.");
     });
+  });
+
+  test("without JavaScript a link shows the rows that reference a row", async () => {
+    await open(
+      `projects/rows/${projects[2]}`,
+      async (page) => {
+        await page.getByText("todos.project").click();
+        await page.getByRole("link", { name: "Show these rows" }).click();
+        await page.getByText("2 rows reference").waitFor();
+        expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual([
+          "Milk",
+          "Tea",
+        ]);
+        await page.goto(`${page.url().split("?")[0]}?references=project.${crypto.randomUUID()}`);
+        await page.getByText("No rows reference").waitFor();
+      },
+      { javaScriptEnabled: false },
+    );
   });
 
   test("a moment is chosen in a calendar, and JSON is checked while it is typed", async () => {
