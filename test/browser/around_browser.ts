@@ -9,7 +9,7 @@ import {
   openSite,
   signInToConsole,
   type TestSite,
-  withPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 
@@ -34,12 +34,8 @@ async function openConsole(
   run: (page: Page) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  const signInFirst = async (page: Page) => {
-    await page.goto(site.identityUrl + path);
-    await signInToConsole(page, chief.email);
-    await run(page);
-  };
-  await withPage(browser, signInFirst, options);
+  const visitor = { url: site.identityUrl + path, email: chief.email };
+  await withConsole(browser, visitor, run, options);
 }
 
 const palette = (page: Page) => page.getByRole("dialog", { name: "Find anything" });

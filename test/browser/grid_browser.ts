@@ -8,7 +8,7 @@ import {
   openSite,
   signInToConsole,
   type TestSite,
-  withPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
@@ -54,15 +54,14 @@ async function openGrid(
 ): Promise<void> {
   app = await site.service.makeApp(SCHEMA);
   await addRows(titles);
-  const signInFirst = async (page: Page) => {
-    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-    await signInToConsole(page, person.email);
+  const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+  const waitFirst = async (page: Page) => {
     await page
       .locator(options.javaScriptEnabled === false ? "table" : "table[role=grid]")
       .waitFor();
     await run(page);
   };
-  await withPage(browser, signInFirst, options);
+  await withConsole(browser, { url, email: person.email }, waitFirst, options);
 }
 
 async function keys(page: Page, ...chords: string[]): Promise<void> {

@@ -1,14 +1,8 @@
 /** A table of more rows than a search reads, in a real browser: how long, how much memory, and what it says of the rest. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  openBrowser,
-  openSite,
-  signInToConsole,
-  type TestSite,
-  withPage,
-} from "../support/browser.ts";
+import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
@@ -39,6 +33,15 @@ afterAll(async () => {
   await site.close();
 });
 
+async function openTodos(run: (page: Page) => Promise<void>): Promise<void> {
+  const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+  const runPatiently = async (page: Page) => {
+    page.setDefaultTimeout(60_000);
+    await run(page);
+  };
+  await withConsole(browser, { url, email: person.email }, runPatiently);
+}
+
 /** The most memory that the processes of pages have used so far, in megabytes. */
 async function readPeak(): Promise<number> {
   const session = await browser.newBrowserCDPSession();
@@ -55,10 +58,7 @@ async function readPeak(): Promise<number> {
 }
 
 test("50,000 rows are searched and sorted in bounded memory, and the rest is named", async () => {
-  await withPage(browser, async (page) => {
-    page.setDefaultTimeout(60_000);
-    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-    await signInToConsole(page, person.email);
+  await openTodos(async (page) => {
     await page.locator("[data-range]", { hasText: "of more than 50000" }).waitFor();
     const before = await readPeak();
     const start = performance.now();
@@ -80,10 +80,7 @@ test("50,000 rows are searched and sorted in bounded memory, and the rest is nam
 }, 180_000);
 
 test("a canceled search keeps the current rows", async () => {
-  await withPage(browser, async (page) => {
-    page.setDefaultTimeout(60_000);
-    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-    await signInToConsole(page, person.email);
+  await openTodos(async (page) => {
     await page.route("**/list*", () => {});
     await page.getByRole("searchbox", { name: "Search all columns" }).fill("nowhere");
     await page.keyboard.press("Enter");

@@ -1,15 +1,15 @@
 /** The Console's layout in a browser: actions in sight at every width, names whole, and no page higher than its content. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   DOMAIN,
   openBrowser,
   openSite,
-  signInToConsole,
   type TestSite,
-  withPage,
+  weighPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 
@@ -47,13 +47,12 @@ afterAll(async () => {
 async function openConsole(
   viewport: { width: number; height: number },
   run: (page: Page, go: (path: string) => Promise<void>) => Promise<void>,
+  options: BrowserContextOptions = {},
 ): Promise<void> {
-  const signInFirst = async (page: Page) => {
-    await page.goto(`${site.identityUrl}/console`);
-    await signInToConsole(page, person.email);
-    await run(page, async (path) => void (await page.goto(site.identityUrl + path)));
-  };
-  await withPage(browser, signInFirst, { viewport });
+  const go = (page: Page) => async (path: string) =>
+    void (await page.goto(site.identityUrl + path));
+  const visitor = { url: `${site.identityUrl}/console`, email: person.email };
+  await withConsole(browser, visitor, (page) => run(page, go(page)), { viewport, ...options });
 }
 
 const LISTS = [
@@ -91,11 +90,62 @@ test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
   },
 );
 
+const FORMS = ["settings", "new-key", "limits", "state", "delete", "add-person", "keys"];
+
+// At 200 % zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
+test("at 200 % zoom no page scrolls sideways, and every control is in sight", async () => {
+  const zoomed = { width: 640, height: 400 };
+  const run = async (page: Page, go: (path: string) => Promise<void>) => {
+    const app = `/console/apps/${SLUG}`;
+    const rows = `${app}/tables/notes`;
+    const more = [...FORMS.map((form) => `${app}/${form}`), rows, `${rows}/new`, `${rows}/import`];
+    for (const path of [...LISTS, ...more]) {
+      await go(path);
+      const outside = await page.evaluate(() =>
+        [
+          document.documentElement,
+          ...document.querySelectorAll<HTMLElement>("a, button, input, select"),
+        ]
+          .filter((part) => part.checkVisibility({ visibilityProperty: true }))
+          .filter((part) => part.closest("svg, .visually-hidden, .cells") === null)
+          .filter((part) =>
+            part === document.documentElement
+              ? part.scrollWidth > innerWidth
+              : part.getBoundingClientRect().right > innerWidth + 1,
+          )
+          .map((part) => part.outerHTML.slice(0, 200)),
+      );
+      expect([path, outside]).toEqual([path, []]);
+    }
+  };
+  await openConsole(zoomed, run, { deviceScaleFactor: 2 });
+});
+
+const KB = 1024;
+
+test("a first visit needs at most 50 KB, and 60 KB for rows", async () => {
+  await openConsole({ width: 1280, height: 800 }, async (page) => {
+    const rows = `/console/apps/${SLUG}/tables/notes`;
+    const all = [
+      ...[...LISTS, "/login", "/account/security"].map((path) => site.identityUrl + path),
+      ...[rows, `${rows}/new`, `${rows}/import`].map((path) => site.identityUrl + path),
+      ...["/docs", "/docs/operating", "/docs/data"].map((path) => site.apiUrl + path),
+    ];
+    for (const url of all) {
+      const max = url.includes(rows) ? 60 * KB : 50 * KB;
+      const bytes = await weighPage(page, url);
+      console.log(`${new URL(url).pathname}: ${(bytes / KB).toFixed(1)} KB on a first visit`);
+      expect([url, Math.max(bytes, max)]).toEqual([url, max]);
+      expect(bytes).toBeGreaterThan(5 * KB);
+    }
+  });
+}, 60_000);
+
 test("every page has a distinct title", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {
     const titles = new Map<string, string>();
     const app = `/console/apps/${SLUG}`;
-    const more = ["settings", "activity", "new-key", "limits", "state", "delete", "add-person"];
+    const more = ["activity", ...FORMS];
     const paths = LISTS.filter((path) => !path.includes("?"));
     for (const path of [...paths, ...more.map((part) => `${app}/${part}`), `${app}/tables/notes`]) {
       await go(path);
@@ -153,6 +203,28 @@ const lines = (page: Page, text: string) =>
       range.selectNodeContents(element);
       return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
     });
+
+test.each([390, 1280])(
+  "at %d px each label of a time axis is one line and not covered",
+  async (width) => {
+    await openConsole({ width, height: 900 }, async (page, go) => {
+      for (const path of ["/console", "/console?span=week", `/console/apps/${SLUG}`]) {
+        await go(path);
+        const labels = await page.evaluate(() =>
+          [...document.querySelectorAll<HTMLElement>(".axis-lanes b")].map((label) => {
+            const range = document.createRange();
+            range.selectNodeContents(label);
+            const { right } = range.getBoundingClientRect();
+            const top = label.nextElementSibling?.getBoundingClientRect().left ?? 0;
+            return [label.textContent, range.getClientRects().length, right <= top];
+          }),
+        );
+        const names = ["Requests", "Errors", "Rejections", "p99"];
+        expect([path, labels]).toEqual([path, names.map((name) => [name, 1, true])]);
+      }
+    });
+  },
+);
 
 test("activity splits no address and cuts no details", async () => {
   await openConsole({ width: 1440, height: 900 }, async (page, go) => {

@@ -1,18 +1,25 @@
 /** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Response } from "playwright-core";
 import { createUser } from "../../src/accounts/people/mod.ts";
+import { setBrand } from "../../src/pages/mod.ts";
 import {
   type AppHost,
   findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
+  signInToConsole,
   type TestSite,
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+
+/** One transparent pixel. */
+const LOGO = Uint8Array.fromBase64(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+);
 
 let site: TestSite;
 let browser: Browser;
@@ -183,4 +190,39 @@ test("the stylesheet is applied under the policy", async () => {
   });
   expect(radius).toBe("14px");
   await page.close();
+});
+
+test("the organization's logo is loaded by <img> only, under an unchanged policy", async () => {
+  const policyOf = (response: Response | null, url: string) =>
+    response?.headers()["content-security-policy"]?.replaceAll(url, "");
+  await withPage(browser, async (page) => {
+    const plain = policyOf(await page.goto(`${site.identityUrl}/login`), site.identityUrl);
+    const branded = await openSite({}, { service: { brand: { logo: LOGO } } });
+    const { email } = await makePerson(branded.service, { consoleRole: "admin" });
+    const loads: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("organization.png")) loads.push(request.resourceType());
+    });
+    const findLogos = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll("*")].flatMap((element) =>
+          [...element.attributes]
+            .filter(({ value }) => value.includes("organization.png"))
+            .map(({ name }) => [
+              element.tagName,
+              name,
+              element instanceof HTMLImageElement && element.naturalWidth,
+            ]),
+        ),
+      );
+    const { identityUrl } = branded;
+    expect(policyOf(await page.goto(`${identityUrl}/login`), identityUrl)).toBe(plain ?? "none");
+    expect(await findLogos()).toEqual([["IMG", "src", 1]]);
+    await page.goto(`${identityUrl}/console`);
+    await signInToConsole(page, email);
+    expect(await findLogos()).toEqual([["IMG", "src", 1]]);
+    expect([...new Set(loads)]).toEqual(["image"]);
+    await branded.close();
+  });
+  setBrand({});
 });

@@ -9,6 +9,7 @@ import {
   openSite,
   signInToConsole,
   type TestSite,
+  weighPage,
   withPage,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
@@ -210,14 +211,7 @@ describe("looks", () => {
     await withPage(browser, async (page) => {
       await page.goto(rows);
       await signInToConsole(page, person.email);
-      const session = await page.context().newCDPSession(page);
-      await session.send("Network.enable");
-      await session.send("Network.clearBrowserCache");
-      let bytes = 0;
-      session.on("Network.loadingFinished", ({ encodedDataLength }) => {
-        bytes += encodedDataLength;
-      });
-      await page.goto(`${rows}/import`, { waitUntil: "networkidle" });
+      const bytes = await weighPage(page, `${rows}/import`);
       console.log(`import page: ${bytes} bytes on a first visit`);
       expect(bytes).toBeGreaterThan(10_000);
       expect(bytes).toBeLessThan(60 * 1024);

@@ -7,9 +7,8 @@ import {
   LOOKS,
   openBrowser,
   openSite,
-  signInToConsole,
   type TestSite,
-  withPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
@@ -62,14 +61,11 @@ describe.each([
     run: (page: Page) => Promise<void>,
     options: BrowserContextOptions = {},
   ): Promise<void> {
-    const signInFirst = async (page: Page) => {
-      page.setDefaultTimeout(8000);
-      await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-      await signInToConsole(page, person.email);
-      await page.locator("table").waitFor();
-      await run(page);
+    const visitor = {
+      url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
+      email: person.email,
     };
-    await withPage(browser, signInFirst, options);
+    await withConsole(browser, visitor, run, options);
   }
 
   const box = (page: Page) => page.getByRole("searchbox", { name: "Search all columns" });
@@ -197,7 +193,9 @@ describe.each([
       await page.route("**/list*", (route) => route.abort());
       await box(page).fill("Row");
       await page.keyboard.press("Enter");
-      await page.getByText("Search failed: The server did not respond.").waitFor();
+      await page
+        .locator("#search-progress", { hasText: "Search failed: The server did not respond." })
+        .waitFor();
     });
   });
 

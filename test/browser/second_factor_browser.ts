@@ -69,6 +69,22 @@ async function addApp(page: Page) {
   return { app, codes };
 }
 
+/** The downloaded recovery codes; no request leaves the page for them. */
+async function readDownload(page: Page): Promise<string[]> {
+  const requests: string[] = [];
+  const note = (request: { url: () => string }) => requests.push(request.url());
+  page.on("request", note);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download" }).click(),
+  ]);
+  page.off("request", note);
+  expect(download.suggestedFilename()).toBe("recovery-codes.txt");
+  expect(download.url()).toStartWith(`blob:${site.identityUrl}/`);
+  expect(requests.filter((url) => !url.startsWith("blob:"))).toEqual([]);
+  return (await Bun.file(await download.path()).text()).trimEnd().split("\n");
+}
+
 test.each([true, false])(
   "a person who must have a second factor adds it, signs in with it, and without the phone by a recovery code; scripts: %p",
   async (javaScriptEnabled) => {
@@ -81,6 +97,9 @@ test.each([true, false])(
     await page.getByRole("link", { name: "Set up the authenticator app" }).click();
     const { app, codes } = await addApp(page);
     expect(codes).toHaveLength(10);
+    const download = page.getByRole("button", { name: "Download" });
+    expect(await download.isVisible()).toBe(javaScriptEnabled);
+    if (javaScriptEnabled) expect(await readDownload(page)).toEqual(codes);
     await page.getByRole("link", { name: "I have saved them" }).click();
     // On to where the sign-in was going.
     expect(new URL(page.url()).pathname).toBe("/console");

@@ -7,9 +7,8 @@ import {
   LOOKS,
   openBrowser,
   openSite,
-  signInToConsole,
   type TestSite,
-  withPage,
+  withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
@@ -59,14 +58,11 @@ async function openTodos(
   run: (page: Page) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  const signInFirst = async (page: Page) => {
-    page.setDefaultTimeout(8000);
-    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-    await signInToConsole(page, person.email);
-    await page.locator("table").waitFor();
-    await run(page);
+  const visitor = {
+    url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
+    email: person.email,
   };
-  await withPage(browser, signInFirst, options);
+  await withConsole(browser, visitor, run, options);
 }
 
 const box = (page: Page, row: number) => page.locator("tbody input.select").nth(row);

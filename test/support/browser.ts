@@ -86,6 +86,35 @@ export async function signInToConsole(page: Page, email: string): Promise<void> 
   await page.waitForLoadState();
 }
 
+/** Opens a page of the Console and signs in, on a page of {@linkcode withPage}. */
+export async function withConsole(
+  browser: Browser,
+  { url, email }: { url: string; email: string },
+  run: (page: Page, issues: string[]) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const signInFirst = async (page: Page, issues: string[]) => {
+    await page.goto(url);
+    await signInToConsole(page, email);
+    await run(page, issues);
+  };
+  await withPage(browser, signInFirst, options);
+}
+
+/** The bytes of all responses that a first visit to a page needs. */
+export async function weighPage(page: Page, url: string): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.clearBrowserCache");
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await page.goto(url, { waitUntil: "networkidle" });
+  await session.detach();
+  return bytes;
+}
+
 export type TestSite = {
   service: TestService;
   apiUrl: string;

@@ -1,0 +1,237 @@
+/** An operator's jobs, counted: clicks, keys pressed and fields filled, and seconds without the time to think and type. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  DOMAIN,
+  openBrowser,
+  openSite,
+  type TestSite,
+  withConsole,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const ROWS = 5000;
+const REQUEST_ID = "0199aaaa-0000-7000-8000-00000000cafe";
+const TODOS = { title: t.string().required().unique(), note: t.string(), size: t.number() };
+
+let site: TestSite;
+let browser: Browser;
+let operator: Person;
+let person: Person;
+let app: TestApp;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  const { service } = site;
+  operator = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
+  person = await makePerson(service, { name: "Tim" });
+  app = await service.makeApp(defineSchema({ todos: TODOS }), {
+    slug: "wiki",
+    cookieDomain: DOMAIN,
+  });
+  for (let start = 0; start < ROWS; start += 1000) {
+    const json = Array.from({ length: 1000 }, (_, place) => toTodo(start + place));
+    const created = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    expect(created.status).toBe(201);
+  }
+  await service.pushSchema(
+    app,
+    defineSchema({ todos: { ...TODOS, status: t.enum(["open", "done"]) } }),
+  );
+  await service.service.admin.message(`
+    insert into rowhouse.kept_requests
+        (id, app_id, at, method, route, status, code, ms, key_id, table_name, paths)
+      values ('${REQUEST_ID}', '${app.id}', now() - interval '2 minutes', 'POST', '/v1/data/db/:table', 422,
+        'validation_failed', 1, '${app.key.slice(3, 19)}', 'todos', '{/status}');
+    insert into rowhouse.rejections values
+      ('${app.id}', 'minute', date_trunc('minute', now()) - interval '2 minutes', 'todos',
+        'validation_failed', 41);
+    update rowhouse.migrations set applied_at = now() - interval '5 minutes' where seq = 2;
+    select 1`);
+  await withPage(browser, async (page) => {
+    await page.goto(`${site.identityUrl}/login`);
+    await page.fill("#email", person.email);
+    await page.fill("#password", PASSWORD);
+    await page.click("button[type=submit]");
+    await page.getByText("Signed in as").waitFor();
+  });
+}, 120_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** Three rows have a note to fix, and the last 40 another one. */
+const toTodo = (number: number) => ({
+  title: `Row ${number}.`,
+  note: [1234, 2345, 3456].includes(number) ? "draf" : number >= ROWS - 40 ? "obsolete" : null,
+});
+
+/** What a person does on a page: each call is one step. */
+type Steps = {
+  click: (target: Locator) => Promise<void>;
+  press: (key: string) => Promise<void>;
+  /** Into the field that has the focus. */
+  type: (text: string) => Promise<void>;
+  fill: (field: Locator, value: string) => Promise<void>;
+  choose: (field: Locator, value: string) => Promise<void>;
+  upload: (field: Locator, text: string) => Promise<void>;
+};
+
+type Job = {
+  name: string;
+  path: string;
+  steps: number;
+  run: (page: Page, steps: Steps) => unknown;
+};
+
+const TABLE = "/console/apps/wiki/tables/todos";
+const dialog = (page: Page) => page.getByRole("dialog");
+const button = (scope: Page | Locator, name: string) =>
+  scope.getByRole("button", { name, exact: true });
+const range = (page: Page, text: string) =>
+  page.locator("[data-range]", { hasText: text }).waitFor();
+
+async function search(page: Page, { press, type }: Steps, text: string): Promise<void> {
+  await press("f");
+  await type(text);
+  await press("Enter");
+  await range(page, "found");
+}
+
+async function openPerson(page: Page, { press, type }: Steps): Promise<void> {
+  await press("Control+k");
+  await type(person.email);
+  await dialog(page).getByRole("option").filter({ hasText: "Tim" }).waitFor();
+  await press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Tim" }).waitFor();
+}
+
+const JOBS: readonly Job[] = [
+  {
+    name: `find one row among ${ROWS}`,
+    path: TABLE,
+    steps: 3,
+    run: async (page, steps) => {
+      await search(page, steps, "row 4321.");
+      await range(page, "Rows 1 to 1 of 1 found");
+    },
+  },
+  {
+    name: "fix three rows",
+    path: TABLE,
+    steps: 9,
+    run: async (page, steps) => {
+      await search(page, steps, "draf");
+      await steps.click(page.locator("[data-select-all]"));
+      const toolbar = page.getByRole("form", { name: "Selected rows" });
+      await steps.choose(toolbar.getByLabel("Set"), "note");
+      await steps.click(button(toolbar, "Set"));
+      await steps.fill(dialog(page).locator('[id="value.note"]'), "draft");
+      await steps.click(button(dialog(page), "Preview"));
+      await steps.click(button(dialog(page), "Save 3 rows"));
+      await page.getByRole("heading", { name: "Changed 3 of 3 rows" }).waitFor();
+    },
+  },
+  {
+    name: "import 2,000 rows with 30 bad ones",
+    path: TABLE,
+    steps: 4,
+    run: async (page, steps) => {
+      await steps.click(page.getByRole("link", { name: "Import", exact: true }));
+      const lines = Array.from({ length: 2000 }, (_, at) => `n${at},${at % 67 === 0 ? "x" : at}`);
+      const text = ["title,size", ...lines].join("\n");
+      await steps.upload(page.getByLabel("File", { exact: true }), text);
+      await steps.click(button(page, "Check the file"));
+      await page.getByText("30 errors in 30 lines").waitFor();
+      await steps.click(button(page, "Import only the 1,970 rows without errors"));
+      await page.getByText("1,970 rows stored.").waitFor();
+    },
+  },
+  {
+    name: "delete 40 rows",
+    path: TABLE,
+    steps: 6,
+    run: async (page, steps) => {
+      await search(page, steps, "obsolete");
+      await steps.click(page.locator("[data-select-all]"));
+      await steps.click(button(page.getByRole("form", { name: "Selected rows" }), "Delete"));
+      await steps.click(button(dialog(page), "Delete 40 rows"));
+      await page.getByText("No rows match this search.").waitFor();
+    },
+  },
+  {
+    name: "why did this request fail?",
+    path: "/console",
+    steps: 3,
+    run: async (page, { press, type }) => {
+      await press("Control+k");
+      await type(REQUEST_ID);
+      await dialog(page).getByRole("option").filter({ hasText: REQUEST_ID }).waitFor();
+      await press("Enter");
+      await page.getByText("Invalid field:").waitFor();
+      await page.locator(".why").getByText("status").waitFor();
+    },
+  },
+  {
+    name: "what changed before the errors?",
+    path: "/console",
+    steps: 1,
+    run: async (page, steps) => {
+      await steps.click(button(page, "What changed"));
+      await page.getByText("since push 0002 added it").waitFor();
+    },
+  },
+  {
+    name: "find a person and give a role",
+    path: "/console",
+    steps: 6,
+    run: async (page, steps) => {
+      await openPerson(page, steps);
+      await steps.click(page.getByRole("link", { name: "Grant a role" }));
+      await steps.fill(page.getByLabel("App", { exact: true }), "wiki");
+      await steps.click(button(page, "Grant role"));
+      await page.getByRole("row", { name: /wiki.*member/ }).waitFor();
+    },
+  },
+  {
+    name: "end all sessions of a person",
+    path: "/console",
+    steps: 5,
+    run: async (page, steps) => {
+      await openPerson(page, steps);
+      await steps.click(page.getByRole("link", { name: "End all" }));
+      await steps.click(button(dialog(page), "End all sessions"));
+      await page.getByText("Sessions ended.").waitFor();
+    },
+  },
+];
+
+test.each(JOBS)("$name in $steps steps", async ({ name, path, steps, run }) => {
+  const visitor = { url: site.identityUrl + path, email: operator.email };
+  await withConsole(browser, visitor, async (page) => {
+    let count = 0;
+    const counted =
+      <Input extends unknown[]>(act: (...input: Input) => Promise<unknown>) =>
+      async (...input: Input) => {
+        count++;
+        await act(...input);
+      };
+    const start = performance.now();
+    await run(page, {
+      click: counted((target) => target.click()),
+      press: counted((key) => page.keyboard.press(key)),
+      type: counted((text) => page.keyboard.insertText(text)),
+      fill: counted((field, value) => field.fill(value)),
+      choose: counted((field, value) => field.selectOption(value)),
+      upload: counted((field, text) =>
+        field.setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(text) }),
+      ),
+    });
+    const seconds = (performance.now() - start) / 1000;
+    console.log(`${name}: ${count} steps, ${seconds.toFixed(1)} s`);
+    expect(count).toBe(steps);
+  });
+});
