@@ -70,10 +70,10 @@ export async function answerRows(visit: Visit): Promise<Response> {
 }
 
 async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise<Part> {
-  const { reference } = place;
-  const isPage = place.ids.length === 0 && reference === undefined;
-  const { rows, hasMore } = await readRows(visit, table, place);
-  const min = place.offset + rows.length;
+  const { reference, ids, offset } = place;
+  const isPage = ids.length === 0 && reference === undefined;
+  const { rows, hasMore } = await readRows(visit, { ...table, ...place });
+  const min = offset + rows.length;
   const options = { ...table, min, max: MAX_COUNTED };
   const [labels, total] = await Promise.all([
     readLabels(
@@ -91,16 +91,16 @@ async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise
     reference && renderReference(table, reference, { count: rows.length, hasMore }),
     hasPager && renderPager(table, place, { count: rows.length, hasMore, total }),
     rows.length === 0
-      ? isPage && renderNone(table, place)
+      ? isPage && renderNone(table, offset)
       : renderGrid({ ...table, definition }, { rows, labels, place, total }),
   ];
 }
 
-async function readRows(visit: Visit, table: RowsTable, place: Place): Promise<RowsPage> {
-  const options = { ...table, ...place };
-  if (place.reference !== undefined) return await findReferring(visit, options, place.reference);
-  if (place.ids.length === 0) return await listRows(visit, options);
-  return { rows: await findRows(visit, options), hasMore: false };
+async function readRows(visit: Visit, asked: RowsTable & Place): Promise<RowsPage> {
+  const { reference, ids } = asked;
+  if (reference !== undefined) return await findReferring(visit, asked, reference);
+  if (ids.length === 0) return await listRows(visit, asked);
+  return { rows: await findRows(visit, asked), hasMore: false };
 }
 
 function renderReference(
@@ -150,7 +150,7 @@ function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Pa
   );
 }
 
-function renderNone({ path }: RowsTable, { offset }: Place): Html {
+function renderNone({ path }: RowsTable, offset: number): Html {
   return offset > 0
     ? renderEmpty("No rows at this position.", renderLink("Show the first rows", path))
     : renderEmpty("No rows yet.", renderLink("New row", `${path}/new`, "primary"));

@@ -14,7 +14,7 @@ export type Place = {
   shown: readonly string[];
   /** Rows to show in place of a page. */
   ids: readonly string[];
-  /** Shows the rows whose column references a row, in place of a page. */
+  /** Shows the rows whose column references a row instead of a page. */
   reference: Reference | undefined;
 };
 

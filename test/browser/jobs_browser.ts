@@ -32,7 +32,7 @@ beforeAll(async () => {
     cookieDomain: DOMAIN,
   });
   for (let start = 0; start < ROWS; start += 1000) {
-    const json = Array.from({ length: 1000 }, (_, place) => toTodo(start + place));
+    const json = Array.from({ length: 1000 }, (_, index) => toTodo(start + index));
     const created = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
     expect(created.status).toBe(201);
   }
@@ -214,10 +214,10 @@ test.each(JOBS)("$name in $steps steps", async ({ name, path, steps, run }) => {
   await withConsole(browser, visitor, async (page) => {
     let count = 0;
     const counted =
-      <Input extends unknown[]>(act: (...input: Input) => Promise<unknown>) =>
+      <Input extends unknown[]>(step: (...input: Input) => Promise<unknown>) =>
       async (...input: Input) => {
         count++;
-        await act(...input);
+        await step(...input);
       };
     const start = performance.now();
     await run(page, {

@@ -16,7 +16,7 @@ async function onToggle(target: EventTarget | null): Promise<void> {
   const form = target.closest("form");
   if (referrer === undefined || referrerColumn === undefined || list === null || form === null)
     return;
-  // The search of that page has no limit of rows below the script's.
+  // The script searches more rows than the server does.
   const all = target.querySelector<HTMLAnchorElement>(":scope > a");
   all?.setAttribute("href", `${referrer}#where=${referrerColumn}.eq.${referrerId}`);
   list.replaceChildren(element("li", { class: "quiet" }, "Searching…"));
