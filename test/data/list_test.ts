@@ -1,11 +1,10 @@
 /** Lists: pages and their limits, order, negotiation; that what other processes push is seen at once; and how many queries it all costs. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { countRequested } from "../support/requested.ts";
@@ -247,24 +246,6 @@ describe("another process", () => {
       expect(await changed.json()).toEqual(
         expect.objectContaining({ more: "kept", state: "newer" }),
       );
-    });
-  });
-
-  test("immediately accepts a new key and rejects a revoked key, as this process does", async () => {
-    await withSecond(async (second) => {
-      const key = await issueKey(testDeps(service.service), {
-        slug: app.slug,
-        name: "short",
-        scopes: ["data:read"],
-        expiresAt: undefined,
-      });
-      expect((await ask(second, LIST, {}, key.text)).status).toBe(200);
-      expect((await service.call(app, LIST, { key: key.text })).status).toBe(200);
-      await revokeKey({ admin: service.service.admin }, key.keyId);
-      // Neither has looked at versions since: it is the database that refuses.
-      expect((await ask(second, LIST, {}, key.text)).status).toBe(401);
-      expect((await service.call(app, LIST, { key: key.text })).status).toBe(401);
-      expect((await ask(second, LIST)).status).toBe(200);
     });
   });
 });
