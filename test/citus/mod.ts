@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readReport, readSkipped } from "../ci/report.ts";
@@ -20,12 +20,20 @@ const SUITES = [
   "./test/citus/failure_citus.ts",
   "./test/citus/passwords_citus.ts",
   "test/bin/admin_archive_test.ts",
-  "test/data/",
+  ...listDataTests(),
   "test/push/",
   "test/service/isolation_guard_test.ts",
   "test/gateway/",
   "test/accounts/",
 ];
+
+/** All tests of data except those of previews, which a cluster rejects. */
+function listDataTests(): string[] {
+  const previews = ["changes_test.ts", "query_fuzz_test.ts", "query_test.ts"];
+  return readdirSync("test/data")
+    .filter((name) => name.endsWith("_test.ts") && !previews.includes(name))
+    .map((name) => `test/data/${name}`);
+}
 
 const url = citusUrl();
 if (url === undefined) {

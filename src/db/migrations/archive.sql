@@ -53,21 +53,34 @@ $$;
 comment on function rowhouse.read_rows is 'idempotent; null last';
 
 -- Stores lines of rows with their ids. The optional columns in "empty" get no value yet, because
--- referenced rows can be missing.
+-- referenced rows can be missing. One statement per row: on Citus, an insert of selected rows is a
+-- COPY, which forced row security rejects.
 create function rowhouse.restore_rows(
   wanted_table text, names text[], empty text[], app uuid, lines text)
   returns void language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
-begin
-  perform rowhouse.enter_app(app);
-  execute (
-    select format('insert into data.%1$I (app_id, id%2$s) select $1, id%3$s
-        from jsonb_populate_recordset(null::data.%1$I, $2)', wanted_table,
+set search_path = pg_catalog, pg_temp set datestyle = 'ISO' as $$
+declare
+  part text[];
+  statement text := (
+    select format('insert into data.%I (app_id, id%s) values ($1, ($2)[1]::uuid%s)', wanted_table,
       string_agg(format(', %I', name), '' order by place),
-      string_agg(case when name = any (empty) then ', null' else format(', %I', name) end, ''
+      string_agg(case when name = any (empty) then ', null'
+        else format(', ($2)[%s]::%s', place + 1, format_type(atttypid, atttypmod)) end, ''
         order by place))
     from unnest(names) with ordinality as listed (name, place)
-  ) using app, ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb;
+    left join pg_attribute
+      on attrelid = ('data.' || quote_ident(wanted_table))::regclass and attname = name);
+begin
+  perform rowhouse.enter_app(app);
+  for part in
+    execute (
+      select format('select array[id::text%s] from jsonb_populate_recordset(null::data.%I, $1)',
+        string_agg(format(', %I::text', name), '' order by place), wanted_table)
+      from unnest(names) with ordinality as listed (name, place))
+    using ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb
+  loop
+    execute statement using app, part;
+  end loop;
 end
 $$;
 
@@ -76,15 +89,24 @@ create function rowhouse.restore_references(
   wanted_table text, empty text[], app uuid, lines text)
   returns void language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
+declare
+  part text[];
+  -- References are ids.
+  statement text := (
+    select format('update data.%I set %s where app_id = $1 and id = ($2)[1]::uuid', wanted_table,
+      string_agg(format('%I = ($2)[%s]::uuid', name, place + 1), ', '))
+    from unnest(empty) with ordinality as listed (name, place));
 begin
   perform rowhouse.enter_app(app);
-  execute (
-    select format('update data.%1$I as whole set %2$s
-        from jsonb_populate_recordset(null::data.%1$I, $2) as part
-        where whole.app_id = $1 and whole.id = part.id', wanted_table,
-      string_agg(format('%1$I = part.%1$I', name), ', '))
-    from unnest(empty) as listed (name)
-  ) using app, ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb;
+  for part in
+    execute (
+      select format('select array[id::text%s] from jsonb_populate_recordset(null::data.%I, $1)',
+        string_agg(format(', %I::text', name), '' order by place), wanted_table)
+      from unnest(empty) with ordinality as listed (name, place))
+    using ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb
+  loop
+    execute statement using app, part;
+  end loop;
 end
 $$;
 
