@@ -20,19 +20,20 @@ const SUITES = [
   "./test/citus/failure_citus.ts",
   "./test/citus/passwords_citus.ts",
   "test/bin/admin_archive_test.ts",
-  ...listDataTests(),
-  "test/push/",
+  // Previews.
+  ...listTests("test/data", ["changes_test.ts", "query_fuzz_test.ts", "query_test.ts"]),
+  // Renames, drops and retypes.
+  ...listTests("test/push", ["change_model_test.ts", "change_test.ts", "retype_test.ts"]),
   "test/service/isolation_guard_test.ts",
   "test/gateway/",
   "test/accounts/",
 ];
 
-/** All tests of data except those of previews, which a cluster rejects. */
-function listDataTests(): string[] {
-  const previews = ["changes_test.ts", "query_fuzz_test.ts", "query_test.ts"];
-  return readdirSync("test/data")
-    .filter((name) => name.endsWith("_test.ts") && !previews.includes(name))
-    .map((name) => `test/data/${name}`);
+/** The tests of a folder, except those of features that a cluster rejects. */
+function listTests(folder: string, rejected: readonly string[]): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith("_test.ts") && !rejected.includes(name))
+    .map((name) => `${folder}/${name}`);
 }
 
 const url = citusUrl();
