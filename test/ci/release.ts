@@ -1,0 +1,125 @@
+/**
+ * `bun run release`: checks a release and writes its files to `release/`: both packages, the notes, an SBOM and the digests. Never
+ * publishes and never tags: `.github/workflows/release.yml` does that with these files.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import * as v from "valibot";
+import { readNotes } from "./changelog.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TOOLS = join(ROOT, "test/ci/tools");
+const PACKAGES = [".", "packages/client"] as const;
+const Manifest = v.object({
+  name: v.string(),
+  version: v.string(),
+  license: v.string(),
+  dependencies: v.optional(v.record(v.string(), v.string()), {}),
+});
+
+const OUT = join(ROOT, "release");
+
+const { values } = parseArgs({ options: { "dry-run": { type: "boolean" } } });
+const isDryRun = values["dry-run"] === true;
+
+const version = readVersion();
+const notes = readNotes(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), { version, isDryRun });
+checkTag(version);
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(OUT, { recursive: true });
+if (!existsSync(join(TOOLS, "node_modules")))
+  await run(["bun", "install", "--frozen-lockfile", "--ignore-scripts"], TOOLS);
+for (const folder of PACKAGES) {
+  await lint(await pack(folder));
+  await writeBom(folder);
+}
+writeFileSync(join(OUT, "notes.md"), notes);
+writeDigests();
+console.log(`${isDryRun ? "Checked" : "Prepared"} ${version} in ${OUT}: ${listFiles().join(", ")}`);
+
+/** @throws {Error} the packages have different versions */
+function readVersion(): string {
+  const [first, ...others] = PACKAGES.map((folder) => readManifest(folder).version);
+  if (first !== undefined && others.every((other) => other === first)) return first;
+  throw new Error(`The packages have different versions: ${[first, ...others].join(", ")}`);
+}
+
+function readManifest(folder: string): v.InferOutput<typeof Manifest> {
+  return v.parse(Manifest, JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")));
+}
+
+/** A workflow that runs for a tag has its name. @throws {Error} the tag names another version */
+function checkTag(expected: string): void {
+  const { GITHUB_REF_TYPE: type, GITHUB_REF_NAME: tag } = process.env;
+  if (type === "tag" && tag !== `v${expected}`)
+    throw new Error(`The tag ${tag} does not fit the version ${expected} of package.json`);
+}
+
+/** Builds and packs; returns the path of the file. */
+async function pack(folder: string): Promise<string> {
+  await run(["bun", "pm", "pack", "--destination", OUT], join(ROOT, folder));
+  const { name } = readManifest(folder);
+  return join(OUT, `${name}-${version}.tgz`);
+}
+
+async function lint(tarball: string): Promise<void> {
+  const bin = (name: string) => join(TOOLS, "node_modules/.bin", name);
+  await run(["bun", bin("publint"), "run", "--strict", "--level=suggestion", tarball], ROOT);
+  await run(["bun", bin("attw"), "--profile=esm-only", tarball], ROOT);
+}
+
+/** Writes a CycloneDX document of a package, with the packages that npm installs with it. */
+async function writeBom(folder: string): Promise<void> {
+  const manifest = readManifest(folder);
+  const place = mkdtempSync(join(tmpdir(), "rowhouse-sbom-"));
+  try {
+    writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
+    await run(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], place);
+    const bom = await run(["npm", "sbom", "--package-lock-only", "--sbom-format=cyclonedx"], place);
+    writeFileSync(join(OUT, `${manifest.name}-${version}.cdx.json`), bom);
+  } finally {
+    rmSync(place, { recursive: true });
+  }
+}
+
+function writeDigests(): void {
+  const lines = listFiles().map((name) => {
+    const sha256 = createHash("sha256").update(readFileSync(join(OUT, name)));
+    return `${sha256.digest("hex")}  ${name}\n`;
+  });
+  writeFileSync(join(OUT, "SHA256SUMS"), lines.join(""));
+}
+
+function listFiles(): string[] {
+  return readdirSync(OUT).toSorted();
+}
+
+/** Returns the output of a command. @throws {Error} the command fails */
+async function run([command = "", ...args]: string[], cwd: string): Promise<string> {
+  const program = command === "bun" ? process.execPath : command;
+  const child = Bun.spawn([program, ...args], {
+    cwd,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) === 0) return text;
+  throw new Error(`Cannot run ${[command, ...args].join(" ")} in ${cwd}: ${text}${err}`);
+}

@@ -1,0 +1,79 @@
+/** `bun run release --dry-run` in a copy of the repository: the files that a release publishes. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../support/command.ts";
+
+const RELEASE_MS = 240_000;
+const TOOLS = "test/ci/tools/node_modules";
+
+let copy: string;
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), "rowhouse-release-"));
+  const listed = Bun.spawnSync(["git", "ls-files", "-co", "--exclude-standard"], { cwd: ROOT });
+  for (const file of listed.stdout.toString().trim().split("\n"))
+    if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(copy, file));
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+  if (existsSync(join(ROOT, TOOLS))) symlinkSync(join(ROOT, TOOLS), join(copy, TOOLS));
+});
+afterAll(() => rmSync(copy, { recursive: true }));
+
+function release(words: string[], env: Readonly<Record<string, string>> = {}) {
+  const { GITHUB_REF_TYPE: _, GITHUB_REF_NAME: __, ...own } = process.env;
+  const child = Bun.spawnSync([process.execPath, "run", "release", ...words], {
+    cwd: copy,
+    env: { ...own, ...env },
+  });
+  return { code: child.exitCode, err: child.stderr.toString() };
+}
+
+test(
+  "a dry run writes both packages, notes, SBOMs and digests",
+  () => {
+    expect(release(["--dry-run"])).toEqual({ code: 0, err: expect.any(String) });
+    const { version, dependencies } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
+    const names = ["rowhouse", "rowhouse-client"].map((name) => `${name}-${version}`);
+    const files = names.flatMap((name) => [`${name}.tgz`, `${name}.cdx.json`]);
+    const out = join(copy, "release");
+    expect(readdirSync(out).toSorted()).toEqual(["SHA256SUMS", "notes.md", ...files].toSorted());
+
+    const bom = JSON.parse(readFileSync(join(out, `rowhouse-${version}.cdx.json`), "utf8"));
+    expect(bom.bomFormat).toBe("CycloneDX");
+    const components = bom.components.map(
+      (component: { name: string; version: string }) => `${component.name}@${component.version}`,
+    );
+    for (const [name, wanted] of Object.entries(dependencies))
+      expect(
+        components.some((one: string) => one.endsWith(`${name.split("/").pop()}@${wanted}`)),
+      ).toBe(true);
+    const sums = Bun.spawnSync(["sha256sum", "--check", "--strict", "SHA256SUMS"], { cwd: out });
+    expect(sums.exitCode).toBe(0);
+    expect(readFileSync(join(out, "notes.md"), "utf8")).toContain("### Added");
+  },
+  RELEASE_MS,
+);
+
+test("a release needs a dated section of the changelog, a fitting tag and one version", () => {
+  rmSync(join(copy, "release"), { recursive: true, force: true });
+  const { code, err } = release([]);
+  expect([code, err]).toEqual([1, expect.stringContaining("CHANGELOG.md needs a section")]);
+  const tagged = release(["--dry-run"], { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v9.9.9" });
+  expect(tagged.err).toContain("The tag v9.9.9 does not fit the version");
+  const path = join(copy, "packages/client/package.json");
+  writeFileSync(
+    path,
+    readFileSync(path, "utf8").replace(/"version": "[^"]+"/, '"version": "9.9.9"'),
+  );
+  expect(release(["--dry-run"]).err).toContain("The packages have different versions");
+  expect(existsSync(join(copy, "release"))).toBe(false);
+});

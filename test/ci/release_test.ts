@@ -1,0 +1,104 @@
+/** The notes of a release, and the workflow that publishes it. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { ROOT } from "../support/command.ts";
+import { readNotes } from "./changelog.ts";
+
+const RELEASED =
+  "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2027-01-02\n\n### Added\n\n- Two.\n\n## [0.1.0] - 2026-12-01\n\n- One.\n";
+const UNRELEASED = "# Changelog\n\n## [Unreleased]\n\nThis will be 0.1.0.\n";
+
+describe("readNotes()", () => {
+  test("returns the section of the version", () => {
+    expect(readNotes(RELEASED, { version: "0.2.0", isDryRun: false })).toBe(
+      "### Added\n\n- Two.\n",
+    );
+    expect(readNotes(RELEASED, { version: "0.1.0", isDryRun: true })).toBe("- One.\n");
+  });
+
+  test("returns the section Unreleased only in a dry run", () => {
+    const version = "0.1.0";
+    expect(readNotes(UNRELEASED, { version, isDryRun: true })).toBe("This will be 0.1.0.\n");
+    expect(() => readNotes(UNRELEASED, { version, isDryRun: false })).toThrow(
+      'CHANGELOG.md needs a section "## [0.1.0] - YYYY-MM-DD"',
+    );
+  });
+
+  test.each([
+    { name: "another version", changelog: UNRELEASED, version: "0.3.0" },
+    { name: "a section without a date", changelog: "## [0.3.0]\n\n- Three.\n", version: "0.3.0" },
+    { name: "an empty section", changelog: "## [0.3.0] - 2027-01-02\n", version: "0.3.0" },
+  ])("rejects $name", ({ changelog, version }) => {
+    expect(() => readNotes(changelog, { version, isDryRun: true })).toThrow("CHANGELOG.md");
+  });
+});
+
+const Step = v.object({
+  uses: v.optional(v.string()),
+  run: v.optional(v.string()),
+  with: v.optional(v.record(v.string(), v.unknown()), {}),
+});
+const Workflow = v.object({
+  permissions: v.record(v.string(), v.string()),
+  jobs: v.record(
+    v.string(),
+    v.object({
+      if: v.optional(v.string()),
+      needs: v.optional(v.string()),
+      permissions: v.optional(v.record(v.string(), v.string()), {}),
+      steps: v.array(Step),
+    }),
+  ),
+});
+const TEXT = readFileSync(join(ROOT, ".github/workflows/release.yml"), "utf8");
+const { permissions, jobs } = v.parse(Workflow, Bun.YAML.parse(TEXT));
+
+describe("the workflow", () => {
+  test("names each action by its commit, with its version in a comment", () => {
+    const uses = TEXT.match(/uses: .*$/gm) ?? [];
+    expect(uses.length).toBeGreaterThan(0);
+    for (const line of uses) expect(line).toMatch(/^uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  test("can write only where a job needs it, and stores no credentials in a checkout", () => {
+    expect(permissions).toEqual({ contents: "read" });
+    const granted = Object.entries(jobs).map(([name, job]) => [name, job.permissions]);
+    expect(Object.fromEntries(granted)).toEqual({
+      check: {},
+      "dry-run": {},
+      packages: { contents: "write", "id-token": "write" },
+      image: { contents: "read", packages: "write" },
+    });
+    for (const { uses, with: inputs } of Object.values(jobs).flatMap((job) => job.steps))
+      if (uses?.startsWith("actions/checkout@")) expect(inputs["persist-credentials"]).toBe(false);
+  });
+
+  test("publishes only for a tag, and after all checks", () => {
+    for (const name of ["packages", "image"])
+      expect(jobs[name]).toMatchObject({ if: "github.ref_type == 'tag'", needs: "check" });
+  });
+
+  test("runs scripts that exist, with the Bun of the project", () => {
+    const { scripts, devDependencies } = JSON.parse(
+      readFileSync(join(ROOT, "package.json"), "utf8"),
+    );
+    const commands = Object.values(jobs).flatMap(({ steps }) => steps.map(({ run = "" }) => run));
+    const named = commands.flatMap((run) => [...run.matchAll(/bun run (\w+)/g)]);
+    expect(named.length).toBeGreaterThan(0);
+    for (const [, name = ""] of named) expect(Object.keys(scripts)).toContain(name);
+    for (const [, version] of TEXT.matchAll(/bun@([\d.]+)/g))
+      expect(version).toBe(devDependencies.bun);
+  });
+
+  test("tags the image by version and commit, with an SBOM and provenance", () => {
+    const inputs = jobs["image"]?.steps.map((step) => step.with) ?? [];
+    expect(inputs).toContainEqual(
+      expect.objectContaining({
+        tags: expect.stringMatching(/semver,.*\{\{version\}\}[\s\S]*type=sha/),
+      }),
+    );
+    expect(inputs).toContainEqual(expect.objectContaining({ sbom: true, provenance: "mode=max" }));
+  });
+});
