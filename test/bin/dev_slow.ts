@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { APP_SLUG } from "../../src/accounts/apps/mod.ts";
 import { toSlug } from "../../src/bin/cli/package.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readBlocks } from "../docs/blocks.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
   makeProject,
@@ -15,6 +16,8 @@ import {
   startOnTerminal,
 } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { sharedCookie, submitSignIn } from "../support/people.ts";
+import { callService } from "../support/service.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
 const SDK = join(ROOT, "src/sdk/data.ts");
@@ -124,6 +127,52 @@ test(
     expect(await dev.kill("SIGINT")).toBe(0);
     expect(existsSync(devFile())).toBe(false);
     expect(processesOf(project.folder)).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+const IDENTITY_PAGE = readBlocks(readFileSync(join(ROOT, "docs/identity.md"), "utf8"));
+const [CREATE_SECOND_APP = "", PUSH_SECOND_APP = ""] = IDENTITY_PAGE.flatMap(({ mark, code }) =>
+  mark?.text === "test/bin/dev_slow.ts" ? [code] : [],
+);
+
+test(
+  "a second app shares the sign-in, and a server reaches both at 127.0.0.1",
+  async () => {
+    const first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    const second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
+    const dev = await startDev(first.folder);
+    const { identityUrl, app, user } = JSON.parse(
+      readFileSync(join(first.folder, ".rowhouse/dev.json"), "utf8"),
+    );
+    const { port } = new URL(identityUrl);
+    const url = `http://127.0.0.1:${port}`;
+    expect(dev.output()).toContain(`  http://api.rowhouse.localhost:${port} in browsers\n`);
+    expect(dev.output()).toContain(`  ${url} on servers:`);
+
+    let key = "";
+    for (const line of CREATE_SECOND_APP.trim().split("\n")) {
+      const { code, out, err } = await runCommand(line.split(" ").slice(1), first);
+      expect([line, code === 0 ? "" : err]).toEqual([line, ""]);
+      key = out.trim();
+    }
+    const shown = PUSH_SECOND_APP.match(/(?<=export )\w+(?==)/g);
+    expect(shown).toEqual(["ROWHOUSE_URL", "ROWHOUSE_API_KEY"]);
+    const env = { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: key };
+    const pushed = await runCommand(["db", "push"], { ...second, env });
+    expect(pushed.out).toContain("create table posts");
+
+    const pages = { url: identityUrl, call: callService.bind(undefined, { url: identityUrl }) };
+    const jar = new Map();
+    expect((await submitSignIn(pages, jar, user)).status).toBe(303);
+    const headers = { cookie: sharedCookie(jar) };
+    for (const slug of [app, "blog"]) {
+      const me = await fetch(`${url}/v1/auth/me?app=${slug}`, { headers });
+      expect([slug, me.status, await me.json()]).toMatchObject([slug, 200, { email: user.email }]);
+    }
+    expect(await dev.kill("SIGINT")).toBe(0);
+    first.remove();
+    second.remove();
   },
   LIMIT_MS,
 );

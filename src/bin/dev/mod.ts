@@ -178,6 +178,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
         hasFailed: pushed === undefined && existsSync(schema),
         schema: `./${relative(folder, schema)}`,
         frontEnd: toFrontEnd(app),
+        localUrl: target.url,
       };
       for (const line of describeTour(file, tour)) terminal.say(line);
     };

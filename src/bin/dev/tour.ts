@@ -25,6 +25,8 @@ export type TourOptions = {
   schema: string;
   /** The origin of the app's pages in development. */
   frontEnd: string;
+  /** The address of the API for programs that cannot resolve `*.localhost`. */
+  localUrl: string;
 };
 
 /** Lines for people: the addresses, and how to create and list rows. */
@@ -72,10 +74,10 @@ function describeRows(
   ];
 }
 
-/** The sign-in page and the accounts. */
+/** The sign-in page, the accounts and the addresses. */
 function describePeople(
-  { identityUrl, admin, user }: DevFile,
-  { frontEnd }: TourOptions,
+  { gatewayUrl, identityUrl, admin, user }: DevFile,
+  { frontEnd, localUrl }: TourOptions,
 ): string[] {
   return [
     "Sign in:",
@@ -84,6 +86,9 @@ function describePeople(
     `  as ${admin.email} with ${admin.password} (can open every app)`,
     "The Console, for administrators: apps, keys and activity",
     `  ${identityUrl}/console`,
+    "The API:",
+    `  ${gatewayUrl} in browsers`,
+    `  ${localUrl} on servers: Node and Python cannot resolve *.localhost`,
     "You can also serve pages of the app from:",
     `  ${frontEnd}`,
     "",
