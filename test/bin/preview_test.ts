@@ -1,5 +1,6 @@
 /** `PREVIEW`: migrate records it, pushes follow the record, and a process with another value does not serve. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setAppLive } from "../../src/accounts/apps/mod.ts";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
@@ -37,13 +38,24 @@ function run(command: string, preview: string, ...words: string[]) {
   return runHere([command, ...words], { ...project, env });
 }
 
-async function listQueries(): Promise<string[]> {
+/** The tables that have a function of this endpoint. */
+async function listFunctions(endpoint: "query" | "changes"): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     service.service.admin,
     `select left(proname, strpos(proname, '__') - 1) as name from pg_catalog.pg_proc
-    where pronamespace = 'api'::regnamespace and proname like '%\\_query' order by name`,
+    where pronamespace = 'api'::regnamespace and proname like '%\\_${endpoint}' order by name`,
   );
   return rows.map(({ name }) => name);
+}
+
+/** How many functions of tables use the table of changes. */
+async function countRecorders(): Promise<number> {
+  const [row] = await readRows<{ count: number }>(
+    service.service.admin,
+    `select count(*)::integer as count from pg_catalog.pg_proc
+    where pronamespace = 'api'::regnamespace and prosrc like '%"changes"%'`,
+  );
+  return row?.count ?? 0;
 }
 
 test("an unknown name is an invalid setting", async () => {
@@ -59,7 +71,7 @@ testOne("migrate turns it on and off, and serve starts with the recorded value o
   ]);
 
   expect((await run("migrate", "filters", "--json")).code).toBe(0);
-  expect(await listQueries()).toEqual(["notes"]);
+  expect(await listFunctions("query")).toEqual(["notes"]);
   expect((await run("serve", "")).err).toContain("PREVIEW is empty, but was filters when");
   const { out } = await run("doctor", "filters");
   expect(out).toContain("ok   previews: on: filters\n");
@@ -67,11 +79,11 @@ testOne("migrate turns it on and off, and serve starts with the recorded value o
 
   // A push follows the record, whatever the process that pushes was started with.
   await service.pushSchema(app, second);
-  expect(await listQueries()).toEqual(["later", "notes"]);
+  expect(await listFunctions("query")).toEqual(["later", "notes"]);
 
   const off = await run("migrate", "", "--json");
   expect(JSON.parse(off.out)).toMatchObject({ refreshed: ["later", "notes"] });
-  expect(await listQueries()).toEqual([]);
+  expect(await listFunctions("query")).toEqual([]);
   expect(JSON.parse((await run("migrate", "", "--json")).out)).toMatchObject({ refreshed: [] });
 });
 
@@ -84,5 +96,17 @@ testOne("the processes of other roles leave the record as it is", async () => {
     ROLE: "identity",
   };
   expect((await runHere(["migrate"], { ...project, env })).code).toBe(0);
-  expect(await listQueries()).toEqual(["later", "notes"]);
+  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+});
+
+testOne("functions record and read changes only with live", async () => {
+  const { slug } = app;
+  const goLive = () => setAppLive(service.service, slug, true);
+  expect((await run("migrate", "live")).code).toBe(0);
+  expect(await listFunctions("changes")).toEqual(["later", "notes"]);
+  expect(await countRecorders()).toBeGreaterThan(2);
+  expect((await run("migrate", "")).code).toBe(0);
+  expect(await listFunctions("changes")).toEqual([]);
+  expect(await countRecorders()).toBe(0);
+  await expect(goLive()).rejects.toMatchObject({ code: expect.any(String) });
 });
