@@ -62,14 +62,20 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("merge" as const), folder: other }) },
 );
 
-/** Each pushes to an environment of their own first: from the start nothing is the same anywhere. */
-const START: readonly Action[] = FOLDERS.flatMap((name, index): Action[] => {
-  const at = PLACES[index] ?? "east";
-  return [
-    { do: "grow", folder: name, table: 0, column: index, kind: 0 },
-    { do: "push", folder: name, place: at, killAfterMs: undefined },
-  ];
-});
+/**
+ * Each pushes to an environment of their own first: from the start nothing is the same anywhere. So the push of the project to
+ * another environment is one of a diverged history in every run.
+ */
+const START: readonly Action[] = [
+  ...FOLDERS.flatMap((name, index): Action[] => {
+    const at = PLACES[index] ?? "east";
+    return [
+      { do: "grow", folder: name, table: 0, column: index, kind: 0 },
+      { do: "push", folder: name, place: at, killAfterMs: undefined },
+    ];
+  }),
+  { do: "push", folder: "project", place: "north", killAfterMs: undefined },
+];
 
 /** Column kinds by `table.column`; a table without columns is `table.`. */
 type Columns = Map<string, string>;

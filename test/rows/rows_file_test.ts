@@ -14,6 +14,7 @@ import {
   type RowsRead,
 } from "../../src/rows/mod.ts";
 import { utf8Length } from "../../src/std/utf8_length.ts";
+import { countRuns } from "../support/tier.ts";
 
 const column = (name: string, kind: Kind, more: Partial<NamedColumn> = {}): NamedColumn => ({
   name,
@@ -126,7 +127,7 @@ describe("an export is read back as it was", () => {
           expect(result.rows.map(({ values }) => values)).toEqual(rows as never);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: countRuns(1000) },
     );
   });
 
@@ -157,7 +158,7 @@ test("any text is read without an exception, and the same in one piece as in two
         );
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: countRuns(2000) },
   );
 });
 
