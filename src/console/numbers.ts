@@ -21,7 +21,7 @@ const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
 };
 const POINTS_IN_LIST = 30;
 
-/** Requests, errors, durations and rejections of a span beside the span before; each opens its requests. */
+/** Requests, errors, durations and rejections of a span and of the span before; each opens its requests. */
 export function renderStats(
   axis: Axis,
   { span, slug, now }: { span: Span; slug: string; now: number },

@@ -11,7 +11,7 @@ import {
 
 export { renderTime } from "../pages/mod.ts";
 
-/** The longest text that is shown of a name. */
+/** The max length of a displayed name. */
 const NAME_CHARS = 120;
 
 /** A text that someone typed: it can neither turn the direction of what is around it nor fill the page. */
@@ -125,7 +125,7 @@ ${form.fields}
 </form>`;
 }
 
-/** A refusal above a form; screen readers announce it at once. */
+/** An error above a form. Screen readers announce it immediately. */
 export function renderError(message: string, details: readonly Part[] = []): Html {
   return html`<div class="notice notice-error" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
 }

@@ -1,4 +1,4 @@
-/** A new link that sets a password, shown this once. @module */
+/** A new link that sets a password, which is shown only once. @module */
 import { LINK_LIFE_S, type MadeLink } from "../accounts/people/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
@@ -6,7 +6,7 @@ import type { Visit } from "./enter.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";
 
-/** Of a new person the address is confirmed: it was just set. */
+/** A new person's address is confirmed: it was just set. */
 type ShownLink = {
   link: Pick<MadeLink, "linkText" | "isMailed">;
   person: { id: string; email: string; isConfirmed?: boolean };
@@ -42,7 +42,7 @@ export function toPasswordLink(visit: Visit, linkText: string): string {
   return `${toPagesUrl(visit)}/set-password?token=${linkText}`;
 }
 
-/** Where people find the identity pages, of which the Console is one. */
+/** The origin of the identity pages, which include the Console. */
 function toPagesUrl({ deps, context }: Visit): string {
   const { identityUrl, publicUrl } = deps.identity;
   return identityUrl ?? publicUrl ?? new URL(context.request.url).origin;

@@ -61,7 +61,7 @@ export function toRequestPath(id: string): string {
   return `${REQUESTS}/${encodeURIComponent(id)}`;
 }
 
-/** What changed before a time and which errors rose in it; of all apps without a slug. */
+/** The changes before a time and its increased error codes; without a slug of all apps. */
 export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", string>): string {
   // Colons are allowed in a query, and these links are many.
   return `${CHANGES}?${app === "" ? "" : `app=${encodeURIComponent(app)}&`}from=${from}&to=${to}`;

@@ -34,7 +34,7 @@ type PeopleList<Row> = {
   rows: readonly Row[];
   /** Whether there is anything to search. */
   isSearched: boolean;
-  /** Shown if there are no rows. */
+  /** The text of an empty list. */
   none: Html;
   render: (shown: readonly Row[], now: number) => Html;
 };

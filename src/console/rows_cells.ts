@@ -10,11 +10,11 @@ const CELL_CHARS = 80;
 
 type CellOptions = {
   slug: string;
-  /** Of the rows that references point to. */
+  /** Labels of referenced rows. */
   labels?: ReadonlyMap<string, string>;
 };
 
-/** A cell; `data-cut` says that its text is not the whole value. */
+/** A cell; `data-cut` marks a truncated text. */
 export function renderCell(column: NamedColumn, value: unknown, options: CellOptions): Html {
   const { text, shown } = toCell({ column, value, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;

@@ -93,7 +93,7 @@ function readIds(text: string): string[] {
   return [...new Set(text.split(" ").filter(isUuid))];
 }
 
-/** The tags that rows were shown with, by their ids. */
+/** The tags of the displayed rows, by id. */
 function readMarks(text: string): Map<string, string> {
   const pairs = text.split(" ").map((pair) => pair.split(":"));
   return new Map(
@@ -243,7 +243,7 @@ async function answerUndo(visit: Visit, table: RowsTable, column: NamedColumn): 
   });
 }
 
-/** What {@linkcode renderResults} has put into the form. */
+/** The part of the form that {@linkcode renderResults} adds. */
 function readUndo(text: string): [id: string, tag: string, value: unknown][] {
   const list = tryParseJson(text);
   if (!Array.isArray(list) || list.length > MAX_ROWS) return [];

@@ -20,7 +20,7 @@ export type Change = { kind: "delete" } | { kind: "set"; column: NamedColumn };
 export type ChangeResult = {
   id: string;
   problem?: Problem;
-  /** Of the row as it was written. */
+  /** The tag of the written row. */
   tag?: string;
   /** The value before, if it is known. */
   before?: unknown;

@@ -55,7 +55,7 @@ async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise
     ids.length > 0
       ? readSome(visit, table, ids)
       : readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
-  // Read the first page before the response begins, so that a rejection is shown as a page.
+  // Read the first page before the response begins, so that an error is a page.
   const first = await pages.next();
   return new Response(toStream(table, FORMATS[format], { first, pages }), {
     headers: {

@@ -20,7 +20,7 @@ export type RowField = {
   targets?: readonly Choice[] | undefined;
   /** The rows of the table that it points to, and the column by which people know them. */
   picked?: { path: string; label: string | undefined } | undefined;
-  /** Where the row is that it points to. */
+  /** The address of the referenced row. */
   target?: string | undefined;
   /** The value would not fit into a form. */
   isTooLong?: boolean;
@@ -108,7 +108,7 @@ function toRows(text: string, min: number): number {
   return Math.min(Math.max(lines, min), TEXT_ROWS);
 }
 
-/** What an empty field stands for: a text that is required may be empty, other values may not. */
+/** The value of an empty field: a required text can be empty, other values cannot. */
 function toPlaceholder(column: NamedColumn, state: State): string {
   if (typeof state !== "string") return isFreeText(column) ? "empty" : "";
   return state === "default" ? `default: ${describeDefault(column)}` : "null";

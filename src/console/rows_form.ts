@@ -84,7 +84,7 @@ function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: st
   return kind === "ref" && isUuid(id) ? toRowPath(toRowsPath(slug, table), id) : undefined;
 }
 
-/** What a script needs to search the rows that a reference may point to. */
+/** The data of a script that searches for a referenced row. */
 function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
   const target = kind === "ref" ? findTable(table, name) : undefined;
   return target && { path: toRowsPath(table.slug, name), label: findLabelColumn(target)?.name };

@@ -159,7 +159,7 @@ function countErrors(count: number): string {
   return `The text has ${count} ${count === 1 ? "error" : "errors"}`;
 }
 
-/** The form has a key of its own, so that one that is sent twice stores its rows once. */
+/** The form has an idempotency key, so that sending it twice stores its rows once. */
 function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: string): Html {
   const formKey = fields.get("form_key") ?? deps.makeId();
   const field = renderTextField({

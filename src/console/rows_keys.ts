@@ -5,7 +5,7 @@ import type { Visit } from "./enter.ts";
 
 const MAX_KEYS = 1000;
 
-/** Where keys are stored: when full, the oldest is evicted. */
+/** A store of keys: when full, the oldest is evicted. */
 export function makeRowsKeys(): Map<string, RowsKey> {
   return new BoundedMap(MAX_KEYS);
 }

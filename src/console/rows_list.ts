@@ -120,7 +120,7 @@ function splitRows(list: string): string[] {
   return rows;
 }
 
-/** Where the string ends that begins at a quote. */
+/** The end of the string that begins at a quote. */
 function findEnd(list: string, start: number): number {
   for (let end = start + 1; ; end++) {
     end = list.indexOf('"', end);

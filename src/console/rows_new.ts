@@ -32,7 +32,7 @@ export async function answerNewRow(visit: Visit): Promise<Response> {
   return await answerForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
 }
 
-/** The row whose values the form begins with, if the address names one that exists. */
+/** The row whose values are the initial input, if the address names an existing row. */
 async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined> {
   const id = new Map(readParameters(visit.context.query)).get("like") ?? "";
   return isUuid(id) ? (await findRow(visit, table, id))?.row : undefined;

@@ -113,7 +113,7 @@ function renderReference(
   return html`<p>${rows} <span class="mono">${shortenId(id)}</span> in <bdi>${column}</bdi>${hasMore && `, ${limit}. There may be more`}. <a href="${path}">All rows</a></p>`;
 }
 
-/** Beyond them the total number of rows is not shown. */
+/** With more rows the total is not displayed. */
 const MAX_COUNTED = 50_000;
 
 async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Promise<Place> {

@@ -1,4 +1,4 @@
-/** Which rows a page shows, as its address says it: forms that were opened from it lead back there. @module */
+/** The rows of a page according to its address. Forms that were opened from the page return to it. @module */
 import { readParameters } from "../http/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
@@ -20,7 +20,7 @@ export type Place = {
 
 export type Reference = { column: string; id: string };
 
-/** Before the name of a column that is shown. */
+/** The prefix of the name of a displayed column. */
 export const SHOW = "show.";
 const MAX_SHOWN = 200;
 const MAX_IDS = 100;

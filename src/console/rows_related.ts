@@ -9,7 +9,7 @@ import type { RowsTable } from "./rows_table.ts";
 /** The labels of rows by their ids. */
 export type Labels = ReadonlyMap<string, string>;
 
-/** Of one page, in all columns. */
+/** The limit for one page, over all columns. */
 const MAX_LABELS = 200;
 const LABEL_CHARS = 60;
 

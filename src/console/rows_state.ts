@@ -43,19 +43,19 @@ export function isFreeText({ kind }: NamedColumn): boolean {
   return FORM_KINDS[kind].isFreeText;
 }
 
-/** Whether the form of a new row stores an empty text only on request: nothing else says that it is meant. */
+/** Whether the form of a new row stores an empty text only on request: an empty field alone is ambiguous. */
 export function isEmptyAsked(column: NamedColumn): boolean {
   return column.required && column.default === undefined && isFreeText(column);
 }
 
-/** What the form of a new row begins with. */
+/** The initial input of the form of a new row. */
 export function toFirstState(column: NamedColumn): State {
   const { required, default: initial } = column;
   if (initial !== undefined) return "default";
   return required && isChosen(column) ? { text: "" } : "null";
 }
 
-/** What the form of a row begins with. */
+/** The initial input of the form of a row. */
 export function toState({ name, kind }: NamedColumn, row: Row): State {
   const value = row[name];
   if (value === null || value === undefined) return "null";
@@ -68,7 +68,7 @@ export function toMark(state: State): string {
   return Bun.CryptoHasher.hash("sha256", text, "base64url").slice(0, 12);
 }
 
-/** What was sent for a column; `undefined` where the form had no field for it. */
+/** The submitted value of a column; `undefined` if the form had no field for it. */
 export function readState(
   column: NamedColumn,
   fields: ReadonlyMap<string, string>,

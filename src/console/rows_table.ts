@@ -58,7 +58,7 @@ const WORDS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
   enum: "choice",
 };
 
-/** What a column holds, as people read it. */
+/** The type of a column in words. */
 export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {
   const words = [
     kind === "ref" ? `references ${table}` : WORDS[kind],

@@ -4,12 +4,12 @@ import { type Html, html } from "../pages/mod.ts";
 import { renderLink } from "./parts.ts";
 
 const PAGE_ROWS = 50;
-/** How many rows to ask for: one more than a page shows tells whether there is another page. */
+/** The number of rows to request: one more than the page, to detect a next page. */
 export const ROWS_READ = PAGE_ROWS + 1;
 
 export type ListQuery = { search: string; after: string };
 
-/** What is searched, and how long what is typed may be. */
+/** The limits of a search and its text. */
 export type Searched = { what: string; label: string; maxLength: number };
 
 export const SEARCHED_PEOPLE: Searched = {
@@ -38,7 +38,7 @@ export function renderSearch(
 <button class="button button-quiet" type="submit">Search</button>${search !== "" && renderLink("Clear", path)}</form>`;
 }
 
-/** What a page shows of the rows that were read, and the last of them if there is another page. */
+/** The rows of a page, and the last row if there is a next page. */
 export function toPage<Row>(rows: readonly Row[]): { shown: Row[]; last: Row | undefined } {
   const shown = rows.slice(0, PAGE_ROWS);
   return { shown, last: rows.length > PAGE_ROWS ? shown.at(-1) : undefined };

@@ -1,10 +1,10 @@
-/** What a new key is pasted into: settings, a shell, a program. @module */
+/** Snippets for a new key: settings, a shell, a program. @module */
 import { type Html, html } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";
 
-/** Where programs reach the API: a name below `localhost` is found by browsers, and by few programs. */
+/** The address of the API for programs: browsers resolve names below `localhost`, most programs do not. */
 export function toApiUrl({
   deps,
   context,
@@ -19,7 +19,7 @@ export function toApiUrl({
 
 export type Snippet = { name: string; text: string };
 
-/** What stands for a table's name in the snippets of an app that has none yet. */
+/** The placeholder for a table's name if the app has no table. */
 export const NO_TABLE = "your_table";
 
 /** Ready to paste; of a table that the app has, if it has one. */

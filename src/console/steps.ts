@@ -2,7 +2,7 @@
 import type { Axis } from "../accounts/console/mod.ts";
 import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
 
-/** With fewer requests, a share or a p99 says nothing. */
+/** With fewer requests, a share or a p99 is meaningless. */
 export const MIN_REQUESTS = 30;
 
 export type Totals = {
@@ -29,7 +29,7 @@ export function toSteps({ counted, steps }: Axis): Step[] {
   return Array.from({ length: steps }, (_, place) => read(place));
 }
 
-/** Of the span, and of the one before. */
+/** Of the span, and of the span before. */
 export function toTotals({ counted }: Axis): { now: Totals; before: Totals } {
   const sum = (isShown: (place: number) => boolean): Totals => {
     const shown = counted.filter(([place]) => isShown(place));

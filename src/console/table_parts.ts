@@ -1,4 +1,4 @@
-/** What pages about tables have in common: sizes, builds, who uses one, where it differs from what was recorded. @module */
+/** Parts of pages about tables: sizes, builds, apps, differences from the recorded schema. @module */
 import {
   type ConsoleBuild,
   type ConsoleTable,
@@ -115,7 +115,7 @@ export async function readTable({ deps, context }: Visit) {
   return await readConsole(deps, "show_table", { wanted: context.params["table"] ?? "" });
 }
 
-/** A page for one act on a table. */
+/** A page for one action on a table. */
 export function answerTableAct(
   { me, table: { name } }: { me: ConsoleVisitor; table: { name: string } },
   page: { title: string; body: Part; status: number },

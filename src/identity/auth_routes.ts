@@ -74,7 +74,7 @@ async function answerPeople(deps: AuthDeps, { request, query }: RequestContext):
   return answerJson({ people: me.people, next: me.next }, { headers: NO_STORE });
 }
 
-/** What reads a session. @throws {Problem} unauthenticated — no session is presented */
+/** Reads a session. @throws {Problem} unauthenticated — without a session */
 function toReading(deps: AuthDeps, request: Request) {
   const presented = readSessionCookie(request, deps.identitySecrets);
   // A request without a session costs no query.

@@ -16,7 +16,7 @@ export type ProviderSettings = {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Shown on the button after "Sign in with". */
+  /** The label of the button after "Sign in with". */
   label: string;
   /** Domains of email addresses for which the provider is trusted. */
   trustedDomains: readonly string[];

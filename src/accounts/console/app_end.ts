@@ -1,14 +1,14 @@
-/** The end of an app in the Console, whose login never touches rows: the data service deletes them. @module */
+/** Deletes an app in the Console, whose login never touches rows: the data service deletes the rows. @module */
 
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 
-/** What is deleted with an app, and what blocks the deletion. */
+/** The contents of an app, and what blocks its deletion. */
 export type AppEnd = Described;
 
 /**
- * Deletes an app in steps until it is gone or `isLate` says so; whether it is gone. The data service deletes the rows. Asking again goes
- * on from there.
+ * Deletes an app in steps until it is deleted or `isLate` is true. Returns whether it is deleted. The data service deletes the
+ * rows. A repeated call continues.
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */

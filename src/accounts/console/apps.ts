@@ -1,4 +1,4 @@
-/** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
+/** Reads of the Console's pages, each one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../../principal.ts";
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";
@@ -6,26 +6,26 @@ import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
 import type { Axis } from "./axis.ts";
 
-/** Who looks. */
+/** The signed-in administrator. */
 export type ConsoleVisitor = {
   id: string;
   email: string;
   displayName: string | null;
   role: ConsoleRole;
-  /** Whether the sign-in is young enough for a sensitive act. */
+  /** Whether the sign-in is recent enough for a sensitive action. */
   isFresh: boolean;
   /** The deadline for a second factor; null if none is required or the person has one. */
   factorDueAt: string | null;
   counts: Record<"Apps" | "People" | "Tables", number>;
 };
-/** What a page shows, and to whom. */
+/** The content of a page, and its viewer. */
 export type Shown<Content> = Content & { me: ConsoleVisitor };
 
 export type ConsoleApp = {
   slug: string;
   createdAt: string;
   disabledAt: string | null;
-  /** One of its origins. */
+  /** One of the app's origins. */
   origin: string | null;
   keys: number;
   tables: number;
@@ -83,12 +83,12 @@ function toScopes(given: readonly Scope[]): Scope[] {
 export const SPANS = ["hour", "day", "week"] as const;
 export type Span = (typeof SPANS)[number];
 
-/** What was asked within a span. */
+/** Requests within a span. */
 export type Numbers = {
   requests: number;
-  /** Answers of 500 and above. */
+  /** Responses with a status of 500 or above. */
   errors: number;
-  /** Answers of 400 to 499. */
+  /** Responses with a status from 400 to 499. */
   refusals: number;
   /** How many were in each bucket of `std/latency.ts`. */
   latencies: number[];

@@ -18,7 +18,7 @@ export type ConsoleAuditEntry = {
   details: string;
 };
 
-/** What is empty or `undefined` does not filter. */
+/** An empty or undefined field does not filter. */
 export type AuditFilter = {
   actor: string;
   action: string;

@@ -9,13 +9,13 @@ export type Change = {
   /** A person's id, a key's id, or a word such as `operator`; empty for a key that expired. */
   actor: string;
   actorEmail: string | null;
-  /** Of the person whom the entry is about. */
+  /** The address of the person in the entry. */
   email: string | null;
-  /** Of an entry, as JSON, cut; of a push or a key, its name. */
+  /** The details of an entry as truncated JSON, or the name of a push or a key. */
   details: string;
-  /** Of a push. */
+  /** The number of the push. */
   seq: number | null;
-  /** Of the key that pushed or expired. */
+  /** The id of the key that pushed or expired. */
   keyId: string | null;
 };
 

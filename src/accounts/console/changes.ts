@@ -1,4 +1,4 @@
-/** What the Console shows of a selected time: what changed, and which errors rose. @module */
+/** The changes and the increased error codes of a selected span. @module */
 import type { Change } from "./axis.ts";
 
 /** An error code of a table, with its counts in a span and in as long a time before it. */
@@ -8,12 +8,12 @@ export type RisenCode = {
   code: string;
   now: number;
   before: number;
-  /** Of the requests that are kept; each may have several. */
+  /** Of stored requests; each can have several. */
   fields: { field: string; requests: number }[];
   keys: { keyId: string; name: string | null; requests: number }[];
 };
 
-/** What a push declared, as JSON, and what the one before it did. */
+/** The declaration of a push, as JSON, and of the push before it. */
 export type PushedDefinition = {
   app: string;
   seq: number;
@@ -28,6 +28,6 @@ export type ShownChanges = {
   /** Those first that rose most. */
   codes: RisenCode[];
   changes: Change[];
-  /** The latest ones before the end of the span. */
+  /** The latest changes before the end of the span. */
   pushes: PushedDefinition[];
 };

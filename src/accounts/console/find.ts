@@ -1,4 +1,4 @@
-/** What a search in the Console finds. @module */
+/** The results of a search in the Console. @module */
 export type ConsoleFindings = {
   apps: { slug: string; disabledAt: string | null }[];
   people: { id: string; email: string; displayName: string | null }[];

@@ -1,4 +1,4 @@
-/** What Home shows: numbers of requests by app, and what needs attention. @module */
+/** The content of Home: numbers of requests by app, and apps that need attention. @module */
 import type { DevLeftovers } from "../people/people_lists.ts";
 import type { ConsoleApp, Numbers } from "./apps.ts";
 import type { Axis } from "./axis.ts";
@@ -7,9 +7,9 @@ export type ConsoleHome = {
   hasKeys: boolean;
   hasTables: boolean;
   appCount: number;
-  /** Those first that need a look. */
+  /** Apps that need attention first. */
   apps: (ConsoleApp & { numbers: Numbers })[];
-  /** Of all apps together, and of requests that are no app's. */
+  /** Of all apps together, and of requests without an app. */
   axis: Axis;
   processes: {
     running: number;

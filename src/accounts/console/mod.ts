@@ -1,4 +1,4 @@
-/** What the pages of the Console read, and changes that only the Console makes. @module */
+/** Reads of the Console's pages, and changes that only the Console makes. @module */
 export { type AppEnd, deleteAppByConsole } from "./app_end.ts";
 export {
   type AppKey,

@@ -1,4 +1,4 @@
-/** What the Console's pages show of people, each with one call on the Console's login. Never a password or a link. @module */
+/** Reads of pages about people, each one call on the Console's login. Never a password or a link. @module */
 import { isUuid } from "../../std/is_uuid.ts";
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
@@ -15,7 +15,7 @@ export type AnyPerson = ListedUser & {
 
 export type ConsolePerson = AnyPerson & {
   apps: number;
-  /** Of the sessions that there are. */
+  /** Of the live sessions. */
   lastSeenAt: string | null;
 };
 
@@ -47,7 +47,7 @@ export type ShownPerson = Shown<{
     app: string;
     role: string;
     grantedAt: string;
-    /** Whose claim gave the role; null: a person did. */
+    /** The provider whose claim gave the role; null: a person granted it. */
     provider: string | null;
     isDisabled: boolean;
   }[];
@@ -84,6 +84,6 @@ export async function showConsolePerson(
 export type AppPerson = AnyPerson & {
   role: string;
   grantedAt: string;
-  /** Whose claim gave the role; null: a person did. */
+  /** The provider whose claim gave the role; null: a person granted it. */
   provider: string | null;
 };

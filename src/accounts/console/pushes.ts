@@ -1,4 +1,4 @@
-/** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
+/** Reads of pages about pushes, each one call on the Console's login. @module */
 import { Problem } from "../../problem.ts";
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { ConsoleVisitor } from "./apps.ts";
@@ -15,7 +15,7 @@ export type ConsolePush = {
   /** The key that pushed; null where an operator did. */
   key: { keyId: string; name: string } | null;
   statements: number;
-  /** The first lines of its file, which say what it does. */
+  /** The comment at the top of its file. */
   head: string;
 };
 

@@ -1,4 +1,4 @@
-/** What each page of the Console reads, with one call on the Console's login. Never a secret. @module */
+/** Reads of each page of the Console, each one call on the Console's login. Never a secret. @module */
 import { type ConsoleActor, callConsole, type ShownArguments } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";
@@ -26,7 +26,7 @@ export type ConsoleReads = {
   show_table: { table: ShownTable };
 };
 
-/** What a page shows, and to whom. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
+/** The content of a page, and its viewer. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
 export async function readConsole<Name extends keyof ConsoleReads>(
   actor: ConsoleActor,
   name: Name,

@@ -1,4 +1,4 @@
-/** What the Console shows of failed, slow and rejected requests. @module */
+/** Failed, slow and rejected requests in the Console. @module */
 import { Problem } from "../../problem.ts";
 import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
 import type { Shown } from "./apps.ts";
@@ -17,14 +17,14 @@ export type KeptRequest = {
   table: string | null;
   /** JSON pointers to the invalid fields. */
   paths: string[];
-  /** How many requests it represents: itself, and equal ones that were not kept. */
+  /** The number of requests that it represents: itself, and equal requests that were not stored. */
   requests: number;
 };
 
 export const REQUEST_KINDS = ["rejected", "failed", "slow"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
-/** What is empty or `undefined` does not filter. */
+/** An empty or undefined field does not filter. */
 export type RequestFilter = {
   /** An id, or the last 12 characters of one. */
   reference: string;
@@ -73,7 +73,7 @@ export type ShownRequest = KeptRequest & {
   lastPush: { seq: number; at: string } | null;
 };
 
-/** @throws {Problem} not_found — the request is not kept */
+/** @throws {Problem} not_found — the request is not stored */
 export async function showConsoleRequest(
   deps: ConsoleDeps,
   cookies: ShownCookies,

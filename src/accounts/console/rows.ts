@@ -17,7 +17,7 @@ export type ShownRows = {
   me: ConsoleVisitor;
   appId: string;
   isDisabled: boolean;
-  /** What the app declares, or has declared, of the table. */
+  /** The app's present or last declaration of the table. */
   definition: TableDefinition;
   /** The tables that this one refers to, and those that refer to it. */
   related: readonly TableDefinition[];

@@ -1,6 +1,5 @@
 /**
- * What the Console shows of apps' tables, each page with one call on the Console's login. Reads what was recorded and
- * PostgreSQL's catalogs, never a row.
+ * Reads of pages about tables, each one call on the Console's login. They read records and PostgreSQL's catalogs, never a row.
  *
  * @module
  */
@@ -18,7 +17,7 @@ export type TableSize = {
   bytes: number | null;
 };
 
-/** What PostgreSQL has of a table, but for what only its expressions tell. */
+/** A table in PostgreSQL, without the parts that only its expressions show. */
 export type FoundTable = {
   owner: string;
   rowSecurity: string;
@@ -73,12 +72,12 @@ export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "s
 };
 export type PageApp = { slug: string; disabledAt: string | null };
 
-/** How far the end of a use is; it is refused if rows of another table refer to those. */
+/** The progress of an end of use, which is rejected if rows of another table refer to its rows. */
 export type EndState = "waiting" | "done" | "refused";
 
 /**
- * Begins to end an app's use of the tables that were `told`, and waits until the data service has deleted the rows, or
- * `isLate` says so. What is not done by then goes on.
+ * Begins to end an app's use of the `told` tables, and waits until the data service has deleted the rows or `isLate` is true. The
+ * deletion continues after that.
  *
  * @throws {Problem} as `findEndedUse`
  */

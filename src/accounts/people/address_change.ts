@@ -36,9 +36,9 @@ function readBoth({ email, newEmail }: Texts) {
 }
 
 /**
- * Whose address it is, with what shows the database that this service has set it.
+ * The person with the address, and the proof that this service set it.
  *
- * @throws {Problem} invalid_request — no one has it, or someone the new one: all at once
+ * @throws {Problem} invalid_request — the address is unknown, or the new address is in use; lists both
  */
 async function findChanging(
   actor: Actor & { identitySecrets: IdentitySecrets },

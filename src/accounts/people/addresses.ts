@@ -1,7 +1,7 @@
 /**
- * What confirms that a person's address was set by this service: a digest, stored with it, of a proof that follows from the
- * service's secret and covers whose address it is. Whoever can write the table can change an address, but no link is mailed
- * to it and no one is linked by it: else they would get in as that person.
+ * Proves that this service set a person's address: the address is stored with a digest of a proof, which is derived from the
+ * service's secret and covers the person. A thief who can write the table can change an address, but the service mails no link
+ * to it and links no account by it.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type StoredAddress = {
   secretId: string | null;
 };
 
-/** What is stored with an address, in hexadecimal. */
+/** The stored digest of an address, in hexadecimal. */
 export function makeAddressDigest(
   { current }: IdentitySecrets,
   userId: string,
@@ -32,7 +32,7 @@ export function makeAddressDigest(
   return toStoredDigest(proveAddress(current, userId, email), userId);
 }
 
-/** The digest of a new address, and which secret made it, as the database takes them. */
+/** The digest of a new address and the id of its secret, as the database expects them. */
 export function toAddressValues(secrets: IdentitySecrets, userId: string, email: string) {
   return {
     mail_digest: makeAddressDigest(secrets, userId, email),
@@ -45,7 +45,7 @@ export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): bo
   return proveConfirmed(secrets, stored) !== undefined;
 }
 
-/** What shows the database in hexadecimal that this service has set the address; `undefined` if it has not. */
+/** The proof that this service set the address, in hexadecimal; `undefined` if it did not. */
 export function proveConfirmed(
   secrets: IdentitySecrets,
   { userId, email, digest, secretId }: StoredAddress,

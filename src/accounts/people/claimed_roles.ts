@@ -1,7 +1,7 @@
 /**
- * Roles on apps that a provider's claims give. Stored with each is a digest of a proof that follows from the service's
- * secret and covers whose role it is, which one, on which app, and by which provider: the login that writes them could
- * otherwise give any role to anyone. A role that a person gave needs none, because that login cannot write one.
+ * Roles on apps from a provider's claims. Each is stored with a digest of a proof, which is derived from the service's secret and
+ * covers person, role, app and provider: without it, the login that writes them could grant any role to anyone. A role that a
+ * person granted needs no proof, because that login cannot write it.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import {
 
 export type ClaimedRole = { slug: string; role: string };
 
-/** As `finish_provider_sign_in` takes them. */
+/** As `finish_provider_sign_in` expects them. */
 export type ClaimedRecord = readonly [appId: string, role: string, digest: string];
 
 export type ClaimedRecords = {
@@ -29,7 +29,7 @@ export type ClaimedRecords = {
 type ClaimDeps = { db: Database; identitySecrets: IdentitySecrets };
 type ClaimOptions = { userId: string; provider: string; claimed: readonly ClaimedRole[] };
 
-/** What is stored of these roles of a person. A disabled app keeps them, as it keeps those that people gave. */
+/** The stored claimed roles of a person. A disabled app keeps them, like granted roles. */
 export async function makeClaimedRecords(
   deps: ClaimDeps,
   { userId, provider, claimed }: ClaimOptions,
@@ -79,7 +79,7 @@ export async function countClaimedRoles({
   return await call(db, "count_claimed_roles", {});
 }
 
-/** What `rowhouse.stored_grant` gives of a role. */
+/** A role from `rowhouse.stored_grant`. */
 export type StoredGrant = readonly [
   role: string,
   provider: string | null,
@@ -87,7 +87,7 @@ export type StoredGrant = readonly [
   secretId: string | null,
 ];
 
-/** The role of a grant; none, if it says that a claim gave it and this service never wrote it so. */
+/** The role of a grant; none if it is marked as claimed and this service did not write it. */
 export function toGrantedRole(
   secrets: IdentitySecrets,
   { userId, appId }: { userId: string; appId: string },

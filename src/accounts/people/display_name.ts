@@ -1,8 +1,8 @@
-/** What people are called, as whoever makes an account may name them. @module */
+/** Display names of people, which the creator of an account can set. @module */
 import { Problem } from "../../problem.ts";
 
 export const NAME_MAX_CHARS = 200;
-/** Nothing that breaks a line, or turns the direction of what stands beside it. */
+/** Rejects characters that break a line or change the direction of adjacent text. */
 const NAME = new RegExp(`^[^\\p{Cc}\\p{Bidi_Control}]{0,${NAME_MAX_CHARS}}$`, "u");
 
 /** @throws {Problem} invalid_request — it is too long, or has control characters */

@@ -1,6 +1,6 @@
 /**
- * All that is stored of a person, for that person to have. Never what proves a session, a link or a password: whoever reads
- * the file must not be able to do anything with it.
+ * All stored data of a person, for that person. Never a proof of a session, a link or a password: a reader of the file must not
+ * gain access.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export type UserExport = {
   /** That there is an authenticator app, and since when. */
   totpFactors: Record<string, unknown>[];
   recoveryCodes: Record<string, unknown>[];
-  /** What they are called and when they were used, without what verifies them. */
+  /** Names and last uses of factors, without the data that verifies them. */
   passkeys: Record<string, unknown>[];
   /** Sign-ins that wait for the second factor. */
   pendingSignIns: Record<string, unknown>[];
@@ -28,7 +28,7 @@ export type UserExport = {
   failedSignIns: Record<string, unknown>[];
   /** That wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
-  /** What was done by this person, or to them. */
+  /** Audit entries by this person, or about them. */
   audit: Record<string, unknown>[];
 };
 

@@ -1,4 +1,4 @@
-/** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
+/** Grants: one role per person and app, granted and revoked by an operator. Only the row grants access. @module */
 import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
@@ -15,7 +15,7 @@ export type GrantOptions = { email: string; slug: string; role: string };
 /**
  * Gives a role on an app, replacing the one before.
  *
- * @throws {Problem} invalid_request — what is malformed, and no one has this address, all at once; unknown_app
+ * @throws {Problem} invalid_request — every malformed value, and an unknown address; unknown_app
  */
 export async function grantRole(
   actor: Actor,
@@ -23,7 +23,7 @@ export async function grantRole(
 ): Promise<void> {
   const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
   const email = ofEmail === undefined ? readEmail(text) : NOBODY;
-  // The database, which alone knows the people and the apps, reports what is unknown beside what is malformed.
+  // Only the database knows the people and the apps: it reports unknown ones together with malformed values.
   const new_role = ofRole === undefined ? role : null;
   const values = { mail: email, app_slug: toAskedSlug(slug), new_role };
   await runAction(actor, "grant_role", values, (error) => {
@@ -47,7 +47,7 @@ function findProblem(check: () => unknown): Problem | undefined {
   }
 }
 
-/** What is unknown of both; `undefined` if the error says something else. */
+/** The unknown values of both; `undefined` for another error. */
 function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined {
   if (!(error instanceof SignalError)) return undefined;
   if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
@@ -73,7 +73,7 @@ export function checkRole(role: string): void {
 }
 
 /**
- * Takes away the role on an app; returns whether there was one.
+ * Revokes the role on an app. Returns whether there was one.
  *
  * @throws {Problem} invalid_request — no one has this address; unknown_app
  */
@@ -96,7 +96,7 @@ export async function listClaimedGrants(
   return await call(admin, "list_claimed_grants", { by_provider: provider });
 }
 
-/** Takes all of them, whether the provider is set up or not; returns those that there were. */
+/** Revokes all of them, whether the provider is set up or not. Returns the revoked roles. */
 export async function revokeClaimedRoles(
   { admin }: { admin: Database },
   provider: string,

@@ -26,13 +26,13 @@ export type Invitation = {
   state: InvitationState;
   /** As in the audit log: a user's id, or `operator`. */
   invitedBy: string;
-  /** Of someone who is there still. */
+  /** Null if that person was deleted. */
   invitedByEmail: string | null;
   invitedAt: string;
   /** Of the latest link; null if it was ended. */
   linkMadeAt: string | null;
   linkEndsAt: string | null;
-  /** What became of the mail with the latest link; null if none was to be sent. */
+  /** The outcome of the mail with the latest link; null if no mail was requested. */
   mail: "sent" | "waiting" | "failed" | null;
   mailedAt: string | null;
 };
@@ -43,14 +43,14 @@ export type ListedInvitation = Invitation & {
   displayName: string | null;
   consoleRole: ConsoleRole | null;
   disabledAt: string | null;
-  /** The first ones, by app. */
+  /** The first roles, by app. */
   roles: { app: string; role: string }[];
   roleCount: number;
 };
 
 /**
- * What became of it: a new invitation is `mailed`, or `made` where its link is passed on; someone who was there got the role alone,
- * `added` to an invitation or `granted`.
+ * A new invitation is `mailed`, or `made` if the caller passes on its link. An existing person gets only the role: `added` to a
+ * pending invitation, or `granted`.
  */
 export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
 
@@ -58,7 +58,7 @@ export type InviteOptions = {
   email: string;
   /** Empty: none. */
   displayName: string | undefined;
-  /** A role on an app, given at once. A person who has an account gets nothing else. */
+  /** A role on an app, granted immediately. A person with an account gets nothing else. */
   slug?: string;
   role?: string;
   consoleRole?: ConsoleRole | undefined;
@@ -68,7 +68,7 @@ export type InviteOptions = {
 export type MadeInvitation = {
   email: string;
   outcome: InvitationOutcome;
-  /** Of a new invitation: what its address is made of. */
+  /** Of a new invitation: the text in its link. */
   linkText: string | undefined;
 };
 
@@ -97,7 +97,7 @@ export async function invite(
     new_role: role,
   };
   const outcome = (await runAction(deps, "invite", values).catch(async (error: unknown) => {
-    // The database rejects an address that is taken before it looks for the app.
+    // The database rejects an address in use before it reads the app.
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     throw refuseFor([{ path: "", message: error.message }, ...(await findAppIssues(deps, slug))]);
   })) as InvitationOutcome;
@@ -114,7 +114,7 @@ export type InviteSeveralOptions = {
 export type InvitedPerson = {
   id: string;
   email: string;
-  /** `taken`: there is an account, and no role was to be given. */
+  /** `taken`: the account exists, and there was no role to grant. */
   outcome: InvitationOutcome | "taken";
   linkText: string | undefined;
 };
@@ -228,7 +228,7 @@ export async function withdrawInvitation(actor: Actor, person: PersonRef): Promi
   return email;
 }
 
-/** The refusal of sending again and of withdrawing. */
+/** The errors of resending and withdrawing. */
 function noInvitation(email: string): Problem {
   return new Problem("invalid_request", {
     message: `${email} has no pending invitation: it was accepted, or the account is disabled`,

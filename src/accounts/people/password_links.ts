@@ -1,6 +1,6 @@
 /**
- * Links that set a password: `<id>.<secret>`. The database stores a digest that covers whose link it is, what it is for and
- * until when, and checks the link where it is used.
+ * Links that set a password: `<id>.<secret>`. The database stores a digest that covers the person, the purpose and the
+ * expiry, and checks the link when it is used.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export type LinkDeps = {
   /** In milliseconds, if it is a number. */
   now: () => Date | number;
 };
-/** What the database gets of a new link, and the text in its address. */
+/** The values of a new link that the database stores, and the text in its address. */
 export type NewLink = {
   id: string;
   secretId: string;
@@ -68,18 +68,18 @@ function deriveSecret(by: IdentitySecret, id: string, expiresAtS: number): strin
   return toSecret(by.prove("link secret", id, String(expiresAtS)));
 }
 
-/** A link that can be used, and whose it is. */
+/** A valid link, and its person. */
 export type PasswordLink = {
   id: string;
   userId: string;
-  /** What uses it up. */
+  /** The action that uses the link. */
   proof: Uint8Array;
   email: string;
   displayName: string | undefined;
   appSlugs: string[];
   /** Whether it is an invitation's: no one has signed in with the account. */
   isInvitation: boolean;
-  /** Where the person continues; not checked against the app's targets. */
+  /** The next page of the person; not checked against the app's targets. */
   returnTo: { app: AppTargets; redirectUri: string } | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** Who there is, and who may open what: for operators to read. Shows neither passwords nor what proves a session. @module */
+/** Lists of people and roles for operators. Never passwords or proofs of sessions. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { callAsOperator } from "../actions/action.ts";
 import { readEmail } from "./email.ts";
@@ -12,7 +12,7 @@ export type ListedUser = {
   consoleRole: ConsoleRole | null;
   hasPassword: boolean;
   hasProvider: boolean;
-  /** Of whoever was invited and cannot sign in yet. */
+  /** Of an invited person who cannot sign in yet. */
   invitationState: InvitationState | null;
   createdAt: string;
   disabledAt: string | null;
@@ -53,7 +53,7 @@ export async function listSessions(
 export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
 
 export type ShownUser = ListedUser & {
-  /** `provider` is whose claim gave the role; null: a person did. */
+  /** `provider` is the provider whose claim gave the role; null: a person granted it. */
   grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
   sessions: SessionRecord[];
   failedSignIns: FailedSignIns | null;
@@ -77,7 +77,7 @@ export type AppPeople = {
     email: string;
     role: string;
     grantedAt: string;
-    /** Whose claim gave the role; null: a person did. */
+    /** The provider whose claim gave the role; null: a person granted it. */
     provider: string | null;
     disabledAt: string | null;
   }[];
@@ -91,7 +91,7 @@ export type AppPeople = {
 };
 
 /**
- * Who may open an app, by address.
+ * People with a role on an app, by address.
  *
  * @throws {Problem} unknown_app
  */

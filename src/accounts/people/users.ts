@@ -28,9 +28,9 @@ export type CreateUserOptions = {
 };
 
 /**
- * A new person without a password, and the text of the link that sets one: shown once, stored as a digest.
+ * A new person without a password, and the text of the link that sets one, which is only returned here: the database has a digest.
  *
- * @throws {Problem} invalid_request — the address is malformed or taken, and the name is none, all at once
+ * @throws {Problem} invalid_request — the address is malformed or in use, or the name is invalid; lists all issues
  */
 export async function createUser(
   deps: MakeDeps,
@@ -53,7 +53,7 @@ export async function createUser(
   return { id, email, linkText: link.text };
 }
 
-/** What is wrong with the address and the name of someone who is not there yet, all at once. */
+/** All issues of the address and the name of a new person. */
 export async function findNewUserIssues(
   deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
@@ -157,7 +157,7 @@ export async function endSessionOf(
   return await changePerson(actor, "end_session", person, { session_id: sessionId });
 }
 
-/** Takes away every second factor of a person who has lost it, which ends all their sessions. */
+/** Removes every second factor of a person, and ends all their sessions. */
 export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<void> {
   await changePerson(actor, "reset_second_factor", person, {});
 }

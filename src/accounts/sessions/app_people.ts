@@ -26,7 +26,7 @@ export type PeopleResult = Me & {
   next: string | null;
 };
 
-/** Who presents these sessions, as `readMe` returns it, and a page of the enabled people with a role on the app. */
+/** The person of these sessions, as `readMe` returns it, and a page of the enabled people with a role on the app. */
 export async function readPeople(
   deps: SessionDeps,
   presented: string,

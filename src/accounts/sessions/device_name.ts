@@ -1,4 +1,4 @@
-/**The name of a browser, such as `Firefox on Linux`. It has only words of these tables: nothing from the header is stored. @module */
+/** The name of a browser, such as `Firefox on Linux`. It has only words of these tables: nothing from the header is stored. @module */
 
 /** The first match counts: most browsers also name others. */
 const BROWSERS = [

@@ -17,7 +17,7 @@ import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 type PasskeyDeps = { db: Database; identitySecrets: IdentitySecrets };
 
-/** What identifies a passkey; the credential's id is in base64url. */
+/** Identifies a passkey; the credential's id is in base64url. */
 export type PasskeyKey = {
   credentialId: string;
   publicKey: Uint8Array<ArrayBuffer>;

@@ -11,7 +11,7 @@ import {
   toStoredDigest,
 } from "../secrets/identity_secrets.ts";
 
-/** Without letters that look like digits or like each other. */
+/** Without letters that resemble digits or each other. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 const COUNT = 10;
 /** 59 random bits. */

@@ -111,7 +111,7 @@ export async function readMe(
   return toMe(deps, found);
 }
 
-/** What a row of `read_me` says. */
+/** A row of `read_me`. */
 export function toMe(
   deps: SessionDeps,
   found: { live: number; is_app_known: boolean; person: unknown },
