@@ -13,7 +13,9 @@ import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = { filters: "query", live: "changes" } as const;
-export type Endpoint = (typeof ENDPOINTS)[number] | (typeof PREVIEWED)[Preview];
+/** Creates of several requests. Calls on a Citus cluster are not grouped. */
+const GROUPED = "create_group";
+export type Endpoint = (typeof ENDPOINTS)[number] | typeof GROUPED | (typeof PREVIEWED)[Preview];
 
 /** The site of the functions: one PostgreSQL or the nodes of a Citus cluster, and the enabled previews. */
 export type FunctionSite = {
@@ -29,11 +31,21 @@ export function hasPreview({ isDistributed, previews }: FunctionSite, preview: P
 /** The endpoints for which a column set has functions there. */
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
-  return [...ENDPOINTS, ...previews.map((preview) => PREVIEWED[preview])];
+  const grouped: readonly Endpoint[] = site.isDistributed ? [] : [GROUPED];
+  return [...ENDPOINTS, ...grouped, ...previews.map((preview) => PREVIEWED[preview])];
+}
+
+/** The endpoints without which a table cannot be served. */
+export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
+  return endpointsOf(site).filter((endpoint) => endpoint !== GROUPED);
 }
 
 /** Every endpoint that can have a function. */
-export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, ...Object.values(PREVIEWED)];
+export const ALL_ENDPOINTS: readonly Endpoint[] = [
+  ...ENDPOINTS,
+  GROUPED,
+  ...Object.values(PREVIEWED),
+];
 
 /** Whether a call can be retried after its connection broke: not if it may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
@@ -41,6 +53,7 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   get: "safe",
   create: "unsafe",
   create_many: "unsafe",
+  create_group: "unsafe",
   update: "unsafe",
   delete: "unsafe",
   query: "safe",
@@ -53,6 +66,7 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   get: SCOPE_BITS["data:read"],
   create: SCOPE_BITS["data:write"],
   create_many: SCOPE_BITS["data:write"],
+  create_group: SCOPE_BITS["data:write"],
   update: SCOPE_BITS["data:write"],
   delete: SCOPE_BITS["data:write"],
   query: SCOPE_BITS["data:read"],
@@ -68,6 +82,8 @@ export const TABLE_OWNER = "rowhouse_tables";
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The result of a write function if the row has none of the requested tags. */
 export const NO_MATCH = "412";
+/** The start of a group's line for a row that violates a rule, after its id. */
+export const REJECTED = "E";
 
 /** The roles that may execute the functions. */
 export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
@@ -82,6 +98,7 @@ const TYPES = {
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
   tags: { name: "pg_catalog.text", printed: "text" },
   claim: { name: "pg_catalog.bytea", printed: "bytea" },
+  claims: { name: "pg_catalog.bytea[]", printed: "bytea[]" },
   most: { name: "pg_catalog.int4", printed: "integer" },
 } as const;
 type ValueOf = {
@@ -93,6 +110,7 @@ type ValueOf = {
   bytea: Uint8Array;
   tags: string | null;
   claim: Uint8Array | null;
+  claims: readonly (Uint8Array | null)[] | null;
   most: number | null;
 };
 
@@ -128,6 +146,8 @@ const ARGUMENTS = {
   since: "tags",
   /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
   claim: "claim",
+  /** The claims of rows from several requests, in the order of the ids; `null` if none of them has a key. */
+  claims: "claims",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
 
@@ -139,6 +159,7 @@ const OF_ENDPOINT = {
   get: ["id", "bytes"],
   create: ["id", "body", "bytes", "claim"],
   create_many: ["ids", "bodies", "bytes", "claim"],
+  create_group: ["ids", "bodies", "bytes", "claims"],
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
   query: ["plan", "values", "bytes", "known"],
@@ -228,10 +249,12 @@ export function toParameters(
 }
 
 /** An element of an array's text. */
-function quoteElement(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+function quoteElement(element: string | Uint8Array | null): string {
+  if (element === null) return "null";
+  if (typeof element !== "string") return `"\\\\x${element.toHex()}"`;
+  return `"${element.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-function isList(value: Values<Argument>[Argument]): value is readonly string[] {
+function isList<Value>(value: Value): value is Extract<Value, readonly unknown[]> {
   return Array.isArray(value);
 }

@@ -149,3 +149,8 @@ export const Retention = v.pipe(
     "must be 0, or a duration such as 400d, from 30d to 3650d",
   ),
 );
+
+export const OnOrOff = v.pipe(
+  v.picklist(["on", "off"], "must be on or off"),
+  v.transform((text) => text === "on"),
+);

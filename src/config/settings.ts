@@ -15,6 +15,7 @@ import {
   list,
   MailSender,
   MailUrl,
+  OnOrOff,
   OrganizationName,
   PngFile,
   PostgresUrl,
@@ -87,6 +88,12 @@ export const SETTINGS = {
     about:
       "Maximum size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. Usage is counted every 10 minutes, and by each process in between.",
   },
+  GROUP_CREATES: {
+    form: OnOrOff,
+    initial: "on",
+    about:
+      "Whether creates of an app that arrive together, or while two others are in progress, are sent as one statement with one commit. Each still succeeds or fails for itself. Has no effect on Citus.",
+  },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),
@@ -100,10 +107,7 @@ export const SETTINGS = {
       "Maximum total size in bytes of an app's migrations. Neither limit applies to pushes by an operator (--app).",
   },
   DATABASE_PREPARE: {
-    form: v.pipe(
-      v.picklist(["on", "off"], "must be on or off"),
-      v.transform((text) => text === "on"),
-    ),
+    form: OnOrOff,
     initial: "on",
     about:
       "Whether to use prepared statements. Set it to off behind PgBouncer before 1.21 in transaction mode.",

@@ -15,6 +15,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { NO_SUCH_FUNCTION, toCallError } from "./call_error.ts";
+import { toGrouping } from "./create_group.ts";
 import type { DataDeps } from "./deps.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
@@ -33,7 +34,8 @@ export async function callFunction(
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
   const { meter } = context;
-  const { hash, texts } = statementsOf(table, deps.catalog.isDistributed());
+  const statements = statementsOf(table, deps.catalog.isDistributed());
+  const { hash, texts } = statements;
   // A write with an idempotency key takes effect once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
@@ -44,6 +46,7 @@ export async function callFunction(
       ...options,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
+      grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
     });
   } catch (error) {
     if (CHANGED.has(readSqlState(error) ?? "")) {
@@ -150,14 +153,16 @@ export async function checkProof(
 type Statements = {
   readonly isDistributed: boolean;
   readonly hash: string;
+  /** The bytes of all defaults. */
+  readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
 };
 
 /** Cached per definition, because every request needs it. */
-const statements = new WeakMap<TableDefinition, Statements>();
+const cached = new WeakMap<TableDefinition, Statements>();
 
 function statementsOf({ definition }: RecordedTable, isDistributed: boolean): Statements {
-  const found = statements.get(definition);
+  const found = cached.get(definition);
   if (found?.isDistributed === isDistributed) return found;
   const of = (endpoint: Endpoint) => callText(definition, endpoint, { isDistributed });
   const texts = {
@@ -165,12 +170,15 @@ function statementsOf({ definition }: RecordedTable, isDistributed: boolean): St
     get: of("get"),
     create: of("create"),
     create_many: of("create_many"),
+    create_group: of("create_group"),
     update: of("update"),
     delete: of("delete"),
     query: of("query"),
     changes: of("changes"),
   };
-  const made = { isDistributed, hash: hashColumnSet(definition), texts };
-  statements.set(definition, made);
+  const defaults = definition.columns.map((column) => column.default);
+  const defaultBytes = JSON.stringify(defaults).length;
+  const made = { isDistributed, hash: hashColumnSet(definition), defaultBytes, texts };
+  cached.set(definition, made);
   return made;
 }

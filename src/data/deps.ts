@@ -15,6 +15,8 @@ export type DataDeps = {
   maxResponseBytes: number;
   /** Cached pages, used only after the database confirms their tags. */
   listCache: ListCache;
+  /** Whether creates of one app that arrive together are sent as one statement. */
+  groupsCreates: boolean;
   /** The enabled previews. */
   previews: readonly Preview[];
   /** Max rows that a query visits. */

@@ -43,6 +43,7 @@ export {
 } from "./migrations/migrate.ts";
 export type { PoolStats } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
+export type { Grouping, GroupRow } from "./pool/groups.ts";
 export {
   type Database,
   EXECUTION_LIMIT_MS,
@@ -71,6 +72,7 @@ export { SIGNALS } from "./signals.ts";
 export {
   readSqlState,
   SignalError,
+  toDatabaseError,
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";

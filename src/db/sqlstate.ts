@@ -132,6 +132,14 @@ export function isOutdated(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
 }
 
+/** Whether PostgreSQL reported the error and rolled the statement back. */
+export function isRolledBack(error: unknown): boolean {
+  const code = errorCode(error) ?? "";
+  return (
+    readField(error, "severity") !== undefined && !UNTOLD.some((start) => code.startsWith(start))
+  );
+}
+
 /** Whether a failed statement certainly had no effect and can succeed if repeated. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const { error } = failure;

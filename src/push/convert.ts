@@ -22,7 +22,8 @@ import {
   spreadLogins,
 } from "../db/mod.ts";
 import { type ConversionState, listDataNodes, readConvertible } from "./conversion_state.ts";
-import { DISTRIBUTED, renderDistributedFunctions } from "./distributed.ts";
+import { DISTRIBUTED, renderDistributedFunctions, toBlock } from "./distributed.ts";
+import { renderDropUnserved } from "./functions.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
 import { orderTables } from "./table_order.ts";
 
@@ -84,7 +85,10 @@ function toConversion(
   return {
     shards,
     ...orderTables(names, references),
-    functions: recorded.sets.flatMap(renderDistributedFunctions),
+    functions: recorded.sets.flatMap((set) => [
+      ...renderDropUnserved(set, DISTRIBUTED).map(toBlock),
+      ...renderDistributedFunctions(set),
+    ]),
     signatures: recorded.sets.flatMap((set) =>
       endpointsOf(DISTRIBUTED).map((endpoint) => functionSignature(set, endpoint)),
     ),

@@ -57,9 +57,12 @@ const ONE_WALK = [
   ["enable_incremental_sort", "off"],
   ["max_parallel_workers_per_gather", "0"],
 ] as const;
+/** A row that waits for a lock must not delay the others: their process then sends each row individually. */
+const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
   query: [...NO_COMPILATION, ...ONE_WALK],
+  create_group: SHORT_WAIT,
 };
 
 export const EQUALS = "operator(pg_catalog.=)";

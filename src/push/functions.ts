@@ -19,6 +19,7 @@ import {
 import { quoteBody, quoteName } from "../db/mod.ts";
 import { changesBody } from "./changes_body.ts";
 import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
+import { createGroupBody } from "./group_body.ts";
 import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
 import { createBody, createManyBody, deleteBody, updateBody } from "./write_bodies.ts";
@@ -28,6 +29,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) =
   get: getBody,
   create: createBody,
   create_many: createManyBody,
+  create_group: createGroupBody,
   update: updateBody,
   delete: deleteBody,
   query: queryBody,
@@ -40,6 +42,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   get: "volatile",
   create: "volatile",
   create_many: "volatile",
+  create_group: "volatile",
   update: "volatile",
   delete: "volatile",
   query: "stable",

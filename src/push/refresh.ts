@@ -12,6 +12,7 @@ import {
   type FunctionSite,
   functionName,
   printedArguments,
+  requiredEndpointsOf,
 } from "../catalog/mod.ts";
 import { call, type Database, quoteLiteral } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
@@ -126,7 +127,7 @@ export async function findOutdatedTables(
 
 /** The tables that this release cannot serve: a function is missing or has other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
-  const wanted = endpointsOf(await readSite(db)).map((endpoint) => ({
+  const wanted = requiredEndpointsOf(await readSite(db)).map((endpoint) => ({
     endpoint,
     arguments: printedArguments(endpoint),
   }));

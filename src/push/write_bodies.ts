@@ -77,7 +77,7 @@ function answerKey({ app, claim }: { app: string; claim: string }): string {
 }
 
 /** The text of a row with only its id. */
-function idText(id: string): string {
+export function idText(id: string): string {
   return `pg_catalog.concat('{"id":"', ${id}, '"}')`;
 }
 
@@ -100,7 +100,8 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
   const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
-  const insert = insertMany(table);
+  const joined = `pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
+  const insert = insertMany(table, joined);
   return `declare
   "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
   "$ids" pg_catalog.uuid[] := ${ids};
@@ -142,8 +143,8 @@ function rowsText(texts: string): string {
   return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
 }
 
-/** Inserts the rows of `$ids` and `$bodies`; their texts, in the order of their ids, go to `$text`. */
-function insertMany(table: ColumnSet): string {
+/** Inserts the rows of `$ids` and `$bodies`, and selects these values of them. */
+export function insertMany(table: ColumnSet, selected: string): string {
   const { app } = placeholdersOf("create_many");
   const values = [app, '"$new"."$id"', ...table.columns.map((column) => initial(table, column))];
   return `with "$row" as (
@@ -151,7 +152,7 @@ function insertMany(table: ColumnSet): string {
       select ${values.join(",\n        ")}
       from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies")) as "$new" ("$id", "$body")
       returning ${outputs(table)})
-    select pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text" from "$row"`;
+    select ${selected} from "$row"`;
 }
 
 /**

@@ -85,6 +85,8 @@ export type RoleOptions = UpstreamOptions & {
   maxResponseBytes?: number;
   /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
   idempotencyBytes?: number | undefined;
+  /** Whether creates are grouped; defaults to true. */
+  groupsCreates?: boolean | undefined;
   /** Size of the cache for pages of lists; defaults to {@linkcode LIST_CACHE_BYTES}. */
   listCacheBytes?: number | undefined;
   /** Enabled previews; defaults to none. */
@@ -275,6 +277,7 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
+    groupsCreates = true,
     previews = [],
     maxVisits = MAX_VISITS,
     maxStreams = MAX_STREAMS,
@@ -297,6 +300,7 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     makeId,
     maxResponseBytes,
     listCache,
+    groupsCreates,
     previews,
     maxVisits,
     changeFeed,

@@ -26,6 +26,7 @@ const OTHER = "the other checkout";
 const KEPT = "Rowhouse, unchanged, from memory";
 const KNOWN = "Rowhouse, unchanged, answered 304";
 const KEYED = "Rowhouse, with an Idempotency-Key";
+const UNGROUPED = "Rowhouse, each create by itself";
 /** Enough for the largest pages of all apps. */
 const KEPT_BYTES = 268_435_456;
 
@@ -71,8 +72,11 @@ async function withContenders<Result>(
   await using bare = await startServer("bare", stage, options, { env });
   const cache = { BENCH_LIST_CACHE_BYTES: String(KEPT_BYTES) };
   await using kept = await startServer("service", stage, options, { env: cache });
+  const single = { BENCH_GROUP_CREATES: "off" };
+  await using ungrouped = await startServer("service", stage, options, { env: single });
   return await use({
     [ROWHOUSE]: served,
+    [UNGROUPED]: { stage, server: ungrouped },
     [KEPT]: { stage, server: kept },
     [PLAIN]: { stage, server: plain },
     [BARE]: { stage, server: bare },
@@ -110,8 +114,9 @@ async function benchScenarios(servers: Servers, options: BenchOptions): Promise<
   return results;
 }
 
-/** The bare server knows one call, and only pages are kept. */
+/** The bare server knows one call, only pages are kept, and only creates are grouped. */
 function takesPart(side: string, name: string): boolean {
+  if (side === UNGROUPED) return name === "create";
   if (side === BARE) return name === "get";
   return side !== KEPT || name.startsWith("list");
 }

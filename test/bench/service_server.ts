@@ -30,6 +30,7 @@ const service = openService({
   keyPrefix: "rh",
   // Pages are built anew unless a side is about those that have not changed: the two are never mixed in one figure.
   listCacheBytes: Number(process.env["BENCH_LIST_CACHE_BYTES"] ?? 0),
+  groupsCreates: process.env["BENCH_GROUP_CREATES"] !== "off",
   idempotencyBytes: Number.MAX_SAFE_INTEGER,
   identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),

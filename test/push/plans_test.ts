@@ -63,6 +63,14 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
       text: `select api.${functionOf(schema, "todos", "create_many")}('${id}', ${proof}, ${twoIds()}, '[{"title":"one ${fresh}","project":"${fresh}"},{"title":"two ${fresh}"}]', 8388608, null)`,
     },
     {
+      name: "create_group",
+      text: `select api.${functionOf(schema, "todos", "create_group")}('${id}', ${proof}, ${twoIds()}, '[{"title":"three ${fresh}","project":"${fresh}"},{"title":"four ${fresh}"}]', 8388608, null)`,
+    },
+    {
+      name: "a group that is tried row by row",
+      text: `select api.${functionOf(schema, "todos", "create_group")}('${id}', ${proof}, ${twoIds()}, '[{"title":"five ${fresh}"},{"title":"one ${fresh}","project":"${fresh}"}]', 8388608, null)`,
+    },
+    {
       name: "a batch that is tried row by row",
       text: `select api.${functionOf(schema, "todos", "create_many")}('${id}', ${proof}, ${twoIds()}, '[{"title":"last ${fresh}"},{"title":"one ${fresh}","project":"${fresh}"}]', 8388608, null)`,
       refused: true,

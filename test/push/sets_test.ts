@@ -1,17 +1,25 @@
 /** Sets of columns: an app is served what it declares or has declared, by functions that apps of one set share. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { endpointsOf } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift, refreshFunctions, sweepSets } from "../../src/push/mod.ts";
+import { citusUrl } from "../support/citus.ts";
 import { functionOf } from "../support/functions.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { previewsOfRun } from "../support/shape.ts";
 
 let service: TestService;
 beforeAll(async () => {
   service = await openTestService();
 });
 afterAll(() => service.close());
+
+const ENDPOINTS = endpointsOf({
+  isDistributed: citusUrl() !== undefined,
+  previews: previewsOfRun(),
+}).toSorted();
 
 const post = (json: object) => ({ method: "POST", json });
 const run = (text: string) => service.service.admin.message(`${text}; select 1`);
@@ -81,13 +89,11 @@ test("apps with the same set share functions, and a push of another set replaces
   ];
   const before = await readFunctions(name);
   expect([...before.keys()]).toEqual(
-    (["create", "create_many", "delete", "get", "list", "update"] as const).map((endpoint) =>
-      functionOf(schema, name, endpoint),
-    ),
+    ENDPOINTS.map((endpoint) => functionOf(schema, name, endpoint)),
   );
   await postSchema(service, fewer, defineSchema({ [name]: TITLE }));
   const both = await readFunctions(name);
-  expect(both.size).toBe(12);
+  expect(both.size).toBe(2 * ENDPOINTS.length);
   for (const [key, made] of before) expect(both.get(key)).toBe(made);
   await postSchema(
     service,
@@ -95,7 +101,7 @@ test("apps with the same set share functions, and a push of another set replaces
     defineSchema({ [name]: { ...TITLE, note: t.string().default("n"), more: t.number() } }),
   );
   const grown = await readFunctions(name);
-  expect(grown.size).toBe(18);
+  expect(grown.size).toBe(3 * ENDPOINTS.length);
   for (const [key, made] of both) expect(grown.get(key)).toBe(made);
   for (const [app, keys] of [
     [owner, ["title", "note", "more"]],
@@ -199,11 +205,11 @@ test("functions of an unused set stay for an hour, and are dropped by a later pu
   await postSchema(service, app, schema({ a: t.string(), b: t.string(), c: t.string() }));
   const left = await readFunctions(name);
   expect(first.filter((one) => left.has(one))).toEqual([]);
-  expect(left.size).toBe(18);
+  expect(left.size).toBe(3 * ENDPOINTS.length);
 
   await age(app, 3600);
   await sweepSets(service.service.admin);
-  expect((await readFunctions(name)).size).toBe(12);
+  expect((await readFunctions(name)).size).toBe(2 * ENDPOINTS.length);
   expect(await refreshFunctions(service.service.admin)).toEqual([]);
   expect(await readDrift(service.service.admin)).toEqual([]);
   expect((await service.call(undefined, "/ready")).status).toBe(200);
@@ -224,7 +230,7 @@ test("an app has max eight sets of a table: a ninth gets busy, then the oldest i
   await age(app, 5);
   expect(await postSchema(service, app, schema(9))).toMatchObject({ json: { status: "applied" } });
   const left = [...(await readFunctions(name)).keys()];
-  expect(left).toHaveLength(48);
+  expect(left).toHaveLength(8 * ENDPOINTS.length);
   expect(left).not.toContain(functionOf(schema(1), name, "get"));
   expect(left).toContain(functionOf(schema(2), name, "get"));
   expect(await readDrift(service.service.admin)).toEqual([]);

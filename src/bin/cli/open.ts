@@ -18,6 +18,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
+    groupsCreates: config.GROUP_CREATES,
     listCacheBytes: config.LIST_CACHE_BYTES,
     previews: config.PREVIEW,
     pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },

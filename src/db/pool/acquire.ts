@@ -39,7 +39,17 @@ export type PoolStats = {
   shed: Readonly<Record<FullQueue | "waited" | "unavailable", number>>;
 };
 
+/** Determines when a caller can start. */
+export type Gate = {
+  readonly mayStart: () => boolean;
+  /** Called when the caller starts. */
+  readonly start: () => void;
+  /** Set while the caller waits: leaves the queue, and never starts. */
+  leave: () => void;
+};
+
 type Waiter = Ticking & {
+  gate: Gate | undefined;
   receive: (connection: Connection) => void;
   fail: (error: Error) => void;
 };
@@ -63,6 +73,7 @@ export class Acquirer {
       connections: connections * callersPerConnection,
       share,
       nodeOf: nodes?.find,
+      mayStart: ({ gate }) => gate?.mayStart() !== false,
       perQueue: MAX_WAITING_PER_QUEUE,
       total: MAX_WAITING,
     });
@@ -77,20 +88,27 @@ export class Acquirer {
   }
 
   /** A connection, exclusive unless it is shared; immediately if one is free. */
-  acquire(queue: string, caller?: Caller): Connection | Promise<Connection> {
+  acquire(queue: string, caller?: Caller, gate?: Gate): Connection | Promise<Connection> {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
-    const connection = isOpen && this.#fairQueue.mayStart(queue) ? this.#pool.take() : undefined;
+    const mayStart = isOpen && gate?.mayStart() !== false;
+    const connection = mayStart && this.#fairQueue.mayStart(queue) ? this.#pool.take() : undefined;
     if (connection !== undefined) {
       this.#fairQueue.start(queue);
+      gate?.start();
       return connection;
     }
     const error = this.#findError(queue);
-    return error === undefined ? this.#wait(queue, caller) : Promise.reject(error);
+    return error === undefined ? this.#wait(queue, caller, gate) : Promise.reject(error);
   }
 
   release(queue: string, connection: Connection, isSuspect: boolean): void {
     this.#fairQueue.finish(queue);
     this.#pool.release(connection, isSuspect);
+    this.serve();
+  }
+
+  /** Lets callers start that could not start before. */
+  serve(): void {
     if (this.#fairQueue.waiting() > 0) this.#serve();
   }
 
@@ -141,10 +159,10 @@ export class Acquirer {
     return failure.error;
   }
 
-  #wait(queue: string, caller: Caller | undefined): Promise<Connection> {
+  #wait(queue: string, caller: Caller | undefined, gate: Gate | undefined): Promise<Connection> {
     const { ticker } = this.#options;
     const end = Promise.withResolvers<Connection>();
-    const waiter = this.#makeWaiter(queue, caller, end);
+    const waiter = this.#makeWaiter(queue, caller, gate, end);
     const reason = this.#fairQueue.join(queue, waiter);
     if (reason !== undefined) {
       this.#shed[reason]++;
@@ -152,13 +170,15 @@ export class Acquirer {
     }
     this.#waiters.add(waiter);
     ticker.add(waiter);
-    this.#serve();
+    // A caller behind a closed gate needs no connection yet.
+    if (gate?.mayStart() !== false) this.#serve();
     return end.promise;
   }
 
   #makeWaiter(
     queue: string,
     caller: Caller | undefined,
+    gate: Gate | undefined,
     { resolve, reject }: PromiseWithResolvers<Connection>,
   ): Waiter {
     const leavesAt = performance.now() + this.#options.acquireMs;
@@ -167,8 +187,10 @@ export class Acquirer {
       this.#options.ticker.remove(waiter);
     };
     const waiter: Waiter = {
+      gate,
       receive: (connection) => {
         leave();
+        gate?.start();
         resolve(connection);
       },
       fail: (error) => {
@@ -183,6 +205,11 @@ export class Acquirer {
         waiter.fail(this.#pool.failure()?.error ?? tooBusy("waited"));
       },
     };
+    if (gate !== undefined)
+      gate.leave = () => {
+        leave();
+        this.#fairQueue.leave(queue, waiter);
+      };
     return waiter;
   }
 }

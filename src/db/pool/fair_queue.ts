@@ -5,13 +5,15 @@
  * @module
  */
 
-export type FairQueueLimits = {
+export type FairQueueLimits<Waiter> = {
   /** Max statements in progress, over all queues. */
   connections: number;
   /** The same for one queue; defaults to all, but in a larger pool never the last connection. */
   share?: number | undefined;
   /** The node that serves a queue; the queues of one node never use all connections together. */
   nodeOf?: ((queue: string) => string | undefined) | undefined;
+  /** Whether a waiter can start, given a connection; defaults to all. */
+  mayStart?: ((waiter: Waiter) => boolean) | undefined;
   /** Max waiting callers in one queue, and in total. */
   perQueue: number;
   total: number;
@@ -53,14 +55,17 @@ function defaultShare(connections: number): number {
 const SHARE_OF_NODE = 5 / 8;
 
 /** If a queue's share is small, one more: a queue that uses all of it never blocks the other queues of its node. */
-function nodeShare({ connections, share = 0 }: FairQueueLimits): number {
+function nodeShare({
+  connections,
+  share = 0,
+}: Pick<FairQueueLimits<never>, "connections" | "share">): number {
   if (connections < SHARED_FROM) return connections;
   return Math.max(Math.floor(connections * SHARE_OF_NODE), Math.min(share + 1, connections - 1));
 }
 
-export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
+export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueue<Waiter> {
   const share = limits.share ?? defaultShare(limits.connections);
-  const { nodeOf = () => undefined } = limits;
+  const { nodeOf = () => undefined, mayStart = () => true } = limits;
   const ofNode = nodeShare(limits);
   const runningOf = new Map<string, number>();
   const queues = new Map<string, Queue<Waiter>>();
@@ -103,6 +108,11 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
     return node === undefined || (runningOf.get(node) ?? 0) < ofNode;
   };
 
+  const findReady = ({ waiters }: Queue<Waiter>): Waiter | undefined => {
+    for (const waiter of waiters) if (mayStart(waiter)) return waiter;
+    return undefined;
+  };
+
   return {
     mayStart: (name) => {
       const queue = queues.get(name);
@@ -129,7 +139,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
     next: () => {
       for (const [name, queue] of rotation) {
         if (!hasRoom(name, queue)) continue;
-        const [waiter] = queue.waiters;
+        const waiter = findReady(queue);
         if (waiter === undefined) continue;
         start(name);
         // To the end of the rotation, behind all other queues.

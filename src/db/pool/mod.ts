@@ -9,6 +9,7 @@
 
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
+import { type Grouping, Groups } from "./groups.ts";
 import { openNodePools } from "./node_pools.ts";
 import type { Nodes } from "./nodes.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
@@ -48,6 +49,9 @@ export type ReadOptions<Content> = CallOptions & {
   length?: ReadLength | undefined;
 };
 
+/** Several calls with the same key can be sent together. */
+export type BytesOptions = ReadOptions<Bytes> & { grouping?: Grouping | undefined };
+
 export type Database = {
   /** The rows of one prepared statement; its text is constant, every value a parameter. */
   readonly query: <Row>(
@@ -62,7 +66,7 @@ export type Database = {
   readonly bytes: (
     text: string,
     parameters: readonly Parameter[],
-    options: ReadOptions<Bytes>,
+    options: BytesOptions,
   ) => Promise<Bytes | null>;
   /**
    * The rows of the last of several statements, sent as one message, which is one transaction. Waits in {@linkcode
@@ -129,6 +133,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const nodePool = isOfApp === true ? nodePools?.find(queue) : undefined;
     return nodePool === undefined ? whole : { ...whole, ...nodePool, coordinator: acquirer };
   };
+  const groups = new Groups(whole);
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(
@@ -146,8 +151,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       });
     },
     bytes: async (text, parameters, call) => {
-      const { isOwn } = call;
+      const { isOwn, grouping } = call;
       const work = { statement: { text, parameters, prepare, isRaw: true }, call, ...limits };
+      if (grouping !== undefined) return await groups.send({ ...work, grouping });
       const [row] =
         isOwn === undefined
           ? await run<RawRow>(route(call), work)

@@ -86,15 +86,15 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       const startedAt = performance.now();
       const rows = await sender.send(statement, { connection, queue });
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
-      const answer = rows === undefined ? "unknown" : judge(rows, statement, compare);
-      if (answer === "mismatch") {
+      const verdict = rows === undefined ? "unknown" : judge(rows, statement, compare);
+      if (verdict === "mismatch") {
         // Closed immediately: all other reads on it are repeated, too.
         connection.end();
         options.onMismatch?.();
       }
       const isAlive = connection.isAlive();
       acquirer.release(queue, connection, !isAlive || sender.isStuck(connection));
-      return answer === "own" && isAlive ? rows : undefined;
+      return verdict === "own" && isAlive ? rows : undefined;
     },
     stats: () => acquirer.stats(),
     close: (timeoutS) => acquirer.close(timeoutS),

@@ -36,14 +36,14 @@ export type Work = {
   attempts: number;
 };
 
-/** The rows. @throws {Error} see `toDatabaseError` */
-export async function run<Row>(parts: RunParts, work: Work): Promise<Row[]> {
+/** The rows; the first attempt uses the acquired connection, if given. @throws {Error} see `toDatabaseError` */
+export async function run<Row>(parts: RunParts, work: Work, acquired?: Connection): Promise<Row[]> {
   const { acquirer, ticker, nodes, coordinator } = parts;
   const { queue, caller, meter, retry } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
-    const taken = acquirer.acquire(queue, caller);
+    const taken = (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, caller);
     const connection = taken instanceof Promise ? await orElse(taken, coordinator) : taken;
     if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
@@ -88,6 +88,6 @@ function throughCoordinator({ coordinator, ...parts }: RunParts): RunParts {
 }
 
 /** Whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */
-function isEarly(startedAt: number, { limitMs }: Work): boolean {
+export function isEarly(startedAt: number, { limitMs }: Work): boolean {
   return performance.now() - startedAt < limitMs;
 }

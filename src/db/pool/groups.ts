@@ -1,0 +1,251 @@
+/**
+ * Groups: writes of several callers as one statement with one commit, the only exception to "one request, one statement".
+ * Calls with the same key are gathered during one turn of the event loop, and while two of their statements are in
+ * progress. They wait like all other calls, in their app's queue. The statement returns a result for each call.
+ *
+ * If the statement had no effect, each call is sent individually. If its outcome is unknown, none is sent again, except calls
+ * that can run twice. No caller that has gone cancels the statement of the others.
+ *
+ * @module
+ */
+import { Problem } from "../../problem.ts";
+import { isRolledBack, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import type { Connection, Parameter } from "./connection.ts";
+import { isEarly, type RunParts, run, type Work } from "./run.ts";
+import { runStatement, type StatementEnd } from "./statement.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+type RawRow = [value?: Bytes | null];
+
+/** A row to write, with the claim of its idempotency key. */
+export type GroupRow = {
+  readonly id: string;
+  readonly body: string;
+  readonly claim: Uint8Array | null;
+};
+
+/** How a call can be part of a group. */
+export type Grouping = {
+  /** The calls of a group have the same key: that of one app, proof and function. */
+  readonly key: string;
+  readonly row: GroupRow;
+  /** The approximate size of the row. */
+  readonly bytes: number;
+  /** The statement for the rows of a group, in the order of their ids. */
+  readonly toCall: (rows: readonly GroupRow[]) => {
+    text: string;
+    parameters: readonly Parameter[];
+  };
+  /** The result of each row, or the error; `undefined` if the response does not match the rows. */
+  readonly readLines: (
+    response: Bytes,
+    rows: readonly GroupRow[],
+  ) => readonly (Bytes | Error)[] | undefined;
+};
+
+export type GroupedWork = Work & { grouping: Grouping };
+
+/** So few that a group never delays the requests of other apps by more than some milliseconds. */
+const MAX_ROWS = 32;
+const MAX_BYTES = 262_144;
+/** Of one key. With one, slow commits would halve the throughput of a few clients. */
+const MAX_STATEMENTS = 2;
+/** Later statements no longer wait for a statement that is slower. */
+const PATIENCE_MS = 100;
+/** How long calls are sent individually after a group that had no effect, such as one that waited for a lock. */
+const AVOID_MS = 5000;
+
+type Gathering = {
+  /** The waiting calls of a key. */
+  readonly members: Set<Member>;
+  statements: number;
+  /** Whether a statement waits for the end of the turn. */
+  isGathering: boolean;
+};
+
+type Member = {
+  readonly work: GroupedWork;
+  readonly end: PromiseWithResolvers<Bytes | null>;
+  readonly mayStart: () => boolean;
+  readonly start: () => void;
+  /** Leaves the queue. */
+  leave: () => void;
+};
+
+export class Groups {
+  readonly #parts: RunParts;
+  readonly #gatherings = new Map<string, Gathering>();
+  readonly #avoided = new Set<string>();
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+  }
+
+  /** The call's own result. @throws {Error} see `toDatabaseError` */
+  async send(work: GroupedWork): Promise<Bytes | null> {
+    const { key } = work.grouping;
+    if (this.#avoided.has(key)) return await this.#sendSingle(work);
+    const gathering = this.#gatherings.get(key) ?? {
+      members: new Set(),
+      statements: 0,
+      isGathering: false,
+    };
+    this.#gatherings.set(key, gathering);
+    const member = this.#makeMember(work, gathering);
+    gathering.members.add(member);
+    const { queue, caller } = work.call;
+    Promise.resolve(this.#parts.acquirer.acquire(queue, caller, member))
+      .then((connection) => this.#lead(gathering, member, connection))
+      .catch((error: unknown) => {
+        gathering.members.delete(member);
+        this.#forgetIfIdle(key, gathering);
+        member.end.reject(error);
+      });
+    return await member.end.promise;
+  }
+
+  #makeMember(work: GroupedWork, gathering: Gathering): Member {
+    const { key } = work.grouping;
+    const member: Member = {
+      work,
+      end: Promise.withResolvers(),
+      mayStart: () =>
+        !hasGone(work) &&
+        (this.#avoided.has(key) ||
+          (!gathering.isGathering && gathering.statements < MAX_STATEMENTS)),
+      start: () => {
+        gathering.members.delete(member);
+        gathering.statements++;
+        gathering.isGathering = true;
+      },
+      leave: () => undefined,
+    };
+    return member;
+  }
+
+  /** Sends a statement with the calls that have gathered by the end of the turn. */
+  async #lead(gathering: Gathering, leader: Member, connection: Connection): Promise<void> {
+    const { acquirer, ticker } = this.#parts;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const members = this.#gather(gathering, leader);
+    gathering.isGathering = false;
+    if (gathering.members.size > 0) acquirer.serve();
+    const endsAt = performance.now() + PATIENCE_MS;
+    const patience = { tick: (now: number) => (now >= endsAt ? finish() : undefined) };
+    let isFinished = false;
+    const finish = (): void => {
+      if (isFinished) return;
+      isFinished = true;
+      ticker.remove(patience);
+      gathering.statements--;
+      if (gathering.members.size > 0) acquirer.serve();
+      else this.#forgetIfIdle(leader.work.grouping.key, gathering);
+    };
+    ticker.add(patience);
+    const sent =
+      members.length === 1
+        ? this.#sendSingle(leader.work, connection).then(leader.end.resolve)
+        : this.#sendTogether(members, connection);
+    await sent.catch((error: unknown) => {
+      for (const member of members) member.end.reject(error);
+    });
+    finish();
+  }
+
+  /** Removes the members of a group from their queue: the leader, and others as long as they fit. */
+  #gather({ members }: Gathering, leader: Member): Member[] {
+    const group = [leader];
+    let bytes = leader.work.grouping.bytes;
+    const isAvoided = this.#avoided.has(leader.work.grouping.key);
+    for (const member of isAvoided ? [] : members) {
+      if (hasGone(member.work)) continue;
+      bytes += member.work.grouping.bytes;
+      if (group.length === MAX_ROWS || bytes > MAX_BYTES) break;
+      members.delete(member);
+      member.leave();
+      group.push(member);
+    }
+    return group;
+  }
+
+  async #sendSingle(work: Work, connection?: Connection): Promise<Bytes | null> {
+    const [row] = await run<RawRow>(this.#parts, work, connection);
+    return row?.[0] ?? null;
+  }
+
+  async #sendTogether(members: Member[], connection: Connection): Promise<void> {
+    const [leader] = members;
+    if (leader === undefined) return;
+    const { acquirer, ticker } = this.#parts;
+    const { statement, call, limitMs, grouping } = leader.work;
+    members.sort((a, b) => (a.work.grouping.row.id < b.work.grouping.row.id ? -1 : 1));
+    const rows = members.map(({ work }) => work.grouping.row);
+    const together = { ...statement, ...grouping.toCall(rows) };
+    const sentAt = performance.now();
+    const limits = { limitMs, caller: undefined, ticker };
+    const end = await runStatement(connection, together, limits);
+    const durationMs = performance.now() - sentAt;
+    for (const { work } of members)
+      if (work.call.meter !== undefined) work.call.meter.dbMs += durationMs;
+    const lines = "rows" in end ? readLines(end.rows, grouping, rows) : undefined;
+    const isMismatch = "rows" in end && lines === undefined;
+    acquirer.release(call.queue, connection, end.isSuspect || isMismatch);
+    if (lines !== undefined) {
+      for (const [index, member] of members.entries()) settle(member, lines[index]);
+    } else this.#fail(members, end, sentAt);
+  }
+
+  /** Without an effect, each call is sent individually. Otherwise only those that can run twice. */
+  #fail(members: readonly Member[], end: StatementEnd, sentAt: number): void {
+    const failed = "error" in end ? end : MISMATCH;
+    const hadNoEffect = !failed.isAsked && isRolledBack(failed.error);
+    for (const { work, end } of members) {
+      const failure = {
+        ...failed,
+        retry: work.call.retry,
+        isHandedOver: false,
+        isEarly: isEarly(sentAt, work),
+      };
+      if (hadNoEffect || isWorthAnother(failure, 1)) {
+        this.#avoid(work.grouping.key);
+        end.resolve(this.#sendSingle(work));
+      } else end.reject(toDatabaseError(failed.error, failure));
+    }
+  }
+
+  #avoid(key: string): void {
+    if (this.#avoided.has(key)) return;
+    this.#avoided.add(key);
+    setTimeout(() => this.#avoided.delete(key), AVOID_MS).unref();
+  }
+
+  #forgetIfIdle(key: string, { members, statements }: Gathering): void {
+    if (members.size === 0 && statements === 0) this.#gatherings.delete(key);
+  }
+}
+
+/** The acquirer rejects the call of such a caller at its next tick. */
+function hasGone({ call }: Work): boolean {
+  return call.caller?.signal.aborted === true;
+}
+
+/** A response that does not match its rows: nothing is known about them. */
+const MISMATCH = {
+  error: new Problem("unknown_outcome"),
+  isTimedOut: false,
+  isAsked: false,
+} as const;
+
+function readLines(
+  found: readonly unknown[],
+  { readLines }: Grouping,
+  rows: readonly GroupRow[],
+): readonly (Bytes | Error)[] | undefined {
+  const [[text] = []] = found as RawRow[];
+  return text instanceof Uint8Array ? readLines(text, rows) : undefined;
+}
+
+function settle({ end }: Member, line: Bytes | Error | undefined): void {
+  if (line instanceof Uint8Array) end.resolve(line);
+  else end.reject(line);
+}

@@ -1,0 +1,333 @@
+/** Creates that arrive together, as one statement: each gets the response and leaves the row that it would alone. */
+import { afterAll, afterEach, beforeAll, expect } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openService } from "../../src/service/open.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { functionOf, signatureOf } from "../support/functions.ts";
+import { whileDone } from "../support/held_lock.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import {
+  type Answer,
+  type Call,
+  callService,
+  openTestService,
+  type TestApp,
+  type TestService,
+  UNGUARDED,
+} from "../support/service.ts";
+import { serve } from "../support/shape.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required().unique(),
+    project: t.ref("projects"),
+    size: t.number().default(3),
+    kind: t.enum(["a", "b"]),
+    data: t.json(),
+  },
+});
+const PATH = "/v1/data/db/todos";
+const GROUP = functionOf(schema, "todos", "create_group");
+const SINGLE = functionOf(schema, "todos", "create");
+
+let proxy: PostgresProxy;
+/** One process groups creates, the other does not; both use one database. */
+let service: TestService;
+let single: { url: string; close: () => Promise<void> };
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  service = await openTestService({
+    toServingUrl: proxy.toUrl,
+    shape: "one",
+    connections: 10,
+    service: { ...UNGUARDED, groupsCreates: true },
+  });
+  const { servingUrl, pushUrl, prepare } = service.database;
+  single = await serve(
+    openService({
+      databaseUrl: servingUrl,
+      adminDatabaseUrl: pushUrl,
+      connections: 10,
+      prepare,
+      keyPrefix: "rh",
+      identitySecrets: [TEST_IDENTITY_SECRET],
+      log: () => undefined,
+      groupsCreates: false,
+    }),
+  );
+});
+afterEach(() => proxy.heal());
+afterAll(async () => {
+  await single.close();
+  await service.close();
+  await proxy.close();
+});
+
+const testGroups = testUnlessCitus("creates are not grouped on a cluster");
+
+function create(
+  app: TestApp,
+  json: unknown,
+  { url = service.url, ...call }: Call & { url?: string } = {},
+): Promise<Answer> {
+  return callService({ url, secrets: service.secrets }, app, PATH, {
+    method: "POST",
+    json,
+    ...call,
+  });
+}
+
+const titles = (count: number, start = "t") =>
+  Array.from({ length: count }, (_, index) => ({ title: `${start}${index}` }));
+
+async function createAll(app: TestApp, count: number, start?: string): Promise<Answer[]> {
+  return await Promise.all(titles(count, start).map((row) => create(app, row)));
+}
+
+/** The statuses with their counts. */
+function countStatuses(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+async function readTitles({ id }: TestApp): Promise<string[]> {
+  const rows = await service.service.admin.query<{ title: string }>(
+    "select title from data.todos where app_id = $1 order by title",
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ title }) => title);
+}
+
+const KEYED = { headers: { "idempotency-key": "first" } };
+const LARGE = "x".repeat(17_000);
+
+/** What a caller sends, valid and not, by its number. */
+const SENT: readonly ((index: number) => [unknown, Call?])[] = [
+  (index) => [{ title: `valid ${index}` }],
+  (index) => [{ title: `keyed ${index}` }, { headers: { "idempotency-key": `${index}` } }],
+  () => [{ title: "taken" }],
+  (index) => [
+    { title: `default ${index}`, size: null, unknown: 1, data: { a: ["\n", "\\", "é\u2028"] } },
+  ],
+  (index) => [{ title: `dangling ${index}`, project: crypto.randomUUID() }],
+  () => [{ title: "taken" }, { headers: { "idempotency-key": "other" } }],
+  () => [{ title: 7, kind: "c" }],
+  () => [{}],
+  () => [{ title: "first" }, KEYED],
+  () => [{ title: "not the first" }, KEYED],
+  (index) => [
+    { title: `large ${index}`, data: LARGE },
+    { headers: { "idempotency-key": `large ${index}` } },
+  ],
+  () => [{ title: `first large`, data: LARGE }, { headers: { "idempotency-key": "first large" } }],
+  (index) => [{ title: `with a project ${index}`, kind: "b", project: "PROJECT" }],
+  () => [undefined, { body: "{", headers: { "content-type": "application/json" } }],
+  (index) => [[{ title: `batch ${index}` }, { title: `batch ${index} too` }]],
+];
+
+/** The responses to 300 requests, sent together, and all rows after that, without what differs between two apps. */
+async function sendMany(url: string): Promise<unknown> {
+  const app = await service.makeApp(schema);
+  const path = "/v1/data/db/projects";
+  const made = await service.call(app, path, { method: "POST", json: { name: "p" } });
+  const project = (made.json as { id: string }).id;
+  await create(app, { title: "taken" });
+  await create(app, { title: "first" }, KEYED);
+  await create(
+    app,
+    { title: "first large", data: LARGE },
+    { headers: { "idempotency-key": "first large" } },
+  );
+  const mask = (text: string) =>
+    text
+      .replaceAll(app.id, "<app>")
+      .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<id>");
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      const [json, call] = SENT[index % SENT.length]?.(index) ?? [];
+      const text = JSON.stringify(json)?.replace("PROJECT", project);
+      return await create(app, text === undefined ? undefined : JSON.parse(text), { ...call, url });
+    }),
+  );
+  const rows = await service.service.admin.query<{ row: string }>(
+    "select (row_to_json(t)::jsonb - 'id')::text as row from data.todos as t where app_id = $1 order by title",
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return {
+    answers: answers.map(({ status, headers, text }) => ({
+      status,
+      text: mask(text),
+      replayed: headers.get("idempotency-replayed"),
+      preference: headers.get("preference-applied"),
+      location: mask(headers.get("location") ?? ""),
+    })),
+    rows: rows.map(({ row }) => mask(row)),
+  };
+}
+
+testGroups(
+  "300 creates, many of them invalid, get the responses and leave the rows that each would alone",
+  async () => {
+    const grouped = await sendMany(service.url);
+    expect(proxy.count(GROUP)).toBeGreaterThan(0);
+    expect(grouped).toEqual(await sendMany(single.url));
+  },
+);
+
+testGroups(
+  "a lost connection leaves the outcome of its group unknown, and no create is sent again",
+  async () => {
+    const app = await service.makeApp(schema);
+    const lost: string[] = [];
+    proxy.onMessage(({ statement = "", type }) => {
+      if (type !== "B" || lost.length > 0 || !statement.includes(GROUP)) return undefined;
+      lost.push(statement);
+      return { failure: "cut" };
+    });
+    const before = proxy.count(GROUP) + proxy.count(SINGLE);
+    const answers = await createAll(app, 64);
+    const statements = proxy.count(GROUP) + proxy.count(SINGLE) - before;
+    const stored = await readTitles(app);
+    const unknown = answers.filter(({ status }) => status !== 201);
+    expect(unknown.length).toBeGreaterThan(1);
+    for (const { status, json } of unknown)
+      expect([status, json]).toMatchObject([503, { error: "unknown_outcome" }]);
+    // Both an aborted and a complete group are possible, and nothing in between.
+    expect([64 - unknown.length, 64]).toContain(stored.length);
+    expect(new Set(stored).size).toBe(stored.length);
+    expect(statements).toBeLessThan(answers.length - unknown.length + 2);
+  },
+);
+
+testGroups("creates of a group whose backend was ended are sent alone", async () => {
+  const app = await service.makeApp(schema);
+  const run = (text: string) =>
+    withDatabase(service.database.superuserUrl, (superuser) => superuser.message(text));
+  await run(`create sequence public.groups;
+    create function public.end_backend() returns trigger language plpgsql security definer as $$
+    begin
+      if current_query() like '%create_group%' and nextval('public.groups') = 1 then
+        perform pg_terminate_backend(pg_backend_pid());
+      end if;
+      return new;
+    end $$;
+    create trigger end_backend before insert on data.todos
+      for each row execute function public.end_backend(); select 1`);
+  const answers = await createAll(app, 64);
+  const [sequence] = (await run("select is_called from public.groups")) as { is_called: boolean }[];
+  await run("drop function public.end_backend cascade; drop sequence public.groups; select 1");
+  expect(sequence).toEqual({ is_called: true });
+  expect(countStatuses(answers)).toEqual({ 201: 64 });
+  const wanted = titles(64).map(({ title }) => title);
+  expect(await readTitles(app)).toEqual(wanted.sort());
+});
+
+testGroups("a create that waits for a lock delays no other", async () => {
+  const app = await service.makeApp(schema);
+  const text = "insert into data.todos (app_id, id, title) values ($1, gen_random_uuid(), 't7')";
+  const answers = await whileDone(
+    service.database.superuserUrl,
+    { text, values: [app.id] },
+    async () => {
+      const pending = titles(40).map((row) => create(app, row));
+      const others = await Promise.all(pending.filter((_, index) => index !== 7));
+      expect(countStatuses(others)).toEqual({ 201: 39 });
+      return pending;
+    },
+  );
+  expect((await answers[7])?.json).toMatchObject({ error: "unique_violation" });
+});
+
+testGroups(
+  "two processes that create the same values in opposite orders give each to one caller",
+  async () => {
+    const second = await serve(
+      openService({
+        databaseUrl: service.database.servingUrl,
+        adminDatabaseUrl: service.database.pushUrl,
+        connections: 10,
+        prepare: service.database.prepare,
+        keyPrefix: "rh",
+        identitySecrets: [TEST_IDENTITY_SECRET],
+        log: () => undefined,
+      }),
+    );
+    const app = await service.makeApp(schema);
+    for (let round = 0; round < 5; round++) {
+      const rows = titles(40, `round ${round} `);
+      const answers = await Promise.all([
+        ...rows.map((row) => create(app, row)),
+        ...rows.toReversed().map((row) => create(app, row, { url: second.url })),
+      ]);
+      expect(countStatuses(answers)).toEqual({ 201: 40, 409: 40 });
+    }
+    expect((await readTitles(app)).length).toBe(200);
+    await second.close();
+  },
+);
+
+testGroups(
+  "creates of other apps and keys, and of callers that have gone, never affect each other",
+  async () => {
+    const [app, other, ended] = [
+      await service.makeApp(schema),
+      await service.makeApp(schema),
+      await service.makeApp(schema),
+    ];
+    await createAll(ended, 1, "before");
+    // In the database only: the gateway has the key in memory.
+    await service.service.admin.message(
+      `delete from rowhouse.proofs where app_id = '${ended.id}' returning app_id`,
+    );
+    const gone = new AbortController();
+    const leaving = titles(8, "gone").map(async ({ title }) => {
+      await fetch(service.url + PATH, {
+        method: "POST",
+        headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ title }),
+        signal: gone.signal,
+      }).catch(() => undefined);
+    });
+    const all = [createAll(app, 40), createAll(other, 40), createAll(ended, 40)];
+    setImmediate(() => gone.abort());
+    const [own, others, rejected] = await Promise.all(all);
+    await Promise.all(leaving);
+    expect([own, others, rejected].map((answers) => countStatuses(answers ?? []))).toEqual([
+      { 201: 40 },
+      { 201: 40 },
+      { 401: 40 },
+    ]);
+    expect((await readTitles(app)).filter((title) => title.startsWith("t")).length).toBe(40);
+    expect((await readTitles(other)).length).toBe(40);
+    expect(await readTitles(ended)).toEqual(["before0"]);
+  },
+);
+
+testGroups("a table without the function for groups is served", async () => {
+  const app = await service.makeApp(
+    defineSchema({ plain: { title: t.string().required().default("x") } }),
+  );
+  const name = signatureOf(
+    defineSchema({ plain: { title: t.string().required().default("x") } }),
+    "plain",
+    "create_group",
+  );
+  const [plain] = name.split("(");
+  await service.service.admin.message(
+    `drop function api."${plain}"(${name.slice((plain ?? "").length + 1)}; select 1`,
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      service.call(app, "/v1/data/db/plain", { method: "POST", json: {} }),
+    ),
+  );
+  expect(countStatuses(answers)).toEqual({ 201: 40 });
+  expect((await service.call(undefined, "/ready")).status).toBe(200);
+});

@@ -1,0 +1,124 @@
+/** How the pool groups calls, by any statement that returns its rows' ids. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Database, type Grouping, openDatabase } from "../../src/db/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(() => database.drop());
+
+const TEXT = "select pg_catalog.array_to_string($1::pg_catalog.text[], ',')";
+
+type Sent = {
+  count: number;
+  bytes?: number;
+  /** The statement of a group. */
+  text?: string;
+  caller?: AbortController;
+  readLines?: Grouping["readLines"];
+};
+
+/** Sends calls in one turn: the sizes of their groups, and each one's result or error code. */
+async function send(pool: Database, { count, bytes = 1, text = TEXT, caller, readLines }: Sent) {
+  const sizes: number[] = [];
+  const results = await Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const id = String(index).padStart(4, "0");
+      const grouping: Grouping = {
+        key: "k",
+        row: { id, body: "{}", claim: null },
+        bytes,
+        toCall: (rows) => {
+          sizes.push(rows.length);
+          return { text, parameters: [`{${rows.map((row) => row.id).join(",")}}`] };
+        },
+        readLines:
+          readLines ??
+          ((response) =>
+            new TextDecoder()
+              .decode(response)
+              .split(",")
+              .map((line) => new TextEncoder().encode(line))),
+      };
+      const call = { retry: "unsafe", queue: "app", grouping } as const;
+      return pool
+        .bytes(TEXT, [`{${id}}`], index === 1 && caller !== undefined ? { ...call, caller } : call)
+        .then((found) => new TextDecoder().decode(found ?? undefined))
+        .catch((error: unknown) => (error instanceof Problem ? error.code : error));
+    }),
+  );
+  return { sizes, results };
+}
+
+async function withPool<Result>(use: (pool: Database) => Promise<Result>): Promise<Result> {
+  const pool = openDatabase({
+    url: database.adminUrl,
+    connections: 10,
+    prepare: database.prepare,
+    name: "rowhouse groups test",
+  });
+  try {
+    return await use(pool);
+  } finally {
+    await pool.close(0);
+  }
+}
+
+const ids = (count: number) =>
+  Array.from({ length: count }, (_, index) => String(index).padStart(4, "0"));
+
+test.each([
+  { name: "32 calls", count: 100, bytes: 1, max: 32 },
+  { name: "256 KB", count: 20, bytes: 100_000, max: 2 },
+])("a group has at most $name, and each call gets its own line", async ({ count, bytes, max }) => {
+  await withPool(async (pool) => {
+    const { sizes, results } = await send(pool, { count, bytes });
+    expect(results).toEqual(ids(count));
+    expect(Math.max(...sizes)).toBe(max);
+  });
+});
+
+test("a call that is larger than a group is sent by itself", async () => {
+  await withPool(async (pool) => {
+    expect(await send(pool, { count: 10, bytes: 300_000 })).toEqual({
+      sizes: [],
+      results: ids(10),
+    });
+  });
+});
+
+test("waiting calls count against the limits of their queue", async () => {
+  await withPool(async (pool) => {
+    const { results } = await send(pool, { count: 300 });
+    expect(results.slice(0, 256)).toEqual(ids(256));
+    expect(new Set(results.slice(256))).toEqual(new Set(["rate_limited"]));
+    expect(pool.stats()).toMatchObject({ busy: 0, waiting: 0, shed: { queue_full: 44 } });
+  });
+});
+
+test("a response that does not match the calls leaves their outcome unknown", async () => {
+  await withPool(async (pool) => {
+    const { results } = await send(pool, { count: 3, readLines: () => undefined });
+    expect(results).toEqual(["unknown_outcome", "unknown_outcome", "unknown_outcome"]);
+  });
+});
+
+test("a waiting call whose caller has gone is not sent", async () => {
+  await withPool(async (pool) => {
+    const caller = new AbortController();
+    caller.abort();
+    const { sizes, results } = await send(pool, { count: 4, caller });
+    expect([sizes, results]).toEqual([[3], ["0000", "overloaded", "0002", "0003"]]);
+  });
+});
+
+test("calls of a group that had no effect are sent alone, and so are later ones for a while", async () => {
+  await withPool(async (pool) => {
+    const failing = `select (1 / (cardinality($1::pg_catalog.text[]) - 3))::text`;
+    expect(await send(pool, { count: 3, text: failing })).toEqual({ sizes: [3], results: ids(3) });
+    expect(await send(pool, { count: 3 })).toEqual({ sizes: [], results: ids(3) });
+  });
+});
