@@ -195,7 +195,7 @@ function openDatabases(options: ServiceOptions, { nodes, outage }: Watchers) {
   const db = openDatabase({
     nodes,
     nodeConnections: options.nodeConnections ?? 0,
-    onNodeAway: (node, cause) =>
+    onNodeUnavailable: (node, cause) =>
       options.log("warn", "node unreachable", {
         message: `${node}: calls of its apps go through the coordinator`,
         cause: toCause(cause),

@@ -21,17 +21,17 @@ const system = await withDatabase(url, async (admin) => {
 });
 
 let db: Database;
-let away: string[];
+let unavailable: string[];
 afterEach(() => db.close());
 
 function open(entry: { port?: number; system?: string } = {}) {
   const nodes = makeNodeMap();
   nodes.place([EVERYWHERE]);
   nodes.admit("node", { host, port: Number(port), system, ...entry });
-  away = [];
+  unavailable = [];
   db = openDatabase({
     ...{ url, nodes, connections: 1, nodeConnections: 1, prepare: true, name: "rowhouse test" },
-    onNodeAway: (node) => away.push(node),
+    onNodeUnavailable: (node) => unavailable.push(node),
   });
   return nodes;
 }
@@ -70,7 +70,7 @@ test.each([
   ];
 
   expect(processes).toEqual([coordinator, coordinator]);
-  expect(away).toEqual([`${host}:${entry.port ?? port}`]);
+  expect(unavailable).toEqual([`${host}:${entry.port ?? port}`]);
 });
 
 test("connections to a node that has left the cluster are closed", async () => {

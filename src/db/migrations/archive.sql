@@ -63,11 +63,11 @@ declare
   part text[];
   statement text := (
     select format('insert into data.%I (app_id, id%s) values ($1, ($2)[1]::uuid%s)', wanted_table,
-      string_agg(format(', %I', name), '' order by place),
+      string_agg(format(', %I', name), '' order by ordinal),
       string_agg(case when name = any (empty) then ', null'
-        else format(', ($2)[%s]::%s', place + 1, format_type(atttypid, atttypmod)) end, ''
-        order by place))
-    from unnest(names) with ordinality as listed (name, place)
+        else format(', ($2)[%s]::%s', ordinal + 1, format_type(atttypid, atttypmod)) end, ''
+        order by ordinal))
+    from unnest(names) with ordinality as listed (name, ordinal)
     left join pg_attribute
       on attrelid = ('data.' || quote_ident(wanted_table))::regclass and attname = name);
 begin
@@ -75,8 +75,8 @@ begin
   for part in
     execute (
       select format('select array[id::text%s] from jsonb_populate_recordset(null::data.%I, $1)',
-        string_agg(format(', %I::text', name), '' order by place), wanted_table)
-      from unnest(names) with ordinality as listed (name, place))
+        string_agg(format(', %I::text', name), '' order by ordinal), wanted_table)
+      from unnest(names) with ordinality as listed (name, ordinal))
     using ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb
   loop
     execute statement using app, part;
@@ -94,15 +94,15 @@ declare
   -- References are ids.
   statement text := (
     select format('update data.%I set %s where app_id = $1 and id = ($2)[1]::uuid', wanted_table,
-      string_agg(format('%I = ($2)[%s]::uuid', name, place + 1), ', '))
-    from unnest(empty) with ordinality as listed (name, place));
+      string_agg(format('%I = ($2)[%s]::uuid', name, ordinal + 1), ', '))
+    from unnest(empty) with ordinality as listed (name, ordinal));
 begin
   perform rowhouse.enter_app(app);
   for part in
     execute (
       select format('select array[id::text%s] from jsonb_populate_recordset(null::data.%I, $1)',
-        string_agg(format(', %I::text', name), '' order by place), wanted_table)
-      from unnest(empty) with ordinality as listed (name, place))
+        string_agg(format(', %I::text', name), '' order by ordinal), wanted_table)
+      from unnest(empty) with ordinality as listed (name, ordinal))
     using ('[' || replace(rtrim(lines, E'\n'), E'\n', ',') || ']')::jsonb
   loop
     execute statement using app, part;

@@ -101,7 +101,7 @@ export type DatabaseOptions = {
   /** Max connections to each of the nodes; with 0, the default, all calls go through the coordinator. */
   nodeConnections?: number;
   /** Called once when the process can no longer connect to a node: its calls go through the coordinator. */
-  onNodeAway?: (node: string, cause: unknown) => void;
+  onNodeUnavailable?: (node: string, cause: unknown) => void;
   /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
   /** Called with a statement's notices while it runs, such as its progress. */

@@ -18,7 +18,7 @@ export type NodePools = {
 export type NodePoolsOptions = Omit<PoolOptions, "onAway" | "onThere"> & {
   nodes: Nodes;
   /** Called once when the process can no longer connect to a node. */
-  onNodeAway?: ((node: string, cause: unknown) => void) | undefined;
+  onNodeUnavailable?: ((node: string, cause: unknown) => void) | undefined;
 };
 
 /** Longer than a statement can take. */
@@ -54,9 +54,12 @@ export function openNodePools(options: NodePoolsOptions): NodePools {
   };
 }
 
-function openNodePool({ nodes, onNodeAway, ...options }: NodePoolsOptions, entry: NodeEntry): Pool {
+function openNodePool(
+  { nodes, onNodeUnavailable, ...options }: NodePoolsOptions,
+  entry: NodeEntry,
+): Pool {
   const { host, port, system } = entry;
-  let isAway = false;
+  let isUnavailable = false;
   return openPool({
     ...options,
     url: toNodeUrl(options.url, entry),
@@ -64,11 +67,11 @@ function openNodePool({ nodes, onNodeAway, ...options }: NodePoolsOptions, entry
     // The apps of one node share its pool: only other apps limit an app.
     nodes: { ...nodes, find: () => undefined },
     onAway: (cause) => {
-      if (!isAway) onNodeAway?.(`${host}:${port}`, cause);
-      isAway = true;
+      if (!isUnavailable) onNodeUnavailable?.(`${host}:${port}`, cause);
+      isUnavailable = true;
     },
     onThere: () => {
-      isAway = false;
+      isUnavailable = false;
     },
   });
 }
