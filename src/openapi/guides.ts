@@ -37,6 +37,7 @@ export const GUIDES = [
   },
   { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
   { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
+  { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
   {
     page: "versioning",
     title: "Versions",

@@ -1,27 +1,27 @@
-/** The tools that are written in Python, in an environment of their own that later runs find again. @module */
+/** Packages of Python, in environments of their own that later runs find again. @module */
 import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-const REQUIREMENTS = join(import.meta.dirname, "requirements.txt");
+const TOOLS = join(import.meta.dirname, "requirements.txt");
 const IS_ABLE = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
 
 /** Where its programs are; or why there are none. */
 export type Python = { programs: string } | { missing: string };
 
-/** Installs what requirements.txt names, unless it is there. */
-export async function findPython(): Promise<Python> {
+/** Installs the locked packages, unless they are there. */
+export async function findPython(requirements = TOOLS): Promise<Python> {
   const python = Bun.which("python3");
   if (python === null || (await exitCodeOf([python, "-c", IS_ABLE])) !== 0)
     return { missing: "needs Python 3.11 or later with venv: apt install python3-venv" };
-  const folder = join(cacheFolder(), `contract-${await toVersion(python)}`);
+  const folder = join(cacheFolder(), `contract-${await toVersion(python, requirements)}`);
   const mark = Bun.file(join(folder, "installed"));
   const programs = join(folder, "bin");
   if (await mark.exists()) return { programs };
   rmSync(folder, { recursive: true, force: true });
   await run([python, "-m", "venv", folder]);
   const pip = [join(programs, "python"), "-m", "pip", "--disable-pip-version-check"];
-  await run([...pip, "install", "--quiet", "--no-deps", "--requirement", REQUIREMENTS]);
+  await run([...pip, "install", "--quiet", "--no-deps", "--requirement", requirements]);
   await Bun.write(mark, "");
   return { programs };
 }
@@ -31,11 +31,11 @@ function cacheFolder(): string {
 }
 
 /** Another list, or another Python, is another environment. */
-async function toVersion(python: string): Promise<string> {
+async function toVersion(python: string, requirements: string): Promise<string> {
   const { out } = await run([python, "-c", "import sys; print(sys.version, sys.prefix)"]);
   const hasher = new Bun.CryptoHasher("sha256");
   return hasher
-    .update(await Bun.file(REQUIREMENTS).text())
+    .update(await Bun.file(requirements).text())
     .update(out)
     .digest("hex")
     .slice(0, 16);

@@ -46,7 +46,7 @@ export function describePage(
         keys: new Map(),
         said: "",
       };
-    }, 60_000);
+    }, 180_000);
     afterAll(async () => {
       await setting?.shell.stop();
       await setting?.close();

@@ -12,6 +12,8 @@ import { makePerson, type Person, sharedCookie, signInAs } from "../support/peop
 import { callService } from "../support/service.ts";
 
 const PACKAGES = import.meta.dir;
+/** The lock file for Python, from `uv pip compile --generate-hashes --universal`. */
+export const REQUIREMENTS = join(PACKAGES, "requirements.txt");
 const TSCONFIG = {
   compilerOptions: {
     target: "ES2023",
@@ -43,10 +45,17 @@ export type Stack = {
   setting: Setting;
 };
 
+type StackOptions = {
+  page: string;
+  previews?: readonly Preview[];
+  /** Folders with programs, before those of this machine. */
+  programs?: readonly string[];
+};
+
 /** Opens a project in a folder for a page. */
 export async function openStack(
   folder: string,
-  { page, previews = [] }: { page: string; previews?: readonly Preview[] },
+  { page, previews = [], programs = [] }: StackOptions,
 ): Promise<Stack> {
   await installPackages(folder);
   writeFile(folder, "tsconfig.json", JSON.stringify(TSCONFIG));
@@ -63,7 +72,7 @@ export async function openStack(
   const url = site.identityUrl;
   const pages = { url, call: callService.bind(undefined, { url, secrets: service.secrets }) };
   const [, session = ""] = sharedCookie(await signInAs(pages, person)).split("=");
-  const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
+  const path = [...programs, dirname(process.execPath), process.env["PATH"]].join(":");
   const env = { PATH: path, SESSION: session, PORT: String(port) };
   const setting = {
     shell: openShell({ folder, state: join(folder, ".state"), env }),
@@ -115,13 +124,17 @@ function readSchema(): string {
 /** The lines of a page that install packages. @throws {Error} the lock file lacks a package */
 function listInstalls(page: string): string[] {
   const text = readFileSync(join(ROOT, page), "utf8");
-  const lines = text.match(/^npm install .+$/gm) ?? [];
+  const lines = text.match(/^(?:npm|pip) install .+$/gm) ?? [];
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(join(PACKAGES, "package.json"), "utf8"),
   );
-  const locked = { ...dependencies, ...devDependencies };
+  const python = readFileSync(REQUIREMENTS, "utf8").matchAll(/^([\w-]+)==/gm);
+  const locked = new Set([
+    ...Object.keys({ ...dependencies, ...devDependencies }),
+    ...[...python].map(([, name = ""]) => name),
+  ]);
   const named = lines.flatMap((line) => line.split(" ").slice(2));
-  const missing = named.filter((name) => !/^(--|\.\/)/.test(name) && !(name in locked));
+  const missing = named.filter((name) => !/^(--|\.\/)/.test(name) && !locked.has(name));
   if (missing.length > 0) throw new Error(`${page}: not in the lock file: ${missing.join(", ")}`);
   return lines;
 }

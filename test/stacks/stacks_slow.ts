@@ -1,20 +1,27 @@
-/** The pages for Node and React: a reader does what they show, with the locked packages of this folder. */
+/** The pages for Node, React and Python: a reader does what they show, with the locked packages of this folder. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { findPython } from "../contract/python.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { describePage, writeFile } from "../docs/page.ts";
 import { openBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/command.ts";
 import { PASSWORD } from "../support/people.ts";
-import { openStack, type Stack } from "./project.ts";
+import { openStack, REQUIREMENTS, type Stack } from "./project.ts";
 
 const ME = "**/v1/auth/me?**";
 
 describePage("docs/node.md", async (folder) => {
   return (await openStack(folder, { page: "docs/node.md" })).setting;
+});
+
+const python = await findPython(REQUIREMENTS);
+describePage("docs/python.md", async (folder) => {
+  if ("missing" in python) throw new Error(python.missing);
+  return (await openStack(folder, { page: "docs/python.md", programs: [python.programs] })).setting;
 });
 
 let react: Stack;
