@@ -28,7 +28,7 @@ export type Isolation = {
   /** Nodes without setup by `rowhouse migrate`: they get no rows. */
   added: readonly string[];
   /** Nodes of a distributed database that did not respond: their state is unknown, and they serve no requests. */
-  away: readonly string[];
+  silent: readonly string[];
 };
 
 /** Timeout per node: the check of the other nodes does not wait for a node that hangs. */
@@ -90,7 +90,7 @@ export function makeIsolationLook(
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
     const issues = JSON.parse(row.issues) as string[];
-    if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], away: [] };
+    if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], silent: [] };
     const nodes = await readRows<Node>(db, NODES);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
@@ -104,7 +104,7 @@ export function makeIsolationLook(
         answers.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
       ),
       added: added.map(({ name }) => name),
-      away: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
+      silent: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
     };
   };
 }

@@ -164,8 +164,8 @@ async function look(state: State): Promise<void> {
   });
   if (found === undefined) throw new Error("The check for changes returned no row");
   state.seen = found.state;
-  for (const place of found.ended)
-    for (const subscriber of keys[place]?.subscribers ?? []) endSubscriber(hubs, subscriber);
+  for (const index of found.ended)
+    for (const subscriber of keys[index]?.subscribers ?? []) endSubscriber(hubs, subscriber);
   const changed = new Set((found.changed as [string, string][]).map((pair) => pair.join(" ")));
   for (const hub of all) {
     if (changed.has(`${hub.app} ${hub.table}`) || changed.has(`${hub.app} `)) hub.isBehind = true;

@@ -14,7 +14,7 @@ export type ReadNews = (
 export type Subscriber = {
   readonly context: KeyRequestContext;
   readonly openedAt: number;
-  /** Releases its place among the app's streams. */
+  /** Releases its slot among the app's streams. */
   readonly release: () => void;
   hub: Hub | undefined;
   /** `undefined` until the first read; changes wait until then. */

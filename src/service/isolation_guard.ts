@@ -111,14 +111,14 @@ export function makeGuard(deps: GuardDeps): Guard {
 
 function logChanges(log: Log, before: Isolation | undefined, found: Isolation): void {
   const [issues, earlier] = [listIssues(found), before && listIssues(before)];
-  const away = before?.away ?? [];
+  const silent = before?.silent ?? [];
   for (const node of found.added)
     if (before?.added.includes(node) !== true)
       log("warn", "node not set up", { message: `${node}: run rowhouse migrate` });
-  for (const node of found.away)
-    if (!away.includes(node)) log("warn", "node away", { message: node });
-  for (const node of away)
-    if (!found.away.includes(node)) log("info", "node answers again", { message: node });
+  for (const node of found.silent)
+    if (!silent.includes(node)) log("warn", "node away", { message: node });
+  for (const node of silent)
+    if (!found.silent.includes(node)) log("info", "node answers again", { message: node });
   for (const issue of issues)
     if (earlier?.includes(issue) !== true) log("error", "isolation broken", { message: issue });
   if (issues.length === 0 && earlier !== undefined && earlier.length > 0)

@@ -88,7 +88,7 @@ export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[]
 }
 
 /** Nodes of a distributed database; apps on other nodes are still served. */
-export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): Finding[] {
+export function judgeNodes({ silent, added }: Pick<Isolation, "silent" | "added">): Finding[] {
   const unprepared = added.map(
     (node): Finding => ({
       about: "nodes",
@@ -97,7 +97,7 @@ export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): 
       remedy: "run rowhouse migrate",
     }),
   );
-  const silent = away.map(
+  const unavailable = silent.map(
     (node): Finding => ({
       about: "nodes",
       level: "warn",
@@ -105,5 +105,5 @@ export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): 
       remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: its isolation is not checked until then`,
     }),
   );
-  return [...unprepared, ...silent];
+  return [...unprepared, ...unavailable];
 }

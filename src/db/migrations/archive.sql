@@ -34,7 +34,7 @@ begin
     select coalesce(string_agg(line || E'\n', '' order by id), ''), count(*)::integer,
       (array_agg(id order by id desc))[1]
     from (
-      select id, line, row_number() over in_order as place,
+      select id, line, row_number() over in_order as ordinal,
         sum(octet_length(line) + 1) over in_order as bytes
       from (
         select id, to_jsonb(part)::text as line
@@ -44,7 +44,7 @@ begin
       ) as made
       window in_order as (order by id)
     ) as measured
-    where place = 1 or bytes <= $4
+    where ordinal = 1 or bytes <= $4
   $query$, (select string_agg(quote_ident(name), ', ')
       from unnest(array_prepend('id', names)) as listed (name)), wanted_table)
   into lines, row_count, last using app, after, max_rows, max_bytes;
