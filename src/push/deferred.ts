@@ -15,7 +15,7 @@ export type DeferredStep = {
   name: string;
   columns: string[];
   state: "waiting" | "running" | "done" | "failed";
-  issue: string | null;
+  fault: string | null;
   attempts: number;
 };
 

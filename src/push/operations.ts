@@ -181,7 +181,7 @@ const DEFERRED_STEP = toObject({
     description:
       "`waiting`: not started, or interrupted. `failed`: existing rows violate the constraint. Both are retried after the next push.",
   },
-  issue: {
+  fault: {
     type: ["string", "null"],
     description: "Why the last attempt failed; null if no error is known.",
   },

@@ -37,7 +37,7 @@ export async function readStatusJson(admin: Database, reader: Reader): Promise<B
           'checksum', checksum, 'joins', rowhouse.joined_records(joins)) order by seq), '[]')
         from rowhouse.migrations where app_id = $1),
       'deferredSteps', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('table', table_name, 'kind', kind, 'name', name,
-          'columns', columns, 'state', state, 'issue', issue, 'attempts', attempts) order by id), '[]')
+          'columns', columns, 'state', state, 'fault', issue, 'attempts', attempts) order by id), '[]')
         from rowhouse.deferred_steps where app_id = $1))::pg_catalog.text as status
     from ${readerSql(reader, "$2")} join rowhouse.apps on id = reader.app`,
     proof === undefined ? [appId] : [appId, proof],

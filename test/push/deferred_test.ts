@@ -69,7 +69,7 @@ test("an index and a reference on a large table are built after the push, as its
     `-- after the push: create index concurrently "${name}__title__idx"`,
   );
   expect(await readSteps(app)).toMatchObject([
-    { kind: "index", columns: ["title"], state: "done", attempts: 1, issue: null },
+    { kind: "index", columns: ["title"], state: "done", attempts: 1, fault: null },
     { kind: "index", columns: ["parent"], state: "done" },
     { kind: "reference", columns: ["parent"], state: "done" },
   ]);
@@ -234,6 +234,6 @@ test("a deferred index accepts rows of any length", async () => {
 
   await pushLarge(app, defineSchema({ [name]: { title: t.string().index() } }));
 
-  expect(await readSteps(app)).toMatchObject([{ state: "done", issue: null, attempts: 1 }]);
+  expect(await readSteps(app)).toMatchObject([{ state: "done", fault: null, attempts: 1 }]);
   expect(await readDrift(service.service.admin)).toEqual([]);
 });

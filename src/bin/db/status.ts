@@ -168,8 +168,8 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
     ...deferredSteps
       .filter(({ state }) => state !== "done")
       .map(
-        ({ kind, table, columns, state, issue }) =>
-          `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${issue === null ? "" : `, ${issue}`}`,
+        ({ kind, table, columns, state, fault }) =>
+          `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
       ),
   ];
 }
