@@ -33,11 +33,15 @@
  */
 import type { Schema, TablesOf } from "../dsl/mod.ts";
 import { type Connection, checkTimeout } from "./data_call.ts";
-import { makeTable, type TableClient, type TableTypes } from "./data_table.ts";
+import { makeTable } from "./data_table.ts";
 import type { TableKinds } from "./matches.ts";
+import type { TableClient, TableTypes } from "./table_client.ts";
 
 export type { CreateAllOptions } from "./create_all.ts";
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
+export { matches, type TableKinds } from "./matches.ts";
+export { relay } from "./relay.ts";
+export { etagOf, type RowState } from "./row_state.ts";
 export type {
   CallOptions,
   ChangeOptions,
@@ -49,10 +53,7 @@ export type {
   TableTypes,
   UniqueValues,
   WatchOptions,
-} from "./data_table.ts";
-export { matches, type TableKinds } from "./matches.ts";
-export { relay } from "./relay.ts";
-export { etagOf, type RowState } from "./row_state.ts";
+} from "./table_client.ts";
 export type { Comparisons, Where } from "./where.ts";
 
 /** Settings of a client. */

@@ -1,179 +1,26 @@
-/** The methods of one table: their requests, and the checks of their responses. @module */
+/** The methods of one table: their requests, and the pages of lists. @module */
 
 import { watchTable } from "./change_feed.ts";
-import { type Batch, type CreateAllOptions, createAll } from "./create_all.ts";
-import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
+import { type Batch, createAll } from "./create_all.ts";
+import { type Call, type Connection, readObject, send } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { findRow, listUnique } from "./find_row.ts";
 import type { TableKinds } from "./matches.ts";
-import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
+import { keepTag, toIfMatch } from "./row_state.ts";
+import { readBatch, readPage, readRow, toJson } from "./table_bodies.ts";
+import type {
+  AnyQuery,
+  AnyRow,
+  CallOptions,
+  ChangeOptions,
+  Page,
+  TableClient,
+  TableTypes,
+  WatchOptions,
+} from "./table_client.ts";
 import { type Poll, watchPage } from "./watch_page.ts";
-import { toConditionParameters, type Where } from "./where.ts";
+import { toConditionParameters } from "./where.ts";
 
-/** Settings of one call. */
-export type CallOptions = {
-  /** Ends the call, which then rejects with the signal's reason, an `AbortError` by default. */
-  readonly signal?: AbortSignal | undefined;
-  /** Max milliseconds of this call, retries included. */
-  readonly timeoutMs?: number | undefined;
-};
-
-/** The page of a table. */
-export type ListOptions = CallOptions & {
-  /** Maximum number of rows; the service never returns more than 1000, which is the default. */
-  readonly limit?: number | undefined;
-  /** Rows to skip. Default: 0. */
-  readonly offset?: number | undefined;
-};
-
-/** A column of the sort order, and its direction. */
-export type OrderKey<Row> = {
-  [Column in Exclude<keyof Row & string, "app_id">]: { readonly [C in Column]: "asc" | "desc" };
-}[Exclude<keyof Row & string, "app_id">];
-
-/** The conditions and the order of a list. A service accepts these only if `PREVIEW` contains `filters`. */
-export type QueryOptions<Row> = ListOptions & {
-  /** Conditions that must all be true. */
-  readonly where?: Where<Row> | undefined;
-  /** Up to three columns. Equal rows sort in order of creation. Nulls sort last. */
-  readonly orderBy?: readonly OrderKey<Row>[] | undefined;
-  /** The `next` of an earlier page with the same conditions and order. */
-  readonly after?: string | undefined;
-  /** Whether the page includes `count`. */
-  readonly count?: boolean | undefined;
-};
-
-/** The columns that `select` accepts. */
-type Selectable<Row> = Exclude<keyof Row & string, "app_id">;
-
-/** Settings of a call that changes a row. */
-export type ChangeOptions = CallOptions & {
-  /**
-   * The expected state of the row: a row that `get`, `create` or `update` of this client returned, or a tag. If the row has
-   * changed since, the call rejects with the code `precondition_failed`, and changes nothing.
-   */
-  readonly ifMatch?: RowState | undefined;
-};
-
-/** The page to watch, and the polling interval. */
-export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
-  /** Milliseconds between two requests if changes are not streamed. Default: 2,000. */
-  readonly everyMs?: number | undefined;
-};
-
-/** A page of a table, in order of creation. */
-export type Page<Row> = {
-  readonly rows: Row[];
-  /** The applied limit. */
-  readonly limit: number;
-  readonly offset: number;
-  /** Whether more rows may follow. */
-  readonly hasMore: boolean;
-  /** The cursor of the next page, for `after`; `null` on the last page. Absent unless `PREVIEW` contains `filters`. */
-  readonly next?: string | null;
-  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 10,000 rows. */
-  readonly count?: number | null;
-};
-
-/** The types of a table's rows, inserts and updates, from `TablesOf` or the generated types. */
-export type TableTypes = {
-  readonly row: { readonly id: string };
-  readonly insert: object;
-  readonly update: object;
-  /** The names of the columns that identify a row. Default: `id`. */
-  readonly unique?: string;
-};
-
-/** The columns that each identify a row of the table. */
-type UniqueColumn<Types extends TableTypes> = Extract<
-  "id" | (Types extends { readonly unique: infer Names } ? Names : never),
-  keyof Types["row"]
->;
-
-/** The identity of one row: the values of one or more unique columns. */
-export type UniqueValues<Types extends TableTypes> = {
-  [Column in UniqueColumn<Types>]: {
-    readonly [C in Column]: NonNullable<Types["row"][C]>;
-  };
-}[UniqueColumn<Types>];
-
-/**
- * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
- *
- * Reads, deletes and creates are retried after a lost connection, 429, 502, 503 and 504. A create has an idempotency key,
- * so a retry does not create a second row. Updates are not retried.
- */
-export interface TableClient<Types extends TableTypes> {
-  /** A page of rows with the columns in `select`; `hasMore` is true if more rows may follow. */
-  list<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): Promise<Page<Pick<Types["row"], Column>>>;
-  /** A page of rows; `hasMore` is true if more rows may follow. */
-  list(options?: QueryOptions<Types["row"]>): Promise<Page<Types["row"]>>;
-  /**
-   * The pages from `offset` on, read one by one. If the service returns `next`, no row is missed. Otherwise a delete during
-   * the reads moves later rows up, and a row can be missed.
-   */
-  pages<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): AsyncGenerator<Page<Pick<Types["row"], Column>>, void, undefined>;
-  pages(options?: QueryOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
-  /** The rows from `offset` on, read in pages of `limit`. */
-  all<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): AsyncGenerator<Pick<Types["row"], Column>, void, undefined>;
-  all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
-  /**
-   * The row with this value in a unique column, or `undefined`. A search that does not reach the end of the table within
-   * 20 calls rejects with the code `needs_index`. A column that is not unique throws a `TypeError` if the client has the
-   * schema. Requires that `PREVIEW` of the service contains `filters`.
-   */
-  find(where: UniqueValues<Types>, options?: CallOptions): Promise<Types["row"] | undefined>;
-  /** The row. Rejects with the code `not_found` if the row does not exist. */
-  get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
-  /** The new row with its id and its defaults. `undefined` values are not sent. */
-  create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
-  /**
-   * The new rows, in the order of `values`. If the service rejects one row, it stores none. Max 1,000 rows and 100 KB
-   * (102,400 bytes of JSON). The details of an error name the row: `/3/title`. An empty list sends no request.
-   */
-  createMany(values: readonly Types["insert"][], options?: CallOptions): Promise<Types["row"][]>;
-  /**
-   * Any number of new rows, sent in consecutive calls of max 1,000 rows and 100 KB. Each call stores all of its rows or
-   * none. If a call fails, `stored` of the `DataError` contains the rows stored so far, and its details count from the
-   * first row.
-   */
-  createAll(
-    values: Iterable<Types["insert"]> | AsyncIterable<Types["insert"]>,
-    options?: CreateAllOptions<Types["row"]>,
-  ): Promise<Types["row"][]>;
-  /** The updated row. Columns that are left out do not change. */
-  update(
-    id: Types["row"]["id"],
-    values: Types["update"],
-    options?: ChangeOptions,
-  ): Promise<Types["row"]>;
-  /** Deletes the row. Rejects with the code `not_found` if the row does not exist. */
-  delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
-  /**
-   * The current page, and the new page after each change, until the loop ends or `signal` aborts. If the app is live, the
-   * client waits for the table's event stream. Otherwise it polls with the page's tag every `everyMs`. Temporary failures
-   * do not end the loop.
-   */
-  watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
-}
-
-/** The columns of every table. */
-type AnyRow = TableTypes["row"];
-
-/** The column types after the checks. */
-type AnyQuery = ListOptions & {
-  readonly where?: object | undefined;
-  readonly orderBy?: readonly object[] | undefined;
-  readonly select?: readonly string[] | undefined;
-  readonly after?: string | undefined;
-  readonly count?: boolean | undefined;
-};
 type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
@@ -359,49 +206,4 @@ function toSegment(text: string | undefined, call: string): string {
   if (typeof text === "string" && !NO_SEGMENT.test(text)) return encodeURIComponent(text);
   const message = `${call}: Cannot use "${text}" as an id: must be the uuid of a row`;
   throw new DataError(message, { status: 0, code: "invalid_id" });
-}
-
-/** Values as JSON. @throws {TypeError} for values that JSON would drop or change */
-function toJson(values: object): string {
-  return JSON.stringify(values, (key, value: unknown) => {
-    if (typeof value === "bigint") {
-      throw new TypeError(`Cannot send a bigint as "${key}": use a string and t.decimal()`);
-    }
-    if (typeof value === "number" && !Number.isFinite(value)) {
-      throw new TypeError(`Cannot send ${value} as "${key}": must be a finite number`);
-    }
-    return value;
-  });
-}
-
-function readPage(answer: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
-  const isPart = select !== undefined && !select.includes("id");
-  if (isPage(answer, isPart ? isObject : isRow)) return answer;
-  throw unreadable(call);
-}
-
-function readBatch(answer: object, call: Call, count: number): AnyRow[] {
-  if (hasRows(answer, isRow) && answer.rows.length === count) return answer.rows;
-  throw unreadable(call);
-}
-
-function readRow(answer: object, call: Call): AnyRow {
-  if (isRow(answer)) return answer;
-  throw unreadable(call);
-}
-
-function isPage(answer: object, isOne: (row: unknown) => boolean): answer is Page<AnyRow> {
-  return hasRows(answer, isOne) && "hasMore" in answer && typeof answer.hasMore === "boolean";
-}
-
-function hasRows(answer: object, isOne: (row: unknown) => boolean): answer is { rows: AnyRow[] } {
-  return "rows" in answer && Array.isArray(answer.rows) && answer.rows.every(isOne);
-}
-
-function isRow(value: unknown): value is AnyRow {
-  return isObject(value) && "id" in value && typeof value.id === "string";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
