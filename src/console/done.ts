@@ -1,8 +1,7 @@
 /** The notice after an action, on the page that follows it. @module */
 import { readParameters } from "../http/mod.ts";
-import { answerSeeOther, type Html } from "../pages/mod.ts";
+import { answerSeeOther, type Html, renderNotice } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { renderRemark } from "./parts.ts";
 
 const DONE = {
   created: "App created.",
@@ -37,5 +36,5 @@ export function answerDone(path: string, done: keyof typeof DONE): Response {
 export function renderDone({ context }: Visit): Html | undefined {
   const given = new Map(readParameters(context.query)).get("done");
   const text = Object.entries(DONE).find(([name]) => name === given)?.[1];
-  return text === undefined ? undefined : renderRemark(text);
+  return text === undefined ? undefined : renderNotice("remark", text);
 }

@@ -7,6 +7,7 @@ import {
   type Part,
   renderCopyButton,
   renderField,
+  renderForm,
 } from "../pages/mod.ts";
 
 export { renderTime } from "../pages/mod.ts";
@@ -109,27 +110,25 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 </div>`;
 }
 
-/** A form of the Console, which is sent to the page that shows it. */
-export function renderActForm(form: {
-  action: string;
+/** A form of the Console, with a link that cancels it. The link has the focus if the form deletes something. */
+export function renderActForm({
+  token,
+  cancel,
+  ...form
+}: Pick<Parameters<typeof renderForm>[0], "action" | "fields" | "button"> & {
   token: string;
-  fields?: Part;
-  button: string;
   look?: "primary" | "danger";
   cancel: string;
 }): Html {
-  return html`<form class="sheet act" method="post" action="${form.action}">
-<input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
-${form.fields}
-<div class="act-buttons"><button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel, "quiet", { isFocused: form.look === "danger" })}</div>
-</form>`;
+  const isFocused = form.look === "danger";
+  return renderForm({
+    ...form,
+    token: { name: TOKEN_FIELD, value: token },
+    cancel: renderLink("Cancel", cancel, "quiet", { isFocused }),
+  });
 }
 
 /** An error above a form. Screen readers announce it immediately. */
 export function renderError(message: string, details: readonly Part[] = []): Html {
   return html`<div class="notice notice-error" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
-}
-
-export function renderRemark(text: Part): Html {
-  return html`<p class="notice notice-remark" role="status">${text}</p>`;
 }

@@ -6,10 +6,17 @@
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { answerSeeOther, type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
+import {
+  answerSeeOther,
+  type Html,
+  html,
+  type Part,
+  renderNotice,
+  toScriptPath,
+} from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
+import { renderEmpty, renderLink } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
 import {
@@ -135,17 +142,19 @@ export function answerDisabled(table: RowsTable): Response {
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
   const deleted = Number(query.get("deleted"));
-  if (deleted > 1) return renderRemark(`${deleted} rows were deleted.`);
-  if (query.has("deleted")) return renderRemark("The row was deleted.");
+  if (deleted > 1) return renderNotice("remark", `${deleted} rows were deleted.`);
+  if (query.has("deleted")) return renderNotice("remark", "The row was deleted.");
   const imported = query.get("imported") ?? "";
   if (/^\d{1,7}$/.test(imported))
-    return renderRemark(
+    return renderNotice(
+      "remark",
       `${imported} ${imported === "1" ? "row was" : "rows were"} imported. New rows come last.`,
     );
-  if (query.has("stored")) return renderRemark("The row was stored.");
+  if (query.has("stored")) return renderNotice("remark", "The row was stored.");
   if (!isUuid(added)) return undefined;
   const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;
-  return renderRemark(
+  return renderNotice(
+    "remark",
     html`The row ${row} was added. New rows come last. <a href="${path}/new">Add another</a>`,
   );
 }

@@ -66,18 +66,20 @@ function renderIssues(name: string, issues: readonly string[]): Html {
   return html`<ul class="issues" id="${name}-issue">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`;
 }
 
-/** A form that posts back; `fields` come before the button. */
+/** A form that posts back, with `fields` above the button. A form with a link to cancel is a sheet of the Console. */
 export function renderForm(form: {
   action: string;
   token: { name: string; value: string };
   fields?: Part;
   button: Part;
-  look?: "primary" | "quiet";
+  look?: "primary" | "danger" | "quiet";
+  cancel?: Html;
 }): Html {
-  return html`<form method="post" action="${form.action}">
+  const button = html`<button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>`;
+  return html`<form${form.cancel !== undefined && html` class="sheet act"`} method="post" action="${form.action}">
 <input type="hidden" name="${form.token.name}" value="${form.token.value}">
 ${form.fields}
-<button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>
+${form.cancel === undefined ? button : html`<div class="act-buttons">${button}${form.cancel}</div>`}
 </form>`;
 }
 
