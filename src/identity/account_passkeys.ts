@@ -52,7 +52,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ["done=remove", "Passkey removed. You can also delete it on your device."],
 ]);
 
-type Trouble = { status: number; issue: string; headers?: Record<string, string> };
+type Failure = { status: number; issue: string; headers?: Record<string, string> };
 const STALE = "The request expired. Please try again.";
 const REPEATED =
   "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
@@ -89,10 +89,10 @@ export async function answerPasskeysForm(visit: OwnVisit): Promise<Response> {
   const act = visit.fields.get("act") ?? "add";
   const change = CHANGES.get(act);
   if (change === undefined) return await answerAdd(visit);
-  const trouble = await change(visit);
-  return trouble === undefined
+  const failure = await change(visit);
+  return failure === undefined
     ? answerSeeOther(`${ACCOUNT_PASSKEYS_PATH}?done=${act}`)
-    : await answerWith(visit, trouble);
+    : await answerWith(visit, failure);
 }
 
 /** If this is the first second factor, shows recovery codes and then continues to the original destination. */
@@ -111,13 +111,13 @@ async function answerAdd(visit: OwnVisit): Promise<Response> {
   });
 }
 
-type Change = (visit: OwnVisit) => Promise<Trouble | undefined>;
+type Change = (visit: OwnVisit) => Promise<Failure | undefined>;
 const CHANGES: ReadonlyMap<string, Change> = new Map([
   ["rename", rename],
   ["remove", remove],
 ]);
 
-async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Trouble | "first" | "done"> {
+async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "first" | "done"> {
   const { deps, shown, account, context, fields } = visit;
   const party = findRelyingParty(deps.identity);
   const answer = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
@@ -137,7 +137,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Trouble | "fi
   return outcome === "first" || outcome === "done" ? outcome : refuse(ISSUES[outcome]);
 }
 
-async function rename({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
+async function rename({ deps, shown, fields }: OwnVisit): Promise<Failure | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return refuse(UNNAMED);
   // Renaming a passkey that was removed is not an error.
@@ -145,16 +145,16 @@ async function rename({ deps, shown, fields }: OwnVisit): Promise<Trouble | unde
   return undefined;
 }
 
-async function remove({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
+async function remove({ deps, shown, fields }: OwnVisit): Promise<Failure | undefined> {
   await removeOwnPasskey(deps, shown, fields.get("ref") ?? "");
   return undefined;
 }
 
-function refuse(issue: string): Trouble {
+function refuse(issue: string): Failure {
   return { status: 422, issue };
 }
 
-function toThrottled(waitS: number): Trouble {
+function toThrottled(waitS: number): Failure {
   const { notice: issue, ...rest } = describeThrottle(waitS);
   return { ...rest, issue };
 }
@@ -169,15 +169,15 @@ function toDefaultLabel({ context }: OwnVisit): string {
   return toDeviceName(context.request.headers.get("user-agent"));
 }
 
-async function answerWith(visit: OwnVisit, trouble: Trouble | undefined): Promise<Response> {
+async function answerWith(visit: OwnVisit, failure: Failure | undefined): Promise<Response> {
   const { deps, shown, context } = visit;
   const passkeys = await readOwnPasskeys(deps, shown);
-  const remark = trouble === undefined ? REMARKS.get(context.query) : undefined;
+  const remark = failure === undefined ? REMARKS.get(context.query) : undefined;
   const party = findRelyingParty(deps.identity);
-  const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: trouble !== undefined });
+  const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });
   const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
 ${remark !== undefined && renderNotice("remark", remark)}
-${trouble !== undefined && renderNotice("error", trouble.issue)}
+${failure !== undefined && renderNotice("error", failure.issue)}
 ${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
@@ -188,8 +188,8 @@ ${part}
     body,
     scripts: ["passkey"],
     cookies,
-    status: trouble?.status ?? 200,
-    ...(trouble?.headers === undefined ? {} : { headers: trouble.headers }),
+    status: failure?.status ?? 200,
+    ...(failure?.headers === undefined ? {} : { headers: failure.headers }),
   });
 }
 

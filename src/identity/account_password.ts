@@ -29,7 +29,7 @@ const CHANGED = `${ACCOUNT_PASSWORD_PATH}?changed=yes`;
 
 type Issues = NewPasswordIssues & { present: string[] };
 type Typed = NewPassword & { present: string };
-type Trouble = {
+type Failure = {
   status: number;
   headers?: Record<string, string>;
   notice?: string;
@@ -91,7 +91,7 @@ const NO_ISSUES: Issues = { present: [], password: [], again: [] };
 
 function answerForm(
   { deps, account, token }: OwnVisit,
-  { status, headers, notice, issues = NO_ISSUES }: Trouble,
+  { status, headers, notice, issues = NO_ISSUES }: Failure,
   isChanged = false,
 ): Response {
   const fields = [

@@ -39,7 +39,7 @@ import { clearChallenge } from "./passkey_challenge.ts";
 import { findPasskeyFactor } from "./passkey_factor.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
-import { answerFactorForm, type FactorTrouble } from "./second_factor_page.ts";
+import { answerFactorForm, type FactorFailure } from "./second_factor_page.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
 /** The form; without a pending sign-in, a redirect to the sign-in. */
@@ -48,7 +48,7 @@ export async function answerSecondFactor(
   context: RequestContext,
 ): Promise<Response> {
   const target = await checkReturnTo(deps, context, readReturnTo(context.query));
-  return await answerForm(deps, context, { target, trouble: { status: 200 } });
+  return await answerForm(deps, context, { target, failure: { status: 200 } });
 }
 
 /** Creates the session, or shows the form again with an error. @throws {Problem} forbidden */
@@ -61,14 +61,14 @@ export async function answerSecondFactorForm(
   const target = await checkReturnTo(deps, context, readReturnTo(context.query));
   const typed = readTyped(fields);
   if ("issue" in typed) {
-    const trouble = { status: 422, issue: typed.issue, kind: typed.kind };
-    return await answerForm(deps, context, { target, trouble });
+    const failure = { status: 422, issue: typed.issue, kind: typed.kind };
+    return await answerForm(deps, context, { target, failure });
   }
   return await answerTyped(deps, context, { target, typed });
 }
 
 type Typed = { kind: FactorKind; code: string };
-type FormState = { target: CheckedReturn; trouble: FactorTrouble };
+type FormState = { target: CheckedReturn; failure: FactorFailure };
 
 function readTyped(
   fields: ReadonlyMap<string, string>,
@@ -100,7 +100,7 @@ async function answerTyped(
   if (!("userId" in attempt))
     return await answerForm(deps, context, {
       target,
-      trouble: { ...describeThrottle(attempt.waitS), kind: typed.kind },
+      failure: { ...describeThrottle(attempt.waitS), kind: typed.kind },
     });
   const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
@@ -110,12 +110,12 @@ async function answerTyped(
     const { userId } = attempt;
     await noteWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
     const words = WRONG[typed.kind];
-    const trouble = {
+    const failure = {
       status: 422,
       kind: typed.kind,
       ...(typed.kind === "passkey" ? { notice: words } : { issue: words }),
     };
-    return await answerForm(deps, context, { target, trouble });
+    return await answerForm(deps, context, { target, failure });
   }
   return answerSeeOther(target.location, { cookies: finished });
 }
@@ -181,12 +181,12 @@ async function finish(
 async function answerForm(
   deps: PageDeps,
   context: RequestContext,
-  { target, trouble }: FormState,
+  { target, failure }: FormState,
 ): Promise<Response> {
   const shown = readPendingCookie(context.request, deps.identitySecrets);
   const pending = await findPendingSignIn(deps, shown);
-  if (pending !== undefined) return answerFactorForm(deps, context, { pending, target, trouble });
-  return trouble.status === 200 ? answerSeeOther(target.back) : answerGone(target);
+  if (pending !== undefined) return answerFactorForm(deps, context, { pending, target, failure });
+  return failure.status === 200 ? answerSeeOther(target.back) : answerGone(target);
 }
 
 function answerGone({ back }: CheckedReturn): Response {

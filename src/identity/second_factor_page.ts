@@ -14,7 +14,7 @@ import type { PageDeps } from "./page_deps.ts";
 import { offerPasskeyFactor } from "./passkey_factor.ts";
 import type { CheckedReturn } from "./return_to.ts";
 
-export type FactorTrouble = {
+export type FactorFailure = {
   status: number;
   headers?: Record<string, string>;
   /** The submitted form. */
@@ -29,21 +29,21 @@ const RESET = "An administrator can reset your second factor.";
 export function answerFactorForm(
   deps: PageDeps,
   { request }: RequestContext,
-  state: { pending: PendingSignIn; target: CheckedReturn; trouble: FactorTrouble },
+  state: { pending: PendingSignIn; target: CheckedReturn; failure: FactorFailure },
 ): Response {
-  const { pending, target, trouble } = state;
+  const { pending, target, failure } = state;
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const action = toTarget(splitTarget(request.url));
   const form = { action, token: { name: TOKEN_FIELD, value: token } };
-  const isAgain = trouble.status !== 200;
+  const isAgain = failure.status !== 200;
   const passkey = offerPasskeyFactor(deps, request, { action, token, pending, isAgain });
   const body = html`
 <h1>Confirm that it is you</h1>
 <p class="lead">Signing in as <strong>${pending.email}</strong></p>
-${trouble.notice !== undefined && renderNotice("error", trouble.notice)}
-${pending.hasTotp && renderForm({ ...form, fields: renderCode(trouble), button: "Continue" })}
+${failure.notice !== undefined && renderNotice("error", failure.notice)}
+${pending.hasTotp && renderForm({ ...form, fields: renderCode(failure), button: "Continue" })}
 ${passkey.part}
-${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
+${pending.recoveryCodes > 0 && renderRecovery(form, { pending, failure })}
 <p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`;
   return answerPage(
     {
@@ -52,15 +52,15 @@ ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
       scripts: passkey.part === undefined ? ["page"] : ["page", "passkey"],
     },
     {
-      status: trouble.status,
+      status: failure.status,
       cookies: [...cookies, ...passkey.cookies],
       formTargets: target.formTargets,
-      ...(trouble.headers === undefined ? {} : { headers: trouble.headers }),
+      ...(failure.headers === undefined ? {} : { headers: failure.headers }),
     },
   );
 }
 
-function renderCode({ kind, issue }: FactorTrouble): Html {
+function renderCode({ kind, issue }: FactorFailure): Html {
   return renderField({
     name: "code",
     label: "Code",
@@ -78,9 +78,9 @@ type Form = Pick<Parameters<typeof renderForm>[0], "action" | "token">;
 
 function renderRecovery(
   form: Form,
-  { pending, trouble }: { pending: PendingSignIn; trouble: FactorTrouble },
+  { pending, failure }: { pending: PendingSignIn; failure: FactorFailure },
 ): Html {
-  const isOpen = trouble.kind === "recovery" || (!pending.hasTotp && pending.passkeys.length === 0);
+  const isOpen = failure.kind === "recovery" || (!pending.hasTotp && pending.passkeys.length === 0);
   const field = renderField({
     name: "recovery",
     label: "Recovery code",
@@ -88,8 +88,8 @@ function renderRecovery(
     type: "text",
     autocomplete: "off",
     maxLength: 2 * CODE_CHARS,
-    issues: trouble.kind === "recovery" && trouble.issue !== undefined ? [trouble.issue] : [],
-    isFirst: trouble.kind === "recovery",
+    issues: failure.kind === "recovery" && failure.issue !== undefined ? [failure.issue] : [],
+    isFirst: failure.kind === "recovery",
   });
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
 ${renderForm({ ...form, fields: field, button: "Use this code", look: "quiet" })}

@@ -70,7 +70,7 @@ export async function answerSignIn(
       : await signInWithPasskey(deps, context, passkey);
   if ("cookies" in result) return answerAdmitted(result, target);
   const { request } = context;
-  return answerForm(deps, target, { request, email, ...toTrouble(result) });
+  return answerForm(deps, target, { request, email, ...toFailure(result) });
 }
 
 /** Redirects to the destination, or to the second factor first; its query holds the destination. */
@@ -90,7 +90,7 @@ function toQuery(path: string): string {
   return /\?.*/.exec(path)?.[0] ?? "";
 }
 
-type Trouble = {
+type Failure = {
   status: number;
   headers?: Record<string, string>;
   notice?: string;
@@ -103,7 +103,7 @@ const WORDS = {
   refused: "This passkey was not accepted. Try another passkey, or sign in another way.",
 } as const;
 
-function toTrouble(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Trouble {
+function toFailure(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Failure {
   if (result.kind === "incomplete") return { status: 422, issues: result.issues };
   if (result.kind === "throttled") return describeThrottle(result.waitS);
   return { status: 422, notice: WORDS[result.kind] };
@@ -130,7 +130,7 @@ function toWait(seconds: number): string {
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
-type FormState = Trouble & {
+type FormState = Failure & {
   request: Request;
   cookies?: readonly string[];
   email?: string;

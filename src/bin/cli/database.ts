@@ -47,7 +47,7 @@ export async function withDatabase<Result>(
     await checkVersion(database);
     return await task(database);
   } catch (error) {
-    throw explainTrouble(error, address);
+    throw explainFailure(error, address);
   } finally {
     await database.close(1);
   }
@@ -174,14 +174,14 @@ export function isAway(error: unknown): boolean {
   return (
     error instanceof Problem &&
     ["unavailable", "timeout", "overloaded", "unknown_outcome"].includes(error.code) &&
-    findTrouble(error) === undefined
+    findExplanation(error) === undefined
   );
 }
 
-type Trouble = (place: { role: string; database: string; variable: string }) => string;
+type Explain = (place: { role: string; database: string; variable: string }) => string;
 
 /** Error and remedy by SQLSTATE. */
-const TROUBLES: Readonly<Record<string, Trouble>> = {
+const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   "28P01": ({ role, variable }) =>
     `The database rejects the password of the role "${role}": correct it in ${variable}`,
   "28000": ({ role, variable }) =>
@@ -195,7 +195,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 };
 
 /** A `RefusedError` with a remedy for each failure of the database; any other error unchanged. */
-export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
+export function explainFailure(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
   if (
     error instanceof GrantLoginError ||
@@ -216,18 +216,18 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
       EXIT.unreachable,
     );
   }
-  const trouble = findTrouble(error);
-  if (trouble === undefined) return error;
+  const explain = findExplanation(error);
+  if (explain === undefined) return error;
   const role = decodeURIComponent(username);
   return new RefusedError(
-    trouble({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
+    explain({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
   );
 }
 
 /** The failure for the SQLSTATE of the error, or of its cause if there was no connection. */
-function findTrouble(error: unknown): Trouble | undefined {
+function findExplanation(error: unknown): Explain | undefined {
   const cause = error instanceof Problem ? error.cause : undefined;
-  return TROUBLES[toState(error)] ?? TROUBLES[toState(cause)];
+  return EXPLANATIONS[toState(error)] ?? EXPLANATIONS[toState(cause)];
 }
 
 /** PgBouncer uses one SQLSTATE for all rejections; only the message has the reason. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "../../config/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
-import { explainTrouble } from "../cli/database.ts";
+import { explainFailure } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom } from "../cli/open.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -105,7 +105,7 @@ async function runDev(typed: Setting): Promise<ExitCode> {
       if (isReset) removeDevFiles(folder);
       await serveDev(setting, { app, config, database, stopped });
     } catch (error) {
-      throw explainTrouble(error, database.admin);
+      throw explainFailure(error, database.admin);
     } finally {
       await database.stop();
     }

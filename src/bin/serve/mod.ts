@@ -3,7 +3,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
-import { explainTrouble } from "../cli/database.ts";
+import { explainFailure } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { openFrom } from "../cli/open.ts";
 import { readServeSettings, readWhole } from "../cli/settings.ts";
@@ -71,7 +71,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     return EXIT.done;
   } catch (error) {
     if (error instanceof IsolationError) throw new RefusedError(error.message);
-    throw explainTrouble(error, address);
+    throw explainFailure(error, address);
   }
 }
 
