@@ -133,7 +133,7 @@ test.each(BREAKS)(
     expect((await service.call(elsewhere, "/v1/data/db/todos")).status).toBe(200);
     expect((await service.call(undefined, "/ready")).status).toBe(200);
     await changeOn(node, statement(mend));
-    expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], away: [] });
+    expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
     await eventually(async () => (await list()) === 200);
   },
 );

@@ -94,7 +94,7 @@ test("a new node blocks no request; after migrate, an app can be moved to it", a
   expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
   expect(await mayHaveRows()).toBe(true);
   expect(await runCommand(words, { ...project, env })).toMatchObject({ code: 0 });
-  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], away: [] });
+  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
   expect(await service.call(app, PATH)).toMatchObject({
     status: 200,
     json: { rows: [{ title: "kept" }] },

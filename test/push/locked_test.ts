@@ -89,7 +89,7 @@ test("checking the isolation waits for no table", async () => {
 
   await whileLocked(service.database.adminUrl, name, async () => {
     const looked = await makeIsolationLook(service.service.db)();
-    expect(looked).toMatchObject({ issues: [], ofNodes: {}, added: [], away: [] });
+    expect(looked).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
   });
 });
 
