@@ -234,7 +234,7 @@ test("the coordinator has no row, every node has its settings, and the audit log
     issues: [],
     ofNodes: {},
     added: [],
-    away: [],
+    silent: [],
   });
   expect(await readDrift(service.service.admin)).toEqual([]);
   const open = await askNodes(

@@ -127,7 +127,7 @@ test.each(BREAKS)(
       issues: [],
       ofNodes: { [node.name]: [statement(says)] },
       added: [],
-      away: [],
+      silent: [],
     });
     await eventually(async () => (await list()) === 503);
     expect((await service.call(elsewhere, "/v1/data/db/todos")).status).toBe(200);

@@ -112,7 +112,7 @@ describe.each([
       issues: [],
       ofNodes: {},
       added: [],
-      away: [],
+      silent: [],
     });
     const { out } = await runCommand(["admin", "audit", "--json"], { ...project, env });
     const [entry] = JSON.parse(out).entries;

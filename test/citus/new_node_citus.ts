@@ -59,7 +59,7 @@ test("a new node blocks no request; after migrate, an app can be moved to it", a
 
   const name = `${host}:${port}`;
   await ask("select citus_add_node($1, $2)", [host, port]);
-  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [name], away: [] });
+  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [name], silent: [] });
   // Before and after the service has noticed the node.
   const mayHaveRows = async () => {
     const [node] = await ask<{ may: boolean }>(
