@@ -174,7 +174,10 @@ for (const shape of SHAPES) {
 
     describe("limits", () => {
       test("a response reports the remaining limit, and scripts can read it", async () => {
-        const { headers } = await service.call(app, LIST, { headers: { origin: ORIGIN } });
+        const call = () => service.call(app, LIST, { headers: { origin: ORIGIN } });
+        // A gateway learns the origins of an app within seconds.
+        await eventually(async () => (await call()).headers.has("access-control-allow-origin"));
+        const { headers } = await call();
         expect(headers.get("ratelimit-policy")).toBe('"app";q=600000;w=60, "key";q=600000;w=60');
         expect(headers.get("ratelimit")).toMatch(/^"(app|key)";r=\d+;t=\d+$/);
         expect(headers.get("access-control-expose-headers")).toContain(
