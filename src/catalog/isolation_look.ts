@@ -135,7 +135,8 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
 }
 
 const STATE = `select pg_catalog.json_build_object('issues', (${renderIssues(ANCHOR)})::pg_catalog.json,
-  'system', (select system_identifier::pg_catalog.text from pg_catalog.pg_control_system()))`;
+  'system', case when pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    (select system_identifier::pg_catalog.text from pg_catalog.pg_control_system()) end)`;
 
 /** `undefined` for an unavailable node. */
 async function askNode(db: Database, { host, port }: Node): Promise<NodeState | undefined> {

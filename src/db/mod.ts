@@ -46,6 +46,7 @@ export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";
 export {
   type Database,
+  type DatabaseOptions,
   EXECUTION_LIMIT_MS,
   echoColumn,
   openDatabase,

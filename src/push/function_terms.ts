@@ -227,10 +227,10 @@ export function isGiven(column: SetColumn): string {
 }
 
 /** A column's value in a new row: from the body, or its default. */
-export function initial(table: ColumnSet, column: SetColumn): string {
+export function initial(table: ColumnSet, column: SetColumn, now?: string): string {
   const given = input(table, column);
   if (column.default === undefined) return given;
-  return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column)} end`;
+  return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column, now)} end`;
 }
 
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */

@@ -17,6 +17,9 @@ import {
 import { idText, insertMany } from "./write_bodies.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
+/** A microsecond apart, as if the rows were created one after the other: so a time by default can be unique. */
+const NOW = `(pg_catalog.now() operator(pg_catalog.+) ("$new"."$nth" operator(pg_catalog.+) "$count")
+  operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
 
 /**
  * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used
@@ -26,7 +29,7 @@ const FIELDS = ["constraint", "column", "table"] as const;
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, ids, bodies, bytes, claims } = placeholdersOf("create_group");
   const values = `pg_catalog.array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
-  const insert = `${insertMany(table, values)};
+  const insert = `${insertMany(table, values, NOW)};
 ${noteChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest("$ids") as "$new" ("$id")`)}`;
   const claim = `(${claims})["$count"]`;
   return `declare

@@ -25,12 +25,13 @@ export function sqlType(
     : SQL_TYPES[column.kind];
 }
 
-/** A column's default as an expression: the statement's time for "now" on a timestamp, otherwise a constant. */
+/** A column's default as an expression: `now`, by default the statement's time, for "now" on a timestamp, or a constant. */
 export function sqlDefault(
   table: Pick<TableDefinition, "name">,
   column: Pick<NamedColumn, "name" | "kind" | "default">,
+  now = "pg_catalog.now()",
 ): string {
-  if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
+  if (column.kind === "timestamp" && column.default === "now") return now;
   // Canonical, so that a default has the same text before and after it is recorded as jsonb.
   const text =
     column.kind === "json" || typeof column.default !== "string"

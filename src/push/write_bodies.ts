@@ -143,14 +143,19 @@ function rowsText(texts: string): string {
   return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
 }
 
-/** Inserts the rows of `$ids` and `$bodies`, and selects these values of them. */
-export function insertMany(table: ColumnSet, selected: string): string {
+/**
+ * Inserts the rows of `$ids` and `$bodies`, and selects these values of them. `now` is the time of a row, an expression that can
+ * use its position `"$new"."$nth"`; by default all rows have the statement's time.
+ */
+export function insertMany(table: ColumnSet, selected: string, now?: string): string {
   const { app } = placeholdersOf("create_many");
-  const values = [app, '"$new"."$id"', ...table.columns.map((column) => initial(table, column))];
+  const columns = table.columns.map((column) => initial(table, column, now));
+  const values = [app, '"$new"."$id"', ...columns];
+  const [ordinality, nth] = now === undefined ? ["", ""] : [" with ordinality", ', "$nth"'];
   return `with "$row" as (
       insert into ${target(table)}
       select ${values.join(",\n        ")}
-      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies")) as "$new" ("$id", "$body")
+      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
       returning ${outputs(table)})
     select ${selected} from "$row"`;
 }

@@ -310,6 +310,38 @@ testGroups(
   },
 );
 
+testGroups("rows of a group differ in their times by default", async () => {
+  const times = defineSchema({
+    visits: {
+      at: t.timestamp().default("now").unique(),
+      seen: t.timestamp().default("now"),
+      place: t.string().unique(),
+    },
+  });
+  const app = await service.makeApp(times);
+  const visits = Array.from({ length: 40 }, (_, index) => ({ place: `p${index % 30}` }));
+  const answers = await Promise.all(
+    visits.map((json) => service.call(app, "/v1/data/db/visits", { method: "POST", json })),
+  );
+  expect(proxy.count(functionOf(times, "visits", "create_group"))).toBeGreaterThan(0);
+  expect(countStatuses(answers)).toEqual({ 201: 30, 409: 10 });
+  for (const { status, json } of answers)
+    if (status === 201) expect(json).toMatchObject({ at: (json as { seen: string }).seen });
+});
+
+testGroups("creates with one idempotency key happen once, also in a group", async () => {
+  const app = await service.makeApp(schema);
+  const before = proxy.count(GROUP);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      create(app, { title: index % 2 === 0 ? "same" : "other" }, KEYED),
+    ),
+  );
+  expect(proxy.count(GROUP)).toBeGreaterThan(before);
+  expect(countStatuses(answers)).toEqual({ 201: 10, 422: 10 });
+  expect((await readTitles(app)).length).toBe(1);
+});
+
 testGroups("a table without the function for groups is served", async () => {
   const app = await service.makeApp(
     defineSchema({ plain: { title: t.string().required().default("x") } }),

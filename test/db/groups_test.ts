@@ -1,6 +1,11 @@
 /** How the pool groups calls, by any statement that returns its rows' ids. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Database, type Grouping, openDatabase } from "../../src/db/mod.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  type Grouping,
+  openDatabase,
+} from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 
@@ -53,12 +58,16 @@ async function send(pool: Database, { count, bytes = 1, text = TEXT, caller, rea
   return { sizes, results };
 }
 
-async function withPool<Result>(use: (pool: Database) => Promise<Result>): Promise<Result> {
+async function withPool<Result>(
+  use: (pool: Database) => Promise<Result>,
+  options: Partial<DatabaseOptions> = {},
+): Promise<Result> {
   const pool = openDatabase({
     url: database.adminUrl,
     connections: 10,
     prepare: database.prepare,
     name: "rowhouse groups test",
+    ...options,
   });
   try {
     return await use(pool);
@@ -99,11 +108,36 @@ test("waiting calls count against the limits of their queue", async () => {
   });
 });
 
-test("a response that does not match the calls leaves their outcome unknown", async () => {
-  await withPool(async (pool) => {
-    const { results } = await send(pool, { count: 3, readLines: () => undefined });
-    expect(results).toEqual(["unknown_outcome", "unknown_outcome", "unknown_outcome"]);
-  });
+const fail = () => {
+  throw new Error("malformed");
+};
+
+test.each([
+  { name: "does not match the calls", readLines: () => undefined },
+  { name: "cannot be read", readLines: fail },
+])("a response that $name leaves their outcome unknown, and is reported", async ({ readLines }) => {
+  let reports = 0;
+  const onMismatch = () => void reports++;
+  await withPool(
+    async (pool) => {
+      const { results } = await send(pool, { count: 3, readLines });
+      expect(results).toEqual(["unknown_outcome", "unknown_outcome", "unknown_outcome"]);
+      expect([reports, pool.stats().busy]).toEqual([1, 0]);
+    },
+    { onMismatch },
+  );
+});
+
+test("calls of a group that reached the time limit are not sent again", async () => {
+  const text = `select (select 'late' from pg_catalog.pg_sleep(30)) || ($1::pg_catalog.text[])[1]`;
+  await withPool(
+    async (pool) => {
+      const { sizes, results } = await send(pool, { count: 3, text });
+      expect([sizes, results]).toEqual([[3], ["timeout", "timeout", "timeout"]]);
+    },
+    // The server has the same limit, and checks it more often.
+    { limitMs: 300, url: `${database.adminUrl}?statement_timeout=300` },
+  );
 });
 
 test("a waiting call whose caller has gone is not sent", async () => {

@@ -42,7 +42,7 @@ export async function findClusterIssues(admin: Database): Promise<string[]> {
     ...(coordinator.version === null ? [NO_EXTENSION] : []),
   ];
   if (missing.length > 0) return missing;
-  const issues = [...findNodeFaults(coordinator)];
+  const issues = [...findNodeIssues(coordinator)];
   const answers = await askNodes(admin, SETTINGS);
   return [...issues, ...answers.flatMap(findSettingIssues)];
 }
@@ -69,7 +69,7 @@ async function readNodes(admin: Database) {
   );
 }
 
-function findNodeFaults({ nodes, has_coordinator }: Coordinator): string[] {
+function findNodeIssues({ nodes, has_coordinator }: Coordinator): string[] {
   const missing = has_coordinator
     ? []
     : ["The coordinator is not registered: run select citus_set_coordinator_host('<its address>')"];

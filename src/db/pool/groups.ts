@@ -11,7 +11,7 @@
 import { Problem } from "../../problem.ts";
 import { isRolledBack, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Connection, Parameter } from "./connection.ts";
-import { isEarly, type RunParts, run, type Work } from "./run.ts";
+import { type RunParts, run, type Work } from "./run.ts";
 import { runStatement, type StatementEnd } from "./statement.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -76,9 +76,11 @@ export class Groups {
   readonly #parts: RunParts;
   readonly #gatherings = new Map<string, Gathering>();
   readonly #avoided = new Set<string>();
+  readonly #onMismatch: (() => void) | undefined;
 
-  constructor(parts: RunParts) {
+  constructor(parts: RunParts, onMismatch: (() => void) | undefined) {
     this.#parts = parts;
+    this.#onMismatch = onMismatch;
   }
 
   /** The call's own result. @throws {Error} see `toDatabaseError` */
@@ -110,9 +112,9 @@ export class Groups {
       work,
       end: Promise.withResolvers(),
       mayStart: () =>
-        !hasGone(work) &&
         (this.#avoided.has(key) ||
-          (!gathering.isGathering && gathering.statements < MAX_STATEMENTS)),
+          (!gathering.isGathering && gathering.statements < MAX_STATEMENTS)) &&
+        !hasGone(work),
       start: () => {
         gathering.members.delete(member);
         gathering.statements++;
@@ -142,13 +144,18 @@ export class Groups {
       else this.#forgetIfIdle(leader.work.grouping.key, gathering);
     };
     ticker.add(patience);
-    const sent =
-      members.length === 1
-        ? this.#sendSingle(leader.work, connection).then(leader.end.resolve)
-        : this.#sendTogether(members, connection);
-    await sent.catch((error: unknown) => {
-      for (const member of members) member.end.reject(error);
-    });
+    // The connection can end during the turn, before anything is sent.
+    const isAlive = connection.isAlive();
+    if (!isAlive) acquirer.release(leader.work.call.queue, connection, true);
+    if (isAlive && members.length > 1) {
+      await this.#sendTogether(members, connection).catch((error: unknown) => {
+        for (const { end } of members) end.reject(error);
+      });
+    } else {
+      for (const { work, end } of members)
+        end.resolve(this.#sendSingle(work, isAlive ? connection : undefined));
+      await Promise.allSettled(members.map(({ end }) => end.promise));
+    }
     finish();
   }
 
@@ -190,25 +197,23 @@ export class Groups {
     const lines = "rows" in end ? readLines(end.rows, grouping, rows) : undefined;
     const isMismatch = "rows" in end && lines === undefined;
     acquirer.release(call.queue, connection, end.isSuspect || isMismatch);
+    if (isMismatch) this.#onMismatch?.();
     if (lines !== undefined) {
       for (const [index, member] of members.entries()) settle(member, lines[index]);
     } else this.#fail(members, end, sentAt);
   }
 
-  /** Without an effect, each call is sent individually. Otherwise only those that can run twice. */
+  /** Without an effect, each call is sent individually, for the rest of its time. Otherwise only those that can run twice. */
   #fail(members: readonly Member[], end: StatementEnd, sentAt: number): void {
     const failed = "error" in end ? end : MISMATCH;
     const hadNoEffect = !failed.isAsked && isRolledBack(failed.error);
     for (const { work, end } of members) {
-      const failure = {
-        ...failed,
-        retry: work.call.retry,
-        isHandedOver: false,
-        isEarly: isEarly(sentAt, work),
-      };
-      if (hadNoEffect || isWorthAnother(failure, 1)) {
+      const limitMs = work.limitMs - (performance.now() - sentAt);
+      const isEarly = limitMs > 0;
+      const failure = { ...failed, retry: work.call.retry, isHandedOver: false, isEarly };
+      if (isEarly && (hadNoEffect || isWorthAnother(failure, 1))) {
         this.#avoid(work.grouping.key);
-        end.resolve(this.#sendSingle(work));
+        end.resolve(this.#sendSingle({ ...work, limitMs }));
       } else end.reject(toDatabaseError(failed.error, failure));
     }
   }
@@ -231,7 +236,7 @@ function hasGone({ call }: Work): boolean {
 
 /** A response that does not match its rows: nothing is known about them. */
 const MISMATCH = {
-  error: new Problem("unknown_outcome"),
+  error: new Problem("unknown_outcome", { retryAfterS: 1 }),
   isTimedOut: false,
   isAsked: false,
 } as const;
@@ -242,7 +247,12 @@ function readLines(
   rows: readonly GroupRow[],
 ): readonly (Bytes | Error)[] | undefined {
   const [[text] = []] = found as RawRow[];
-  return text instanceof Uint8Array ? readLines(text, rows) : undefined;
+  try {
+    return text instanceof Uint8Array ? readLines(text, rows) : undefined;
+  } catch {
+    // A response that was corrupted on its way.
+    return undefined;
+  }
 }
 
 function settle({ end }: Member, line: Bytes | Error | undefined): void {

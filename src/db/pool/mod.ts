@@ -133,7 +133,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const nodePool = isOfApp === true ? nodePools?.find(queue) : undefined;
     return nodePool === undefined ? whole : { ...whole, ...nodePool, coordinator: acquirer };
   };
-  const groups = new Groups(whole);
+  const groups = new Groups(whole, options.onMismatch);
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(
@@ -176,11 +176,20 @@ export function openDatabase(options: DatabaseOptions): Database {
         }),
       ),
     findSilentNode: () => nodes?.findSilent(),
-    stats: () => addStats(pool.stats(), nodePools?.stats() ?? []),
+    stats: () => addNodeStats(pool.stats(), nodePools?.stats() ?? []),
     close: async (timeoutS = 5) => {
       await Promise.all([pool.close(timeoutS), nodePools?.close(timeoutS)]);
     },
   };
+}
+
+/** Calls that a node's pool rejects are rejected, unless the node is unavailable: then they go through the coordinator. */
+function addNodeStats(pool: PoolStats, nodes: readonly PoolStats[]): PoolStats {
+  const shed = { ...pool.shed };
+  for (const node of nodes)
+    for (const reason of ["queue_full", "full", "waited"] as const)
+      shed[reason] += node.shed[reason];
+  return { ...addStats(pool, nodes), shed };
 }
 
 /** The driver's values are views of its receive buffer. */

@@ -57,8 +57,11 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
       return end.rows as Row[];
     }
     // A node that the app has left could not pass the call on, so the call had no effect.
-    if (coordinator !== undefined && (isUnconnected(end.error) || isMisrouted(end.error)))
-      return await run(throughCoordinator(parts), work);
+    const isForwardable = isUnconnected(end.error) || isMisrouted(end.error);
+    if (coordinator !== undefined && isForwardable && !end.isAsked) {
+      const restMs = limitMs - (performance.now() - sentAt);
+      return await run(throughCoordinator(parts), { ...work, limitMs: Math.max(restMs, 1) });
+    }
     const isHandedOver = nodes?.find(queue) !== undefined;
     const failure = { retry, ...end, isHandedOver, isEarly: isEarly(startedAt, work) };
     // A caller that has already waited that long gets the error instead of another wait. But after a wait for a move of
@@ -88,6 +91,6 @@ function throughCoordinator({ coordinator, ...parts }: RunParts): RunParts {
 }
 
 /** Whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */
-export function isEarly(startedAt: number, { limitMs }: Work): boolean {
+function isEarly(startedAt: number, { limitMs }: Work): boolean {
   return performance.now() - startedAt < limitMs;
 }
