@@ -88,6 +88,8 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
       return { status: "unchanged", migration, ...told, deferred };
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
+    // A change waits for the builds of its table, and their process can have been killed.
+    if (request.change !== undefined) void resume(state.hasDeferredSteps);
     await copySwapped(deps, request, { plan, state });
     const isReplay = request.migration !== undefined;
     await takeTurn(request.app.id);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { applyChange, readDrift } from "../../src/push/mod.ts";
+import { eventually } from "../support/eventually.ts";
 import { postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -84,6 +85,23 @@ test("a rename keeps the values, takes effect immediately, and is recorded as a 
     notes: [],
   });
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a change resumes a build of its table whose process was killed", async () => {
+  const name = freshName();
+  const app = await service.makeApp(makeSchema(name, "titel"));
+  // As if the process had ended before it recorded the end of the build.
+  await service.service.admin.message(`insert into rowhouse.deferred_steps
+    (app_id, table_name, kind, name, columns, attempts)
+    values ('${app.id}', '${name}', 'index', '${name}__hours__idx', '["hours"]', 1); select 1`);
+  const asked = { kind: "rename_column", table: name, column: "titel", to: "title" };
+  const isBusy = async () => {
+    const { status, json } = await change(app, asked);
+    expect([200, 409, 503]).toContain(status);
+    return Object(json).error === "push_busy";
+  };
+  await eventually(async () => !(await isBusy()));
+  expect((await create(app, name, { title: "one" })).status).toBe(201);
 });
 
 test("a dropped column is deleted with its index, type and reference, and can be added again with another type", async () => {
