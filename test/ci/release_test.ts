@@ -46,7 +46,7 @@ const Workflow = v.object({
     v.string(),
     v.object({
       if: v.optional(v.string()),
-      needs: v.optional(v.string()),
+      needs: v.optional(v.union([v.string(), v.array(v.string())])),
       permissions: v.optional(v.record(v.string(), v.string()), {}),
       steps: v.array(Step),
     }),
@@ -75,9 +75,10 @@ describe("the workflow", () => {
       if (uses?.startsWith("actions/checkout@")) expect(inputs["persist-credentials"]).toBe(false);
   });
 
-  test("publishes only for a tag, and after all checks", () => {
-    for (const name of ["packages", "image"])
-      expect(jobs[name]).toMatchObject({ if: "github.ref_type == 'tag'", needs: "check" });
+  test("publishes only for a pushed tag, after all checks, and the image after the packages", () => {
+    const pushed = "github.event_name == 'push' && github.ref_type == 'tag'";
+    expect(jobs["packages"]).toMatchObject({ if: pushed, needs: "check" });
+    expect(jobs["image"]).toMatchObject({ if: pushed, needs: ["check", "packages"] });
   });
 
   test("runs scripts that exist, with the Bun of the project", () => {
