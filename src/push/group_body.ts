@@ -17,9 +17,8 @@ import {
 import { idText, insertMany } from "./write_bodies.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
-/** A microsecond apart, as if the rows were created one after the other: so a time by default can be unique. */
-const NOW = `(pg_catalog.now() operator(pg_catalog.+) ("$new"."$nth" operator(pg_catalog.+) "$count")
-  operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
+/** A microsecond apart, as if the rows were created one after the other: two rows rarely have one time by default. */
+const NOW = `("$now" operator(pg_catalog.+) "$new"."$nth" operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
 
 /**
  * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used
@@ -37,6 +36,7 @@ ${noteChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" fr
   "$ids" pg_catalog.uuid[] := ${ids};
   "$bodies" pg_catalog.jsonb := "$all";
   "$count" pg_catalog.int4 := 0;
+  "$now" pg_catalog.timestamptz := pg_catalog.now();
   "$rows" ${TEXT}[];
   "$lines" ${TEXT}[] := '{}';
   "$text" ${TEXT};
@@ -57,6 +57,8 @@ ${beginAs("create_group", site)}
       "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
       "$count" := "$count" operator(pg_catalog.+) 1;
       "$ids" := array[(${ids})["$count"]];
+      -- Another group can have begun in the same moment.
+      "$now" := pg_catalog.clock_timestamp();
       "$text" := null;
       begin
         if ${claim} is not null then
