@@ -44,8 +44,8 @@ type CheckRow = {
 
 type Node = { host: string; port: number; ranges: [number, number][]; is_synced: boolean };
 
-/** A node's issues, and PostgreSQL's identifier of its server. */
-type NodeState = { issues: readonly string[]; system: string };
+/** A node's issues, and PostgreSQL's identifier of its server; null without the right to read it. */
+type NodeState = { issues: readonly string[]; system: string | null };
 
 /**
  * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a distributed
@@ -64,8 +64,10 @@ export function makeIsolationLook(
       // A node that rejects connections is not silent: its callers get an error and can retry.
       if (answer === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
       map?.tell(toName(node), undefined);
-      if (answer !== undefined && node.is_synced)
-        map?.admit(toName(node), { host: node.host, port: node.port, system: answer.system });
+      // Without an identifier, calls for the node go through the coordinator.
+      const system = answer?.system ?? undefined;
+      if (system !== undefined && node.is_synced)
+        map?.admit(toName(node), { host: node.host, port: node.port, system });
       return answer?.issues;
     }
   };

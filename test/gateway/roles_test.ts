@@ -176,7 +176,7 @@ describe("a role does not start", () => {
       env: { ...complete, UPSTREAM_DATA_URL: "http://data:8787/x" },
       issues: ["UPSTREAM_DATA_URL"],
     },
-    { name: "a role that is none", env: { ROLE: "console" }, issues: ["ROLE"] },
+    { name: "an unknown role", env: { ROLE: "console" }, issues: ["ROLE"] },
     {
       name: "a proxy that is none",
       env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
