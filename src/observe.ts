@@ -21,7 +21,7 @@ export type LogFields = Partial<AnswerRecord> & {
   /** The background work that failed. */
   during?: string;
   /** Requests that failed during an outage. */
-  refused?: number;
+  rejected?: number;
   /** Why a signature was rejected. */
   reason?: string;
   /** The process's address and role. */

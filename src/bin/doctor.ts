@@ -53,7 +53,7 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
   ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
-  return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
+  return findings.some(({ level }) => level === "fail") ? EXIT.rejected : EXIT.done;
 }
 
 /** Checks only a gateway, which shares secrets with two services. */

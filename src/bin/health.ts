@@ -1,5 +1,5 @@
 /** `rowhouse health`: checks whether the service on this machine is alive. Containers use it as health check. @module */
-import { type Command, EXIT, RefusedError } from "./cli/command.ts";
+import { type Command, EXIT, RejectedError } from "./cli/command.ts";
 import { readSettings } from "./cli/settings.ts";
 import { readDevFile } from "./dev/file.ts";
 import { toLocalUrl } from "./serve/listen.ts";
@@ -18,9 +18,9 @@ If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.
     const dev = env["HOST"] || env["PORT"] ? undefined : readDevFile(folder);
     const url = `${dev?.baseUrl ?? toLocalUrl(HOST, PORT)}/live`;
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
-      throw new RefusedError(`No response from ${url}`, EXIT.unreachable);
+      throw new RejectedError(`No response from ${url}`, EXIT.unreachable);
     });
-    if (!response.ok) throw new RefusedError(`${url} returned ${response.status}`);
+    if (!response.ok) throw new RejectedError(`${url} returned ${response.status}`);
     terminal.say(`${url} is alive`);
     return EXIT.done;
   },

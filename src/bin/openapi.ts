@@ -4,7 +4,7 @@ import { findBreaks, makeDocument } from "../openapi/mod.ts";
 import { routes } from "../service/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { type Command, EXIT, RefusedError, type Setting } from "./cli/command.ts";
+import { type Command, EXIT, RejectedError, type Setting } from "./cli/command.ts";
 import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";
 
 export const openapiCommand: Command = {
@@ -35,7 +35,7 @@ async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> 
   }
   const breaks = findBreaks(await readDocument(resolve(folder, against)), document);
   if (breaks.length > 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `These changes break clients of ${against}:\n${breaks.map((line) => `  ${line}`).join("\n")}`,
     );
   terminal.say(`No changes break clients of ${against}`);
@@ -44,8 +44,8 @@ async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> 
 
 async function readDocument(path: string): Promise<Readonly<Record<string, unknown>>> {
   const file = Bun.file(path);
-  if (!(await file.exists())) throw new RefusedError(`File not found: ${path}`);
+  if (!(await file.exists())) throw new RejectedError(`File not found: ${path}`);
   const document = tryParseJson(await file.text());
   if (isObject(document) && isObject(document["paths"])) return document;
-  throw new RefusedError(`Cannot read ${path}: must be an OpenAPI document in JSON`);
+  throw new RejectedError(`Cannot read ${path}: must be an OpenAPI document in JSON`);
 }

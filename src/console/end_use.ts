@@ -44,7 +44,7 @@ export const endUsePage = makeFormPage({
     const end = performance.now() + WAIT_MS;
     const isLate = () => performance.now() > end;
     const state = await endRegistrationByConsole({ ...visit.deps, isLate }, { slug, table, told });
-    if (state !== "refused") return answerDone(toAppTablesPath(slug), "use-ended");
+    if (state !== "rejected") return answerDone(toAppTablesPath(slug), "use-ended");
     const message = "Rows of another table reference these rows: stop using that table first";
     throw new Problem("invalid_request", { message });
   },

@@ -7,7 +7,7 @@
  */
 import {
   type ConsoleActor,
-  ConsoleRefused,
+  ConsoleRejected,
   SecondFactorNeeded,
   type ShownCookies,
   SignInTooOld,
@@ -70,7 +70,7 @@ export function enter(
     } catch (error) {
       if (error instanceof SignInTooOld) return answerToSignIn(context);
       if (error instanceof SecondFactorNeeded) return answerToFactor(context);
-      if (error instanceof ConsoleRefused) return await answerRefused(deps, context);
+      if (error instanceof ConsoleRejected) return await answerRejected(deps, context);
       throw error;
     }
   };
@@ -108,7 +108,7 @@ function answerToFactor({ request }: RequestContext): Response {
   return answerSeeOther(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);
 }
 
-async function answerRefused(deps: ConsolePageDeps, context: RequestContext): Promise<Response> {
+async function answerRejected(deps: ConsolePageDeps, context: RequestContext): Promise<Response> {
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor === undefined)
     return answerToSignIn(context, clearPlanted(context.request, deps.identity));

@@ -11,7 +11,7 @@ import {
   type Input,
   needsRecentSignIn,
   readInput,
-  refuseFor,
+  rejectFor,
   SuperAdminNeeded,
 } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
@@ -159,7 +159,7 @@ export function readInputs<Values extends Readonly<Record<string, unknown>>>(
         values[name] = readInput(inputs[name], inputs[name].label.toLowerCase(), text);
     }, ""),
   );
-  if (issues.length > 0) throw refuseFor(issues);
+  if (issues.length > 0) throw rejectFor(issues);
   return values;
 }
 

@@ -6,7 +6,7 @@ import {
   CONSOLE_PATH,
   describeProblem,
   LOGIN_PATH,
-  type RefusedRequest,
+  type RejectedRequest,
 } from "../identity/mod.ts";
 import { answerPage, type Html, html, type Part, renderBrand } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
@@ -76,8 +76,8 @@ function toWindowTitle({ part, title, crumbs = [] }: ConsolePage): string {
 }
 
 /** An error page with the navigation. */
-export function answerConsoleProblem(problem: Problem, refused: RefusedRequest): Response {
-  const { title, body, headers } = describeProblem(problem, refused);
+export function answerConsoleProblem(problem: Problem, rejected: RejectedRequest): Response {
+  const { title, body, headers } = describeProblem(problem, rejected);
   return answerPage(
     { title, body: renderFrame({ title, body }), width: "own", scripts: ["console"] },
     { status: problem.status, headers },

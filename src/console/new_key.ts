@@ -1,5 +1,5 @@
 /** Issues a key: name, scopes and expiry. @module */
-import { refuseFor } from "../accounts/actions/mod.ts";
+import { rejectFor } from "../accounts/actions/mod.ts";
 import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
@@ -80,7 +80,7 @@ function readNewKey(fields: Fields) {
     scopes.length === 0 && "Choose at least one scope",
     !LIVES.some(({ value }) => value === life) && "Choose when it expires",
   ].filter((message) => message !== false);
-  if (issues.length > 0) throw refuseFor(issues.map((message) => ({ path: "", message })));
+  if (issues.length > 0) throw rejectFor(issues.map((message) => ({ path: "", message })));
   return { name, scopes, life };
 }
 

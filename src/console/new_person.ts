@@ -1,5 +1,5 @@
 /** Invites people, optionally with a role on an app. The password link is shown once. @module */
-import { refuseFor } from "../accounts/actions/mod.ts";
+import { rejectFor } from "../accounts/actions/mod.ts";
 import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
 import {
   APP_ROLE,
@@ -88,7 +88,7 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
     name !== "" && "A name can be set for only one address",
     consoleRole !== "none" && "A Console role can be granted to only one person at a time",
   ].filter((issue) => issue !== false);
-  if (issues.length > 0) throw refuseFor(issues.map((message) => ({ path: "", message })));
+  if (issues.length > 0) throw rejectFor(issues.map((message) => ({ path: "", message })));
   const invited = await inviteSeveral(visit.deps, {
     people: emails.map((email, place) => ({ id: toNextId(id, place), email })),
     ...(app === "" && role === "" ? {} : { slug: app, role }),

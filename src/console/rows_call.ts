@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ConsoleRefused, SignInTooOld } from "../accounts/actions/mod.ts";
+import { ConsoleRejected, SignInTooOld } from "../accounts/actions/mod.ts";
 import { parseJson } from "../http/mod.ts";
 import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
@@ -90,7 +90,7 @@ function isDetail(detail: unknown): detail is Detail {
 
 /** The rejection by an endpoint, for the form that asked. @throws the error if it is another, or rejects the visitor */
 export function toRejection(error: unknown): Problem {
-  const isOfVisitor = error instanceof ConsoleRefused || error instanceof SignInTooOld;
+  const isOfVisitor = error instanceof ConsoleRejected || error instanceof SignInTooOld;
   if (!(error instanceof Problem) || isOfVisitor) throw error;
   return error;
 }

@@ -61,12 +61,12 @@ async function answerQuestion(
   return answerRowsPage(table, {
     title: `Delete row ${shortenId(row.id)}`,
     isAct: true,
-    body: [problem && renderRefusal(problem), form],
+    body: [problem && renderRejection(problem), form],
     status: problem?.status ?? 200,
   });
 }
 
-function renderRefusal(problem: Problem): Part {
+function renderRejection(problem: Problem): Part {
   return problem.code === "precondition_failed"
     ? renderError("Not deleted: the row has changed.", ["Review changes"])
     : renderError("The row was not deleted.", toMessages(problem));

@@ -1,7 +1,7 @@
 /** Converts an error of a table's function to a Problem. @module */
 import { type Endpoint, type EndpointCall, ofAnotherRelease } from "../catalog/mod.ts";
 import { readSqlState, SIGNALS, SignalError } from "../db/mod.ts";
-import { keyRefused } from "../http/mod.ts";
+import { keyRejected } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { DataDeps } from "./deps.ts";
 
@@ -17,12 +17,12 @@ export function toCallError(
   call: EndpointCall,
 ): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
-  if (signal === SIGNALS.keyRefused) return keyRefused(error);
-  const refuseWrite = writesNothing(call) ? undefined : TOO_LARGE[call.endpoint];
+  if (signal === SIGNALS.keyRejected) return keyRejected(error);
+  const rejectWrite = writesNothing(call) ? undefined : TOO_LARGE[call.endpoint];
   if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
-    return refuseWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
+    return rejectWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
-  if (state === PROGRAM_LIMIT) return refuseWrite?.(maxResponseBytes) ?? tooLarge();
+  if (state === PROGRAM_LIMIT) return rejectWrite?.(maxResponseBytes) ?? tooLarge();
   return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
 }
 

@@ -148,7 +148,7 @@ function readOrder({ reader, attempt }: ListReader, text: string | undefined): S
     .filter((key) => key !== undefined);
   if (keys.length > QUERY_LIMITS.keys)
     throw unsupported(`order accepts at most ${QUERY_LIMITS.keys} columns`);
-  refuseTwice(
+  rejectTwice(
     "order",
     keys.map(({ column }) => column),
   );
@@ -159,11 +159,11 @@ function readSelect({ reader, attempt }: ListReader, text: string | undefined): 
   const columns = (text?.split(",") ?? [])
     .map((name) => attempt(() => reader.findColumn(name)))
     .filter((column) => column !== undefined);
-  refuseTwice("select", columns);
+  rejectTwice("select", columns);
   return columns;
 }
 
-function refuseTwice(parameter: string, columns: readonly QueryColumn[]): void {
+function rejectTwice(parameter: string, columns: readonly QueryColumn[]): void {
   const twice = columns.find((column, index) => columns.indexOf(column) < index);
   if (twice !== undefined)
     throw invalid(`Cannot read ${parameter}: it names ${quote(twice.name)} twice`);

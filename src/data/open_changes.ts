@@ -1,5 +1,5 @@
 /** The stream of a table's changes: checks its request, and calls the function that reads the changes. @module */
-import { acceptsEventStream, type KeyRequestContext, refuseQuery } from "../http/mod.ts";
+import { acceptsEventStream, type KeyRequestContext, rejectQuery } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction } from "./call.ts";
 import type { ReadNews } from "./change_hub.ts";
@@ -39,7 +39,7 @@ export async function openChanges(
     });
   const read: ReadNews = (reader, since) => readNews(deps, reader, { name, since });
   if (query !== "" && (await read(context, null)) !== undefined)
-    refuseQuery(query, "an event stream has all changes of its table");
+    rejectQuery(query, "an event stream has all changes of its table");
   const since = request.headers.get("last-event-id");
   const isKnown = since === null || /^[\w.:,-]+$/.test(since.slice(0, MAX_CURSOR_CHARACTERS));
   return await changeFeed.open(context, {

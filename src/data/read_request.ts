@@ -7,7 +7,7 @@ import {
   checkJsonBody,
   type KeyRequestContext,
   readText,
-  refuseQuery,
+  rejectQuery,
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -62,7 +62,7 @@ export function checkAccept(request: Request): void {
 /** The id of a request for one row, after the checks that come first. */
 export function readRowRequest({ request, query, params }: KeyRequestContext): string {
   checkAccept(request);
-  refuseQuery(query, ONLY_PAGES);
+  rejectQuery(query, ONLY_PAGES);
   const id = params["id"] ?? "";
   if (!isUuid(id))
     throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });

@@ -16,7 +16,7 @@ import {
   readEncoding,
   readIfMatch,
   readIfNoneMatch,
-  refuseQuery,
+  rejectQuery,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import {
@@ -105,7 +105,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = await requireTable(deps, context);
   checkAccept(context.request);
-  refuseQuery(context.query, ONLY_PAGES);
+  rejectQuery(context.query, ONLY_PAGES);
   const key = readIdempotencyKey(context.request);
   const { text, value } = await readBody(context.request);
   if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });

@@ -25,7 +25,7 @@ export async function readAskedList(
 ): Promise<AskedList> {
   const isOn = deps.previews.includes("filters");
   if (!isOn || deps.catalog.isDistributed()) {
-    if (isOn) refuseQueries(context.query);
+    if (isOn) rejectQueries(context.query);
     return { table, page: readPage(context.query), query: undefined };
   }
   const isCounted = prefersCount(context.request);
@@ -35,7 +35,7 @@ export async function readAskedList(
 }
 
 /** @throws {Problem} not_implemented — on Citus, for anything but a page */
-function refuseQueries(query: string): void {
+function rejectQueries(query: string): void {
   for (const [name] of readParameters(query))
     if (name !== "limit" && name !== "offset")
       throw new Problem("not_implemented", {

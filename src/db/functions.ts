@@ -1731,7 +1731,7 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
-  note_refused_sign_in: {
+  note_rejected_sign_in: {
     retry: "unsafe",
     takes: { provider: "text", reason: "text", who: "uuid", shown_from: "text" },
     returns: "void",
@@ -2023,9 +2023,9 @@ export const FUNCTIONS = {
     returns: { child: "text", parent: "text" },
     isSet: true,
   },
-  refuse_issues: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
-  refuse_key: { retry: "unsafe", takes: {}, returns: "text", isSet: false },
-  refuse_row: { retry: "unsafe", takes: { row_id: "uuid" }, returns: "text", isSet: false },
+  reject_issues: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
+  reject_key: { retry: "unsafe", takes: {}, returns: "text", isSet: false },
+  reject_row: { retry: "unsafe", takes: { row_id: "uuid" }, returns: "text", isSet: false },
   rejected_app: {
     retry: "safe",
     takes: { proven: "uuid", presented_key: "text" },

@@ -50,7 +50,7 @@ export const SIGNALS = {
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
   /** The cookies prove no user with the Console role. */
-  consoleRefused: "RH402",
+  consoleRejected: "RH402",
   /** The user's sign-in is too old for this action. */
   signInTooOld: "RH403",
   /** The user has postponed a required second factor for too long. */
@@ -58,5 +58,5 @@ export const SIGNALS = {
   /** A row is larger than the maximum response; the detail is its id. */
   rowTooLarge: "RH413",
   /** A generated function was called without a live proof of its app with its scope. */
-  keyRefused: "RH401",
+  keyRejected: "RH401",
 } as const;

@@ -23,34 +23,34 @@ export const TRAP_COLUMNS = [
 const TABLE = new RegExp(TABLE_PATTERN);
 const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-type Rule = { readonly refuses: (name: string) => boolean; readonly reason: string };
+type Rule = { readonly rejects: (name: string) => boolean; readonly reason: string };
 
 const TABLE_RULES: readonly Rule[] = [
   {
-    refuses: (name) => !TABLE.test(name),
+    rejects: (name) => !TABLE.test(name),
     reason: "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter",
   },
-  { refuses: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
-  { refuses: isReservedTable, reason: "the name is reserved organisation-wide" },
+  { rejects: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
+  { rejects: isReservedTable, reason: "the name is reserved organisation-wide" },
 ];
 
 // Compared without case, as PostgreSQL folds names, because people would confuse them. JavaScript names are special only
 // in their exact spelling.
 const COLUMN_RULES: readonly Rule[] = [
   {
-    refuses: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
+    rejects: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
     reason: "every table already has it",
   },
   {
-    refuses: (name) => isOneOf(SYSTEM_COLUMNS, foldName(name)),
+    rejects: (name) => isOneOf(SYSTEM_COLUMNS, foldName(name)),
     reason: "the name is reserved by PostgreSQL",
   },
   {
-    refuses: (name) => isOneOf(TRAP_COLUMNS, name),
+    rejects: (name) => isOneOf(TRAP_COLUMNS, name),
     reason: "the name has a special meaning in JavaScript",
   },
   {
-    refuses: (name) => !COLUMN.test(name),
+    rejects: (name) => !COLUMN.test(name),
     reason: "must be 1 to 63 letters, digits or underscores, not starting with a digit",
   },
 ];
@@ -88,7 +88,7 @@ export function foldName(name: string): string {
 }
 
 function findIssue(thing: string, rules: readonly Rule[], name: string): string | undefined {
-  const broken = rules.find((rule) => rule.refuses(name));
+  const broken = rules.find((rule) => rule.rejects(name));
   return broken && `Cannot name a ${thing} ${quote(name)}: ${broken.reason}`;
 }
 

@@ -53,7 +53,7 @@ type Report = { readonly at: IssueLocation; readonly issues: Issues };
 function readNamedColumn(name: string, fields: Fields, report: Report): NamedColumn {
   const kind = readKind(fields, report);
   if (kind === undefined) return toStandIn(name);
-  refuseKeysOfOtherKinds(kind, fields, report);
+  rejectKeysOfOtherKinds(kind, fields, report);
   const flags = {
     required: readFlag("required", fields, report),
     unique: readFlag("unique", fields, report),
@@ -83,7 +83,7 @@ function readKind(fields: Fields, { at, issues }: Report): Kind | undefined {
   return kind;
 }
 
-function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { at, issues }: Report): void {
+function rejectKeysOfOtherKinds(kind: Kind, fields: Fields, { at, issues }: Report): void {
   for (const [owner, key] of KEYS_BY_KIND) {
     if (owner === kind || !fields.has(key)) continue;
     issues.add(

@@ -3,7 +3,7 @@ import { quote } from "../std/quote.ts";
 import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
 import { type Issues, makeIssues } from "./issues.ts";
 import { describe, readFields, readList } from "./read_parts.ts";
-import { readTable, refuseSecondName } from "./read_table.ts";
+import { readTable, rejectSecondName } from "./read_table.ts";
 
 const KEYS = ["version", "tables"];
 
@@ -32,7 +32,7 @@ export function readDefinition(value: unknown): Reading {
 /** The same, adding to existing errors. */
 export function readDefinitionInto(issues: Issues, value: unknown): Reading {
   const tables = readTables(value, issues);
-  refuseDanglingRefs(tables, issues);
+  rejectDanglingRefs(tables, issues);
   if (!issues.isEmpty()) return { issues: issues.list() };
   return { definition: { version: 1, tables: [...tables].sort(byName) } };
 }
@@ -51,13 +51,13 @@ function readTables(value: unknown, issues: Issues): readonly TableDefinition[] 
   list.forEach((entry, index) => {
     const table = readTable(entry, index + 1, issues);
     if (table === undefined) return;
-    refuseSecondName(table.name, names, { table: table.name }, issues);
+    rejectSecondName(table.name, names, { table: table.name }, issues);
     tables.push(table);
   });
   return tables;
 }
 
-function refuseDanglingRefs(tables: readonly TableDefinition[], issues: Issues): void {
+function rejectDanglingRefs(tables: readonly TableDefinition[], issues: Issues): void {
   const declared = new Set(tables.map(({ name }) => name));
   for (const { name, columns } of tables) {
     for (const column of columns) {

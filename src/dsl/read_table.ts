@@ -7,7 +7,7 @@ import { readColumn } from "./read_column.ts";
 import { readColumnLists } from "./read_column_lists.ts";
 import { sumDefaults } from "./read_default.ts";
 import { describe, readFields, readList } from "./read_parts.ts";
-import { foldSingles, refuseSameIndexes, refuseTooManyIndexes } from "./table_indexes.ts";
+import { foldSingles, rejectSameIndexes, rejectTooManyIndexes } from "./table_indexes.ts";
 
 const KEYS = ["name", "columns", "indexes", "uniques"];
 
@@ -36,13 +36,13 @@ export function readTable(
     issues,
   );
   const table = { name, ...foldSingles({ columns, indexes, uniques }) };
-  refuseSameIndexes(table, issues);
-  refuseTooManyIndexes(table, issues);
-  refuseLargeDefaults(table, issues);
+  rejectSameIndexes(table, issues);
+  rejectTooManyIndexes(table, issues);
+  rejectLargeDefaults(table, issues);
   return table;
 }
 
-function refuseLargeDefaults({ name, columns }: TableDefinition, issues: Issues): void {
+function rejectLargeDefaults({ name, columns }: TableDefinition, issues: Issues): void {
   const bytes = sumDefaults(columns);
   const max = QUOTAS.tableDefaultBytes;
   if (bytes <= max) return;
@@ -59,14 +59,14 @@ function readColumns(value: unknown, at: IssueLocation, issues: Issues): NamedCo
   list.forEach((entry, index) => {
     const column = readColumn(entry, { ...at, nth: index + 1 }, issues);
     if (column === undefined) return;
-    refuseSecondName(column.name, names, { ...at, column: column.name }, issues);
+    rejectSecondName(column.name, names, { ...at, column: column.name }, issues);
     columns.push(column);
   });
   return columns;
 }
 
 /** Adds an error if an earlier name is the same, or differs only in case. */
-export function refuseSecondName(
+export function rejectSecondName(
   name: string,
   names: Map<string, string>,
   at: IssueLocation,

@@ -20,7 +20,7 @@ export function foldSingles({ columns, indexes, uniques }: Body): Body {
 }
 
 /** Adds an error for each index or unique constraint with a duplicate declaration or derived name. */
-export function refuseSameIndexes(table: TableDefinition, issues: Issues): void {
+export function rejectSameIndexes(table: TableDefinition, issues: Issues): void {
   const at = { table: table.name };
   for (const [what, lists] of [
     ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
@@ -43,7 +43,7 @@ export function refuseSameIndexes(table: TableDefinition, issues: Issues): void 
 }
 
 /** Adds an error if a table has more indexes than the quota. Each reference counts as an index. */
-export function refuseTooManyIndexes(table: TableDefinition, issues: Issues): void {
+export function rejectTooManyIndexes(table: TableDefinition, issues: Issues): void {
   const { columns, indexes, uniques } = table;
   const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;
   const count = singles + indexes.length + uniques.length;

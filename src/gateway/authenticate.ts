@@ -18,7 +18,7 @@ import {
   useKeys,
 } from "../accounts/apps/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
-import { keyRefused } from "../http/mod.ts";
+import { keyRejected } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { BoundedMap } from "../std/bounded_map.ts";
@@ -70,11 +70,11 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
 
   async function verify(text: string | undefined, digest: string): Promise<Principal> {
     const parts = text === undefined ? undefined : readKeyText(text, deps.keyPrefix);
-    if (parts === undefined) throw keyRefused();
+    if (parts === undefined) throw keyRejected();
     const readAt = deps.now();
     const proof = toProof(parts.secret);
     const found = await lookUp(`${parts.keyId} ${Buffer.from(proof).toString("hex")}`);
-    if (found === undefined) throw keyRefused();
+    if (found === undefined) throw keyRejected();
     const cached = { ...found, readAt, principal: makePrincipal({ ...found.record, proof }) };
     const principal = checkExpiry(cached, deps.now());
     cache.set(digest, cached);
@@ -134,6 +134,6 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
 }
 
 function checkExpiry({ record, principal }: Cached, time: number): Principal {
-  if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw keyRefused();
+  if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw keyRejected();
   return principal;
 }

@@ -87,12 +87,12 @@ export function makeSignedReceive(deps: SignedDeps): Receive {
             headers: request.headers,
             body,
           });
-    if ("reason" in verdict) return refuse(deps, request, verdict.reason);
+    if ("reason" in verdict) return reject(deps, request, verdict.reason);
     const nonce = writes(request.method) ? request.headers.get(SIGNED_HEADERS.nonce) : null;
     const checkUnused = async () =>
       nonce === null || (await deps.useNonce(nonce))
         ? undefined
-        : refuse(deps, request, "nonce used at another process");
+        : reject(deps, request, "nonce used at another process");
     const { context } = verdict;
     return { ...context, request: restore(request, body, context), checkUnused };
   };
@@ -103,8 +103,8 @@ function toUnsigned(request: Request, requestId: string): Received {
 }
 
 /** The same response for every failure. Only the log has the reason. */
-function refuse({ log, makeRequestId }: SignedDeps, { method }: Request, reason: string): Response {
-  log("warn", "signature refused", { reason, method });
+function reject({ log, makeRequestId }: SignedDeps, { method }: Request, reason: string): Response {
+  log("warn", "signature rejected", { reason, method });
   return answerJson(
     { error: "invalid_signature" },
     {

@@ -24,7 +24,7 @@ export {
   readEncoding,
 } from "./encoding.ts";
 export { readForm } from "./form_body.ts";
-export { keyRefused, scopeMissing } from "./key_refused.ts";
+export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
   ANSWER_HEADERS,
   type Deprecation,
@@ -46,7 +46,7 @@ export {
   readIfNoneMatch,
   tagHeader,
 } from "./preconditions.ts";
-export { readParameters, refuseQuery, unsupportedParameter } from "./query.ts";
+export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
   type AnswerOptions,
   answerBytes,

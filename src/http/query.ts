@@ -18,7 +18,7 @@ export function* readParameters(query: string): Generator<[name: string, value: 
  *
  * @throws {Problem} unsupported_query; invalid_query — not percent-encoded UTF-8
  */
-export function refuseQuery(query: string, why = "this endpoint accepts no parameters"): void {
+export function rejectQuery(query: string, why = "this endpoint accepts no parameters"): void {
   if (query === "") return;
   for (const [name] of readParameters(query)) throw unsupportedParameter(name, why);
 }

@@ -122,24 +122,24 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "fi
   const party = findRelyingParty(deps.identity);
   const answer = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
   const label = readLabel(fields.get(LABEL) ?? "") ?? toDefaultLabel(visit);
-  if (party === undefined || answer === undefined) return refuse(WRONG);
+  if (party === undefined || answer === undefined) return reject(WRONG);
   const { sessionId, list } = await readOwnPasskeys(deps, shown);
   const purpose = { kind: "register", userId: account.id, sessionId } as const;
   const challenge = readChallenge(deps, context.request, purpose);
   if (challenge === undefined)
-    return refuse(list.some(({ credentialId }) => credentialId === answer.id) ? REPEATED : STALE);
+    return reject(list.some(({ credentialId }) => credentialId === answer.id) ? REPEATED : STALE);
   const { waitS } = await beginPasskey(deps, { credentialId: answer.id, address: context.address });
   if (waitS > 0) return toThrottled(waitS);
   const made = await verifyAttestation(answer, { party, challenge });
-  if (made === undefined) return refuse(WRONG);
+  if (made === undefined) return reject(WRONG);
   const added = { ...made, userId: account.id, sessionId, challenge, label, codes };
   const outcome = await addOwnPasskey(deps, shown, added);
-  return outcome === "first" || outcome === "done" ? outcome : refuse(ISSUES[outcome]);
+  return outcome === "first" || outcome === "done" ? outcome : reject(ISSUES[outcome]);
 }
 
 async function rename({ deps, shown, fields }: OwnVisit): Promise<Failure | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
-  if (label === undefined) return refuse(UNNAMED);
+  if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
   await renameOwnPasskey(deps, shown, { ref: fields.get("ref") ?? "", label });
   return undefined;
@@ -150,7 +150,7 @@ async function remove({ deps, shown, fields }: OwnVisit): Promise<Failure | unde
   return undefined;
 }
 
-function refuse(issue: string): Failure {
+function reject(issue: string): Failure {
   return { status: 422, issue };
 }
 

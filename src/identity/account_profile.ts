@@ -62,7 +62,7 @@ function answerForm(
   { deps, account, token }: OwnVisit,
   { typed, isSaved, issues }: State,
 ): Response {
-  const isRefused = issues.name.length + issues.picture.length > 0;
+  const isRejected = issues.name.length + issues.picture.length > 0;
   const fields = [
     renderField({
       name: "name",
@@ -92,7 +92,7 @@ function answerForm(
   return answerAccountPage(deps, {
     tab: "Profile",
     title: "Profile",
-    status: isRefused ? 422 : 200,
+    status: isRejected ? 422 : 200,
     body: html`<p class="lead">Apps receive this profile and your email address</p>
 ${isSaved && renderNotice("remark", "Profile saved.")}
 ${renderForm({ ...form, button: "Save" })}

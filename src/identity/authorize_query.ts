@@ -12,9 +12,9 @@ export function readAuthorizeQuery(query: string): AuthorizeQuery {
   const [slug, ...moreSlugs] = parameters.getAll("app");
   const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
   if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
-    throw refuse("The link must contain exactly one valid app name.");
+    throw reject("The link must contain exactly one valid app name.");
   if (redirectUri === undefined || moreUris.length > 0)
-    throw refuse("The link must contain exactly one return address.");
+    throw reject("The link must contain exactly one return address.");
   return { slug, redirectUri };
 }
 
@@ -25,7 +25,7 @@ export function checkAuthorizeQuery(
 ): { app: AppTargets; href: string } {
   if (app === undefined) throw new Problem("unknown_app");
   const href = readRedirectUri(redirectUri, app.targets);
-  if (href === undefined) throw refuseReturn();
+  if (href === undefined) throw rejectReturn();
   return { app, href };
 }
 
@@ -39,12 +39,12 @@ export function toFormTargets(
   return [origin, ...siblings];
 }
 
-function refuseReturn(): Problem {
-  return refuse(
+function rejectReturn(): Problem {
+  return reject(
     "The app has not registered the return address of this link. You have not been signed in, and nothing was sent to that address.",
   );
 }
 
-function refuse(message: string): Problem {
+function reject(message: string): Problem {
   return new Problem("invalid_request", { message });
 }

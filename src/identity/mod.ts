@@ -29,7 +29,7 @@ export {
   CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
-export { answerProblemPage, describeProblem, type RefusedRequest } from "./problem_page.ts";
+export { answerProblemPage, describeProblem, type RejectedRequest } from "./problem_page.ts";
 export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
 export { discover, makeProviders } from "./providers.ts";
 export {

@@ -75,7 +75,7 @@ export async function verifyAttestation(
 ): Promise<NewPasskey | undefined> {
   const { verifyRegistrationResponse } = await loadVerifier();
   const { transports, ...response } = answer.response;
-  const result = await refuseErrors(
+  const result = await rejectErrors(
     verifyRegistrationResponse({
       response: { ...answer, response, clientExtensionResults: {} },
       expectedChallenge: challenge,
@@ -111,7 +111,7 @@ export async function verifyAssertion(
   // A passkey without a password must name its owner; as a second factor it may omit the owner.
   const handle = userHandle ?? (isAlone ? undefined : toUserHandle(stored.userId));
   if (handle !== toUserHandle(stored.userId)) return undefined;
-  const result = await refuseErrors(
+  const result = await rejectErrors(
     verifyAuthenticationResponse({
       response: { ...answer, response, clientExtensionResults: {} },
       expectedChallenge: challenge,
@@ -142,7 +142,7 @@ async function loadVerifier(): Promise<typeof import("@simplewebauthn/server")> 
 }
 
 /** Returns `undefined` if the verifier throws: it throws for invalid responses and for unreadable bytes. */
-async function refuseErrors<Result>(verifying: Promise<Result>): Promise<Result | undefined> {
+async function rejectErrors<Result>(verifying: Promise<Result>): Promise<Result | undefined> {
   try {
     return await verifying;
   } catch {

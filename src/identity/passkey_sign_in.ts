@@ -49,7 +49,7 @@ export type PasskeySignIn =
   /** The challenge expired or was already used. */
   | { kind: "stale" }
   /** The response is invalid, for any reason. */
-  | { kind: "refused" };
+  | { kind: "rejected" };
 
 /** Signs in with a passkey's response, or returns the reason for the failure. */
 export async function signInWithPasskey(
@@ -60,15 +60,15 @@ export async function signInWithPasskey(
   const answer = readAssertion(text);
   const party = findRelyingParty(deps.identity);
   const challenge = readChallenge(deps, context.request, PURPOSE);
-  if (answer === undefined || party === undefined) return { kind: "refused" };
+  if (answer === undefined || party === undefined) return { kind: "rejected" };
   if (challenge === undefined) return { kind: "stale" };
   const { address } = context;
   const attempt = await beginPasskey(deps, { credentialId: answer.id, address });
   if (!("stored" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
   const { stored } = attempt;
-  if (stored === undefined) return { kind: "refused" };
+  if (stored === undefined) return { kind: "rejected" };
   const verified = await verifyAssertion(answer, { party, challenge }, { stored, isAlone: true });
-  if (verified === undefined) return { kind: "refused" };
+  if (verified === undefined) return { kind: "rejected" };
   return await startSession(deps, context, { stored, challenge, ...verified });
 }
 
@@ -95,7 +95,7 @@ async function startSession(
     deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
   });
-  if (outcome !== "done") return { kind: outcome === "replayed" ? "stale" : "refused" };
+  if (outcome !== "done") return { kind: outcome === "replayed" ? "stale" : "rejected" };
   const known = markFactorDevice(deps, request, userId);
   return {
     kind: "done",

@@ -43,11 +43,11 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
 };
 
 /** The failed request: from a link or a form. */
-export type RefusedRequest = { requestId: string; method: string };
+export type RejectedRequest = { requestId: string; method: string };
 
 /** The error page for a problem. */
-export function answerProblemPage(problem: Problem, refused: RefusedRequest): Response {
-  const { title, body, headers } = describeProblem(problem, refused);
+export function answerProblemPage(problem: Problem, rejected: RejectedRequest): Response {
+  const { title, body, headers } = describeProblem(problem, rejected);
   const page = html`
 <h1>${title}</h1>
 ${body}
@@ -58,7 +58,7 @@ ${body}
 /** Title, body and headers of an error page. */
 export function describeProblem(
   problem: Problem,
-  { requestId, method }: RefusedRequest,
+  { requestId, method }: RejectedRequest,
 ): { title: string; body: Html; headers: Record<string, string> } {
   const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
   const body = html`<p>${text}</p>

@@ -14,7 +14,7 @@ import {
   finishProviderSignIn,
   type Linked,
   makePending,
-  noteRefusedSignIn,
+  noteRejectedSignIn,
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
@@ -28,7 +28,7 @@ import {
   answerProviderPage,
   answerThrottled,
   PROVIDER_WORDS,
-  type ProviderRefusal,
+  type ProviderRejection,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
 import { readClaimedRoles } from "./provider_roles.ts";
@@ -57,7 +57,7 @@ export async function answerProviderCallback(
   const result = await exchange(provider, { callback, query, state, now: deps.now });
   const arrival = { provider, state, location, back, address };
   if (result.kind !== "right")
-    return await refuse(deps, arrival, { refusal: result.kind, reason: result.reason });
+    return await reject(deps, arrival, { rejection: result.kind, reason: result.reason });
   return await signInAs(deps, context, { ...arrival, signed: result.signed });
 }
 
@@ -95,15 +95,15 @@ async function signInAs(
   if (state.linkUserId !== undefined)
     return await linkAs(deps, context, { ...arrival, linkUserId: state.linkUserId });
   if (needsFresh(state.returnTo) && !isFresh(signed, state))
-    return await refuse(deps, arrival, { refusal: "not_fresh" });
+    return await reject(deps, arrival, { rejection: "not_fresh" });
   const found = await findPerson(deps, provider.settings, signed);
-  if ("refusal" in found) return await refuse(deps, arrival, found);
+  if ("rejection" in found) return await reject(deps, arrival, found);
   const claimed = await readClaimedRoles(provider.settings, signed).catch(() => undefined);
   // Fail without the complete claims: otherwise the person could keep roles that the provider no longer grants.
   if (claimed === undefined)
-    return await refuse(deps, arrival, { refusal: "away", reason: "userinfo" });
+    return await reject(deps, arrival, { rejection: "away", reason: "userinfo" });
   const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
-  if (admitted === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
+  if (admitted === undefined) return await reject(deps, arrival, { rejection: "unlinked" });
   const cookies = [...admitted.cookies, clearState()];
   const action = toReturnQuery(state.returnTo);
   return answerAdmitted({ ...admitted, cookies }, { location, action });
@@ -121,7 +121,7 @@ async function linkAs(
     { ...readPageCookies(request, deps.identitySecrets), from: address },
     { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
   ).catch(toNobody);
-  if (outcome !== "done") return await refuse(deps, arrival, { refusal: outcome, userId });
+  if (outcome !== "done") return await reject(deps, arrival, { rejection: outcome, userId });
   return answerSeeOther(`${location}?done=link`, { cookies: [clearState()] });
 }
 
@@ -183,14 +183,14 @@ async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed)
   return found.records;
 }
 
-type DeniedSignIn = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };
+type DeniedSignIn = { rejection: ProviderRejection; reason?: string; userId?: string | undefined };
 
-async function refuse(
+async function reject(
   deps: PageDeps,
   { provider, back, address }: Arrival,
-  { refusal, reason = refusal, userId }: DeniedSignIn,
+  { rejection, reason = rejection, userId }: DeniedSignIn,
 ): Promise<Response> {
   const { name, label } = provider.settings;
-  await noteRefusedSignIn(deps, { provider: name, reason, userId, from: address });
-  return answerProviderPage({ ...PROVIDER_WORDS[refusal](label), back, cookies: [clearState()] });
+  await noteRejectedSignIn(deps, { provider: name, reason, userId, from: address });
+  return answerProviderPage({ ...PROVIDER_WORDS[rejection](label), back, cookies: [clearState()] });
 }

@@ -74,7 +74,7 @@ export const PROVIDER_WORDS = {
   (label: string) => Pick<ProviderPage, "status" | "title" | "text">
 >;
 
-export type ProviderRefusal = keyof typeof PROVIDER_WORDS;
+export type ProviderRejection = keyof typeof PROVIDER_WORDS;
 
 export function answerThrottled(waitS: number, back: string): Response {
   const minutes = Math.ceil(waitS / 60);

@@ -20,7 +20,7 @@ import type { ProviderSettings } from "./provider_settings.ts";
 
 export type FoundPerson =
   | { linked: Linked }
-  | { refusal: "unlinked" | "disabled"; userId?: string };
+  | { rejection: "unlinked" | "disabled"; userId?: string };
 
 /** The person. Links an invited person, and creates a new person if the settings allow it. */
 export async function findPerson(
@@ -30,14 +30,14 @@ export async function findPerson(
 ): Promise<FoundPerson> {
   const known = await findProviderPerson(deps, signed, undefined);
   // A row that was written directly into the table must not give another way to sign in.
-  if (known.kind === "planted") return { refusal: "unlinked" };
+  if (known.kind === "planted") return { rejection: "unlinked" };
   if (known.kind === "linked")
-    return known.isDisabled ? { refusal: "disabled", userId: known.userId } : { linked: known };
+    return known.isDisabled ? { rejection: "disabled", userId: known.userId } : { linked: known };
   const profile = await readProfile(signed);
   const email = readTrustedEmail(profile, settings);
-  if (email === undefined) return { refusal: "unlinked" };
+  if (email === undefined) return { rejection: "unlinked" };
   const linked = await linkByEmail(deps, { settings, signed, profile, email });
-  return linked === undefined ? { refusal: "unlinked" } : { linked };
+  return linked === undefined ? { rejection: "unlinked" } : { linked };
 }
 
 type ByEmail = { settings: ProviderSettings; signed: Signed; profile: Profile; email: string };

@@ -110,7 +110,7 @@ function answerForm(
   { text, link, issues }: State,
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const isRefused = issues.password.length + issues.again.length > 0;
+  const isRejected = issues.password.length + issues.again.length > 0;
   const { location, query } = toTarget(link);
   const providers =
     link.isInvitation && renderInvitedProviders(deps.providers, { email: link.email, query });
@@ -137,7 +137,7 @@ ${renderForm({
       : `Set password and open ${link.returnTo.app.slug}`,
 })}`;
   const formTargets = location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location);
-  const status = isRefused ? 422 : 200;
+  const status = isRejected ? 422 : 200;
   return answerPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
 }
 

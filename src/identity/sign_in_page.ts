@@ -100,7 +100,7 @@ type Failure = {
 const WORDS = {
   wrong: "The email address or password is incorrect. Please check both and try again.",
   stale: "The request expired. Please try again.",
-  refused: "This passkey was not accepted. Try another passkey, or sign in another way.",
+  rejected: "This passkey was not accepted. Try another passkey, or sign in another way.",
 } as const;
 
 function toFailure(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Failure {

@@ -139,7 +139,7 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
     link: { name: "Add a new second factor", url: `${places.pagesUrl}/account/security` },
     after: ["If you did not request this, contact your administrator."],
   }),
-  second_factor_refused: ({ when }, { pagesUrl }) => ({
+  second_factor_rejected: ({ when }, { pagesUrl }) => ({
     subject: "Someone may know your password",
     before: [
       `Someone passed the first step of your sign-in, with your password or a linked account, and then entered many wrong codes. The last attempt was ${when}. No attempt succeeded.`,

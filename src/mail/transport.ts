@@ -15,7 +15,7 @@ export type Letter = {
   /** Images that the HTML references by `cid`. */
   attachments: { filename: string; contentType: string; cid: string; content: Buffer }[];
 };
-export type Delivery = "sent" | "refused" | "failed";
+export type Delivery = "sent" | "rejected" | "failed";
 
 /** Sends one mail; never throws. */
 export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?: string }>;
@@ -83,6 +83,6 @@ function readFailure(error: unknown): { delivery: Delivery; reason: string } {
   const { code, responseCode } = (error ?? {}) as { code?: unknown; responseCode?: unknown };
   const answer = typeof responseCode === "number" ? responseCode : undefined;
   const reason = `${typeof code === "string" ? code : "unknown"}${answer === undefined ? "" : ` ${answer}`}`;
-  const isRefused = code === "EENVELOPE" && answer !== undefined && answer >= 500;
-  return { delivery: isRefused ? "refused" : "failed", reason };
+  const isRejected = code === "EENVELOPE" && answer !== undefined && answer >= 500;
+  return { delivery: isRejected ? "rejected" : "failed", reason };
 }

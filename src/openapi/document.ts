@@ -24,13 +24,13 @@ import { TABLE_PATTERN } from "../std/stored_text.ts";
 import type { DescribedRoute } from "./described_route.ts";
 import {
   formOf,
-  listRefusals,
+  listRejections,
   type ProblemGroup,
   REQUEST_ID,
   toErrorSchemas,
-  toRefusalName,
-  toRefusalResponse,
-} from "./refusals.ts";
+  toRejectionName,
+  toRejectionResponse,
+} from "./rejections.ts";
 import { type Schemas, toReference, toSchemaName, toTableSchemas } from "./table_schemas.ts";
 
 export type Document = {
@@ -131,7 +131,7 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
   return [{ path: route.path, operation }, ...paths].map((described) => ({
     ...route,
     ...described,
-    rejections: listRefusals(route, described.operation),
+    rejections: listRejections(route, described.operation),
   }));
 }
 
@@ -219,7 +219,7 @@ function toResponsesOf({ operation, rejections, table }: TableRoute): JsonSchema
   ]);
   const references = rejections.map((rejection) => [
     String(rejection.status),
-    { $ref: `#/components/responses/${toRefusalName(rejection, form)}` },
+    { $ref: `#/components/responses/${toRejectionName(rejection, form)}` },
   ]);
   return Object.fromEntries([...answers, ...references]);
 }
@@ -285,8 +285,8 @@ function toResponses(routes: readonly Described[]): Schemas {
     routes.flatMap(({ operation, rejections }) => {
       const form = formOf(operation);
       return rejections.map((rejection) => [
-        toRefusalName(rejection, form),
-        toRefusalResponse(rejection, form),
+        toRejectionName(rejection, form),
+        toRejectionResponse(rejection, form),
       ]);
     }),
   );

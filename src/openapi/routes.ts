@@ -14,13 +14,13 @@ import {
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
-  keyRefused,
+  keyRejected,
   type Operation,
   type OptionalKeyContext,
   type Route,
   readEncoding,
   readIfNoneMatch,
-  refuseQuery,
+  rejectQuery,
   type TaggedBody,
 } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -91,7 +91,7 @@ async function answerDocument(
   deps: OpenapiDeps,
   { request, query, principal }: OptionalKeyContext,
 ): Promise<Response> {
-  refuseQuery(query);
+  rejectQuery(query);
   const known = readIfNoneMatch(request);
   if (principal !== undefined) await proveKey(deps, principal);
   const encoding = readEncoding(request.headers.get("accept-encoding"));
@@ -115,8 +115,8 @@ export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principa
     {
       queue: appId,
       reject: (error) => {
-        const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
-        return isRefused ? keyRefused(error) : error;
+        const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
+        return isRejected ? keyRejected(error) : error;
       },
     },
   );

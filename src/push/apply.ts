@@ -17,7 +17,7 @@ import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
-import { busy, type MessageResult, nodeAway, readMessageResult } from "./refusals.ts";
+import { busy, type MessageResult, nodeAway, readMessageResult } from "./rejections.ts";
 import { copyColumn } from "./retype.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
@@ -59,17 +59,17 @@ const TRY_AGAIN_MS = 150;
  * the record; push_busy — another push is running, or the tables are in use; journal_full; unavailable
  */
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
-  refuseSilence(deps.admin, undefined);
+  rejectSilence(deps.admin, undefined);
   try {
     return await planAndApply(deps, request);
   } catch (error) {
-    if (error instanceof Problem && error.code === "timeout") refuseSilence(deps.admin, error);
+    if (error instanceof Problem && error.code === "timeout") rejectSilence(deps.admin, error);
     throw error;
   }
 }
 
 /** @throws {Problem} unavailable — a node hangs */
-function refuseSilence({ findSilentNode }: Database, cause: Problem | undefined): void {
+function rejectSilence({ findSilentNode }: Database, cause: Problem | undefined): void {
   const node = findSilentNode();
   if (node !== undefined) throw nodeAway(node, cause);
 }

@@ -15,7 +15,7 @@ import {
   readMigrationDefinition,
   splitMigrationText,
 } from "./migration_text.ts";
-import { refuseChange } from "./plan_change.ts";
+import { rejectChange } from "./plan_change.ts";
 import { preparePush } from "./prepare.ts";
 import { toProjectHistory } from "./project_history.ts";
 import { cancelRetype } from "./retype.ts";
@@ -38,7 +38,7 @@ export type ChangeResult = PushResult & { rows: RowCounts };
 export async function applyChange(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
   const { app, change } = request;
   const head = await readHead(deps.admin, app.id);
-  if (head === undefined) throw refuseChange(change, `this app owns no table ${change.table}`);
+  if (head === undefined) throw rejectChange(change, `this app owns no table ${change.table}`);
   const definition = changeDefinition(head.definition, change);
   const names = toTableNames(change);
   const state = await readState(deps.admin, app.id, names, { largeTablePages: LARGE_TABLE_PAGES });
@@ -54,7 +54,7 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   const rows = await countRows(deps.admin, { appId: app.id, change, plan });
   const blocker = BLOCKED[change.kind];
   if (blocker !== undefined && rows.values > 0)
-    throw refuseChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
+    throw rejectChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
   return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
 }

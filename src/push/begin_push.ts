@@ -1,11 +1,11 @@
 /** Authenticates a push by key and counts it in the database, before the push is read. @module */
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
-import { keyRefused, scopeMissing } from "../http/mod.ts";
+import { keyRejected, scopeMissing } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { PushLimits } from "./limits.ts";
-import { toLoginRefusal } from "./login_refused.ts";
+import { toLoginRejection } from "./login_rejected.ts";
 
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 
@@ -35,7 +35,7 @@ export async function beginPush(
     { queue: id },
   );
   const row = await answerKey({ log }, counted);
-  if (row.app_slug === null) throw keyRefused();
+  if (row.app_slug === null) throw keyRejected();
   if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
   throw new Problem("rate_limited", {
     message: `Cannot push: the limit is ${pushesPerHour} pushes an hour, dry runs included`,
@@ -51,11 +51,11 @@ export async function answerKey<Answer>(
   try {
     return await answer;
   } catch (error) {
-    const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
-    if (isRefused) throw keyRefused(error);
-    const refusal = toLoginRefusal(error);
-    if (refusal === undefined) throw error;
-    log("error", "login cannot push", { message: refusal.message });
-    throw refusal;
+    const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
+    if (isRejected) throw keyRejected(error);
+    const rejection = toLoginRejection(error);
+    if (rejection === undefined) throw error;
+    log("error", "login cannot push", { message: rejection.message });
+    throw rejection;
   }
 }

@@ -6,7 +6,7 @@ import {
   parseJson,
   type Route,
   readText,
-  refuseQuery,
+  rejectQuery,
 } from "../http/mod.ts";
 import { applyChange } from "./apply_change.ts";
 import { beginPush } from "./begin_push.ts";
@@ -28,7 +28,7 @@ export const changeRoutes: readonly Route<PushRouteDeps>[] = [
 ];
 
 async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   checkJsonBody(context.request);
   const text = await readText(context.request, MAX_BYTES);
   const request = readChangeBody(checkObject(parseJson(text)));

@@ -102,7 +102,7 @@ async function withPatience<Result>(run: () => Promise<Result>): Promise<Result>
     try {
       return await run();
     } catch (error) {
-      if (!PASSING.has(stateOf(error))) throw toRefusal(error);
+      if (!PASSING.has(stateOf(error))) throw toRejection(error);
       if (performance.now() - startedAt > PATIENCE_MS)
         throw new CitusError([
           "Requests or pushes keep the tables locked: stop all serving processes, and try again. Nothing was changed",
@@ -116,12 +116,12 @@ function stateOf(error: unknown): string {
 }
 
 /** PostgreSQL has rolled back everything. Its message is not repeated: it may quote rows. */
-function toRefusal(error: unknown): unknown {
+function toRejection(error: unknown): unknown {
   const state = stateOf(error);
   if (state === SIGNALS.rowsDiffer)
     return new CitusError(["The row counts of the nodes do not match. Nothing was changed"]);
-  const isRefusal = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|57P|40003)/.test(state);
-  if (!isRefusal || findAwayNode(error) !== undefined) return error;
+  const isRejection = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|57P|40003)/.test(state);
+  if (!isRejection || findAwayNode(error) !== undefined) return error;
   const remedy =
     state === OUT_OF_MEMORY
       ? "raise max_locks_per_transaction on every node"

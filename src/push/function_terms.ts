@@ -90,7 +90,7 @@ function hasBit(bits: string, bit: number): string {
 /** The start of a body: sets the tenant, and rejects calls without a proof. */
 export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
-  const isRefused =
+  const isRejected =
     declareLive(endpoint, site) === "" ? `not ${isProved(endpoint)}` : `"$live" is null`;
   const look =
     declareLive(endpoint, site) === ""
@@ -98,8 +98,8 @@ export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
       : `
   "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(endpoint)});`;
   return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${look}
-  if ${isRefused} then
-    return rowhouse.refuse_key();
+  if ${isRejected} then
+    return rowhouse.reject_key();
   end if;`;
 }
 
@@ -177,7 +177,7 @@ function sumOf(sizes: readonly string[]): string {
 /** The end of a body that returns one row. Undoes a write of an oversized row. */
 export function returnText(id: string, bytes: string): string {
   return `  if ${isTooLarge("$text", bytes)} then
-    return rowhouse.refuse_row(${id});
+    return rowhouse.reject_row(${id});
   end if;
   return "$text";`;
 }

@@ -98,7 +98,7 @@ ${setTenant(app, site)}
   "$text" := case when ${isProved("get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
-  ) else rowhouse.refuse_key() end;
+  ) else rowhouse.reject_key() end;
 ${returnText(id, bytes)}
 end`;
 }

@@ -81,7 +81,7 @@ ${beginAs("create_group", site)}
   end;
   foreach "$text" in array "$lines" loop
     if ${isTooLarge("$text", bytes)} then
-      return rowhouse.refuse_row((${ids})[1]);
+      return rowhouse.reject_row((${ids})[1]);
     end if;
   end loop;
   return (select pg_catalog.string_agg(pg_catalog.concat("$one"."$id", "$one"."$line"), pg_catalog.chr(10) order by "$one"."$id")

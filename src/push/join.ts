@@ -15,7 +15,7 @@ import { makeMigration } from "./migration.ts";
 import { checksumOf, type MigrationText, NO_PARENT, showMigration } from "./migration_text.ts";
 import { planPush } from "./plan.ts";
 import { checkRoom, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
-import { incompatible } from "./refusals.ts";
+import { incompatible } from "./rejections.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 

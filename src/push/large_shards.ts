@@ -1,6 +1,6 @@
 /** Finds large tables on the nodes of a Citus cluster. The coordinator's own statistics have no rows. @module */
 import { askNodes, type Database, quoteLiteral } from "../db/mod.ts";
-import { nodeAway } from "./refusals.ts";
+import { nodeAway } from "./rejections.ts";
 
 /** Pages of the tables' shards on one node, by the table's name. */
 type ShardPages = Readonly<Record<string, number>>;

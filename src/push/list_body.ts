@@ -69,7 +69,7 @@ ${beginAs("list", site)}
     "$text" := case when ${leastBytes(table, "$one")} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
     if "$text" is null or ${isTooLarge("$text", bytes)} then
       if "$count" ${EQUALS} 0 then
-        return rowhouse.refuse_row("$one"."id");
+        return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;

@@ -60,15 +60,15 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REFUSE_DISTRIBUTED}${refuseOtherPreviews(state)} end`;
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REJECT_DISTRIBUTED}${rejectOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
 /** A database can be distributed between the plan and the lock; tables then need other statements. */
-const REFUSE_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+const REJECT_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 
 /** Previews can change between the plan and the lock; the functions then differ. */
-function refuseOtherPreviews({ previews }: PushState): string {
+function rejectOtherPreviews({ previews }: PushState): string {
   return ` if ${PREVIEWS_SQL}::pg_catalog.jsonb <> ${quoteLiteral(JSON.stringify(previews))}::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 }
 

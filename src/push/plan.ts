@@ -45,7 +45,7 @@ export function planPush(
     if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
     if (replay === "followed") return NOTHING;
     const isNew = findUse(appId, table) === undefined;
-    if (isNew && share?.includes(declared.name) === false) return refuseSharing(declared);
+    if (isNew && share?.includes(declared.name) === false) return rejectSharing(declared);
     return planForeignTable(appId, declared, { found: table, isReplay });
   });
   return {
@@ -105,7 +105,7 @@ function markSharing(step: Step): Step {
 }
 
 /** Does not reveal whether the declaration fits: the app asked not to use the table. */
-function refuseSharing({ name }: TableDefinition): Plan {
+function rejectSharing({ name }: TableDefinition): Plan {
   const conflict = {
     table: name,
     wanted: "this table for this app only",

@@ -95,10 +95,10 @@ export function planChange(
   const found = state.tables.find(({ name }) => name === change.table);
   if (found?.ownerAppId !== appId) {
     if (isReplay) return { steps: [], conflicts: [], notes: [] };
-    throw refuseChange(change, `this app owns no table ${change.table}`);
+    throw rejectChange(change, `this app owns no table ${change.table}`);
   }
   if (state.isDistributed)
-    throw refuseChange(
+    throw rejectChange(
       change,
       "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
     );
@@ -185,7 +185,7 @@ const CHECKS: Checks = {
 function checkChange(found: TableState, change: Change, state: PushState): void {
   type Check = (found: TableState, change: Change, state: PushState) => string | undefined;
   const reason = findRetype(found, change) ?? (CHECKS[change.kind] as Check)(found, change, state);
-  if (reason !== undefined) throw refuseChange(change, reason);
+  if (reason !== undefined) throw rejectChange(change, reason);
 }
 
 /** A column with an unfinished retype has a copy, which only the end of the retype removes. */
@@ -287,7 +287,7 @@ function findForeignUse({ uses, ownerAppId }: TableState, { table, column }: Col
 }
 
 /** The Problem of a rejected change, with the reason. */
-export function refuseChange(change: Change, reason: string): Problem {
+export function rejectChange(change: Change, reason: string): Problem {
   return new Problem("incompatible_schema", {
     message: `Cannot ${showChange(change)}: ${reason}; nothing was written`,
   });

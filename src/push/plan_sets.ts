@@ -7,7 +7,7 @@
  */
 import { hashColumnSet } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
-import { busy } from "./refusals.ts";
+import { busy } from "./rejections.ts";
 import type { RecordedSet } from "./state.ts";
 import type { Step } from "./step.ts";
 

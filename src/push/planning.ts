@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { busy } from "./refusals.ts";
+import { busy } from "./rejections.ts";
 
 export type Planning = {
   /** @throws {Problem} push_busy — another plan of this app is running, or the queue is full */

@@ -9,7 +9,7 @@ import { adoptMigration, makeMigration } from "./migration.ts";
 import { MAX_MIGRATION_BYTES, type Migration, type MigrationText } from "./migration_text.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange } from "./plan_change.ts";
-import { incompatible } from "./refusals.ts";
+import { incompatible } from "./rejections.ts";
 import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";

@@ -111,7 +111,7 @@ ${beginAs("query", site)}
       where ${isRow(app, `"$ids"["$count" operator(pg_catalog.+) 1]`)};
       if "$text" is null or ${isTooLarge("$text", bytes)} then
         if "$count" ${EQUALS} 0 then
-          return rowhouse.refuse_row("$ids"[1]);
+          return rowhouse.reject_row("$ids"[1]);
         end if;
         exit;
       end if;

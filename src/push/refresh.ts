@@ -20,7 +20,7 @@ import { renderDistributedFunctions, toBlock } from "./distributed.ts";
 import { findUnserved, renderBody, renderDropUnserved, renderFunctions } from "./functions.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
-import { readMessageResult } from "./refusals.ts";
+import { readMessageResult } from "./rejections.ts";
 import { digestOf } from "./release.ts";
 import { readSite } from "./site.ts";
 

@@ -12,7 +12,7 @@ import {
   parseJson,
   type Route,
   readText,
-  refuseQuery,
+  rejectQuery,
 } from "../http/mod.ts";
 import { push } from "./apply.ts";
 import { beginPush } from "./begin_push.ts";
@@ -48,7 +48,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
  * reading can take long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
   if (body["dryRun"] !== true) return await handleMigration(deps, context, body);
@@ -60,7 +60,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
 
 /** Counted before it is read too: the body contains all missing migrations. */
 async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
   const dryRun = body["dryRun"] === true;

@@ -9,8 +9,8 @@ import type { Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
-import { refuseChange } from "./plan_change.ts";
-import { busy, readMessageResult } from "./refusals.ts";
+import { rejectChange } from "./plan_change.ts";
+import { busy, readMessageResult } from "./rejections.ts";
 import {
   renderBatch,
   renderBegin,
@@ -61,7 +61,7 @@ async function giveUp(
   failed: number,
 ): Promise<Problem> {
   await cancelRetype(admin, table);
-  return refuseChange(change, `${failed} rows have a value that does not convert`);
+  return rejectChange(change, `${failed} rows have a value that does not convert`);
 }
 
 async function runCounting(

@@ -10,11 +10,11 @@ import {
   checkJsonBody,
   checkObject,
   type KeyRequestContext,
-  keyRefused,
+  keyRejected,
   parseJson,
   type Route,
   readText,
-  refuseQuery,
+  rejectQuery,
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
@@ -68,7 +68,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
 
 /** Responds when the push is committed. Deferred steps continue in this process. */
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   checkJsonBody(context.request);
   const text = await readText(context.request, MAX_BYTES);
   await takeTurn(context.principal.appId);
@@ -89,14 +89,14 @@ export async function answerPush(
 }
 
 async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   const status = await answerKey(deps, readStatusJson(deps.admin, context.principal));
-  if (status === undefined) throw keyRefused();
+  if (status === undefined) throw keyRejected();
   return answerBytes(status);
 }
 
 async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context.query);
+  rejectQuery(context.query);
   const seq = readSeq(context.params["seq"] ?? "");
   const migration = await answerKey(deps, readMigrationJson(deps.admin, context.principal, seq));
   if (migration === undefined)

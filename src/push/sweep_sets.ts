@@ -5,7 +5,7 @@ import { renderDropFunctions } from "./functions.ts";
 import { renderForgetSets, renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { isExpired, KEPT_S, planDrop } from "./plan_sets.ts";
-import { readMessageResult } from "./refusals.ts";
+import { readMessageResult } from "./rejections.ts";
 import type { RecordedSet } from "./state.ts";
 
 type Table = { name: string; stamp: number; sets: RecordedSet[]; isDistributed: boolean };

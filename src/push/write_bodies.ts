@@ -256,7 +256,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "
 begin
 ${beginAs("update", site)}
 ${claimKey({ app, claim, answer: "null", short: idText(id) })}
-${isDistributed ? refuseUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
+${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
@@ -277,7 +277,7 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   return `${declared}begin
 ${beginAs("delete", site)}
-${isDistributed ? refuseUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
 ${noteDelete(table, site)}    return '';
   end if;
@@ -315,7 +315,7 @@ function noteDelete(table: ColumnSet, site: FunctionSite): string {
  * Rejects a write of a row without a requested tag, in a separate statement: Citus cannot compute tags in the statement that
  * writes. Locks the row, so that it does not change before the write.
  */
-function refuseUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
   const { app, id, match } = placeholdersOf(endpoint);
   const forget =
     endpoint === "update"

@@ -79,7 +79,7 @@ async function follow(connection: Connection, table: string, feed: TableFeed): P
     });
     const wasOpen = feed.isOpen;
     feed.isOpen = false;
-    if (signal.aborted || ended === "refused") return;
+    if (signal.aborted || ended === "rejected") return;
     // The watchers poll until the stream is open again.
     if (wasOpen) for (const note of [...feed.watchers]) note();
     await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
@@ -92,12 +92,12 @@ type Reading = {
   onEvent: (id: string | undefined) => void;
 };
 
-/** Reads a stream to its end. `refused`: the service has no stream for this table. */
+/** Reads a stream to its end. `rejected`: the service has no stream for this table. */
 async function readStream(
   { baseUrl, apiKey }: Connection,
   table: string,
   { signal, since, onEvent }: Reading,
-): Promise<"ended" | "refused"> {
+): Promise<"ended" | "rejected"> {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const keepTime = (): void => {
@@ -118,7 +118,7 @@ async function readStream(
     const isStream = response.headers.get("content-type") === "text/event-stream";
     if (!isStream || response.body === null) {
       await response.body?.cancel();
-      return TEMPORARY.includes(response.status) ? "ended" : "refused";
+      return TEMPORARY.includes(response.status) ? "ended" : "rejected";
     }
     let text = "";
     for (const reader = response.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {

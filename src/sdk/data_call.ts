@@ -162,7 +162,7 @@ function readAnswer(call: Call, response: Response, text: string): Answer | Data
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
   const isShort = response.headers.get("preference-applied") === "return=minimal";
   if (isSame) return { body: {}, text, tag, isSame, isShort };
-  if (!response.ok) return readRefusal(call, response, readObject(text) ?? {});
+  if (!response.ok) return readRejection(call, response, readObject(text) ?? {});
   const { status } = response;
   const body = call.method === "DELETE" && status === 204 ? {} : readObject(text);
   if (body !== undefined) return { body, text, tag, isSame, isShort };
@@ -176,7 +176,7 @@ export function unreadable({ name }: Pick<Call, "name">, status = 200): DataErro
 }
 
 /** A response from an intermediary, such as a proxy, has no code: only its status is known. */
-function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
+function readRejection(call: Call, { status, headers }: Response, body: JsonObject): DataError {
   const code = readText(body["error"]) ?? "request_failed";
   const isSafe = isRepeatable(call) || NOTHING_DONE.includes(code);
   const details = Array.isArray(body["details"]) ? body["details"].filter(isDetail) : [];

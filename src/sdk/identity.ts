@@ -165,7 +165,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     if (status === 401 || status === 403) return status;
     const body: unknown = await response.json().catch(() => undefined);
     if (status === 200 && isUser(body)) return body;
-    throw new IdentityError(status, readRefusal(body));
+    throw new IdentityError(status, readRejection(body));
   }
 
   async function getUser(): Promise<IdentityUser | null> {
@@ -189,7 +189,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
       const response = await fetch(`${url}/v1/auth/people${query}`, { credentials: "include" });
       const body: unknown = await response.json().catch(() => undefined);
       if (response.status !== 200 || !isPeoplePage(body))
-        throw new IdentityError(response.status, readRefusal(body));
+        throw new IdentityError(response.status, readRejection(body));
       people.push(...body.people);
       if (body.next === null) return people;
       after = `&after=${encodeURIComponent(body.next)}`;
@@ -280,7 +280,7 @@ function isPeoplePage(body: unknown): body is PeoplePage {
   return Array.isArray(people) && (next === null || typeof next === "string");
 }
 
-function readRefusal(body: unknown): string {
+function readRejection(body: unknown): string {
   return readText(body, "error") ?? "request_failed";
 }
 

@@ -13,7 +13,7 @@ export type DatabaseVariable =
 type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => string };
 
 /** By SQLSTATE: PostgreSQL responded and rejected the login. */
-const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
+const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
     says: "rejects the login's password (28P01)",
     remedy: (variable) => `correct the password in ${variable}`,
@@ -38,7 +38,7 @@ const REFUSALS: Readonly<Record<string, ConnectFailure>> = {
 export function toAway(variable: DatabaseVariable): (error: unknown) => Finding {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
-    const { says, remedy } = REFUSALS[code ?? ""] ?? toSilence(code);
+    const { says, remedy } = REJECTIONS[code ?? ""] ?? toSilence(code);
     return { about: "database", level: "fail", says, remedy: remedy(variable) };
   };
 }

@@ -17,10 +17,10 @@ export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorForm
   return PAGE_PATHS.has(path) ? "page" : "api";
 }
 
-type Refuse = (problem: Problem, refused: { requestId: string; method: string }) => Response;
+type Reject = (problem: Problem, rejected: { requestId: string; method: string }) => Response;
 
 /** Renders an error in each format. */
-export const REFUSE: Readonly<Record<ErrorFormat, Refuse>> = {
+export const REJECT: Readonly<Record<ErrorFormat, Reject>> = {
   api: (problem, { requestId, method }) =>
     answerProblem(problem, requestId, toMessage(problem, method)),
   auth: answerAuthProblem,

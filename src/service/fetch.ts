@@ -21,7 +21,7 @@ import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "..
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { addAnswerHeaders, answerPreflight, type FacingDeps } from "./answer_headers.ts";
-import { type ErrorFormat, REFUSE, toErrorFormat } from "./error_format.ts";
+import { type ErrorFormat, REJECT, toErrorFormat } from "./error_format.ts";
 import { answerFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
 import type { RouteTables } from "./routes.ts";
@@ -152,8 +152,8 @@ async function answer<Deps extends FetchDeps>(
   const { request, requestId } = context;
   try {
     checkHost(request);
-    const refused = await checkUnused?.();
-    if (refused !== undefined) return refused;
+    const rejected = await checkUnused?.();
+    if (rejected !== undefined) return rejected;
     if (match === undefined) return answerNoRoute(deps, { context, state });
     if (request.method === "OPTIONS")
       return answerPreflight(deps.callers?.origins, { request, allow: match.allow });
@@ -165,7 +165,7 @@ async function answer<Deps extends FetchDeps>(
     state.code = problem.code;
     state.cause = toCause(problem.cause);
     state.rejected = { request, params: context.params, details: problem.details };
-    return REFUSE[state.errorFormat](problem, { requestId, method: request.method });
+    return REJECT[state.errorFormat](problem, { requestId, method: request.method });
   }
 }
 
@@ -214,7 +214,7 @@ function answerNoRoute<Deps extends FetchDeps>(
   { callers }: Deps,
   { context: { request }, state }: Omit<RoutedRequest<Deps>, "match">,
 ): Response {
-  const problem = refuseRoute(request);
+  const problem = rejectRoute(request);
   const { path } = splitTarget(request.url);
   const page =
     callers === undefined
@@ -226,7 +226,7 @@ function answerNoRoute<Deps extends FetchDeps>(
 }
 
 /** CONNECT has no path; for any other unknown method the path decides. */
-function refuseRoute(request: Request): Problem {
+function rejectRoute(request: Request): Problem {
   if (request.method !== "CONNECT") return new Problem("unknown_route");
   return new Problem("method_not_allowed", {
     headers: { allow: "GET, HEAD, POST, PATCH, DELETE, OPTIONS" },

@@ -92,7 +92,7 @@ export function makeGuard(deps: GuardDeps): Guard {
     check: async () => {
       const isOld = now() - foundAt > MAX_AGE_MS;
       const known =
-        isolation === undefined || isOld ? await look().catch(refuseUnknown) : isolation;
+        isolation === undefined || isOld ? await look().catch(rejectUnknown) : isolation;
       if (known.issues.length > 0) throw stopped(undefined);
     },
     checkApp: (appId) => {
@@ -126,7 +126,7 @@ function logChanges(log: Log, before: Isolation | undefined, found: Isolation): 
 }
 
 /** An outage is reported as an outage; after any other failed check the database is not trusted. */
-function refuseUnknown(error: unknown): never {
+function rejectUnknown(error: unknown): never {
   throw isOutage(error) ? error : stopped(error);
 }
 

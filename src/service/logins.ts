@@ -48,7 +48,7 @@ export function judgeServingLogin(found: Login): Finding[] {
     says: `statements of ${login} have no time limit in the database`,
     remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
   };
-  const refused: Finding = {
+  const rejected: Finding = {
     about: "login",
     level: "fail",
     says: `${login} lacks the rights to serve`,
@@ -60,7 +60,7 @@ export function judgeServingLogin(found: Login): Finding[] {
     says: `${login} has exactly the rights that serving needs`,
   };
   const mayServe = memberOf.some((role) => SERVING.includes(role));
-  const finding = findServingExcess(found) ?? (mayServe ? enough : refused);
+  const finding = findServingExcess(found) ?? (mayServe ? enough : rejected);
   return statementTimeoutMs > 0 ? [finding] : [finding, limit];
 }
 

@@ -149,7 +149,7 @@ export function openService(options: ServiceOptions): Service {
       traffic,
       log: options.log,
       onAnswer: (answer, rejected) => {
-        options.log(isRefusedByUs(answer) ? "warn" : "info", "request", answer);
+        options.log(isRejectedByUs(answer) ? "warn" : "info", "request", answer);
         metrics.note(answer);
         outage.note(answer);
         statistics.note(answer, rejected && toRejection(options, answer, rejected));
@@ -271,6 +271,6 @@ function openMailing(
 }
 
 /** Whether the service caused the failure, not the caller or an unsupported feature. */
-function isRefusedByUs({ status, code }: AnswerRecord): boolean {
+function isRejectedByUs({ status, code }: AnswerRecord): boolean {
   return status >= 500 && code !== "not_implemented";
 }

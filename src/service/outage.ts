@@ -19,23 +19,23 @@ export type Outage = {
 /** `now` is a monotonic clock. */
 export function makeOutage({ log, now }: { log: Log; now: () => number }): Outage {
   let beganAt: number | undefined;
-  let refused = 0;
+  let rejected = 0;
   return {
     begin: (cause) => {
       if (beganAt !== undefined) return;
       beganAt = now();
-      refused = 0;
+      rejected = 0;
       const message = "Requests that need the database get 503 until it is available";
       log("warn", "database away", { message, cause: toCause(cause) });
     },
     end: () => {
       if (beganAt === undefined) return;
-      log("warn", "database there", { ms: Math.round(now() - beganAt), refused });
+      log("warn", "database there", { ms: Math.round(now() - beganAt), rejected });
       beganAt = undefined;
     },
     isUnderWay: () => beganAt !== undefined,
     note: ({ code }) => {
-      if (beganAt !== undefined && code === "unavailable") refused++;
+      if (beganAt !== undefined && code === "unavailable") rejected++;
     },
   };
 }

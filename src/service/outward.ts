@@ -29,12 +29,12 @@ async function examineProvider(settings: ProviderSettings): Promise<Finding> {
 /** The mail server that `MAIL_URL` names. */
 export async function examineMailServer(url: string): Promise<Finding> {
   const about = "mail server";
-  const refusal = await tryServer(url);
-  if (refusal === undefined) return { about, level: "ok", says: "accepts the login" };
+  const rejection = await tryServer(url);
+  if (rejection === undefined) return { about, level: "ok", says: "accepts the login" };
   return {
     about,
     level: "warn",
-    says: `rejects the login: ${refusal.reason}`,
+    says: `rejects the login: ${rejection.reason}`,
     remedy: "mails stay in the queue until then: check MAIL_URL",
   };
 }

@@ -53,7 +53,7 @@ const MAX_APPS = 10_000;
 /** How many minutes wait while the database is unavailable; older minutes are lost. */
 const MAX_WAITING = 60;
 
-type Counts = { requests: number; errors: number; refusals: number; latencies: number[] };
+type Counts = { requests: number; errors: number; rejections: number; latencies: number[] };
 type Minute = {
   number: number;
   all: Counts;
@@ -117,7 +117,7 @@ function makeMinute(number: number): Minute {
 }
 
 function makeCounts(): Counts {
-  return { requests: 0, errors: 0, refusals: 0, latencies: Array(LATENCY_BUCKETS).fill(0) };
+  return { requests: 0, errors: 0, rejections: 0, latencies: Array(LATENCY_BUCKETS).fill(0) };
 }
 
 function count({ all, byApp }: Minute, { appId, status, ms }: AnswerRecord): void {
@@ -136,7 +136,7 @@ function count({ all, byApp }: Minute, { appId, status, ms }: AnswerRecord): voi
 function addTo(counts: Counts, status: number, bucket: number): void {
   counts.requests++;
   if (status >= 500) counts.errors++;
-  else if (status >= 400) counts.refusals++;
+  else if (status >= 400) counts.rejections++;
   counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
 }
 

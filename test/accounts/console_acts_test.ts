@@ -170,7 +170,7 @@ describe("is rejected, and nothing changes:", () => {
 });
 
 describe("a login", () => {
-  const refusalOf = async (url: string, text: string): Promise<string> =>
+  const rejectionOf = async (url: string, text: string): Promise<string> =>
     await withDatabase(url, (database) =>
       database.query(text, [], OPTIONS).then(
         () => "",
@@ -197,7 +197,7 @@ describe("a login", () => {
     "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",
     "select rowhouse.begin_sign_in('', '{}', '', '{}', '', 1, '{}', 1, 1)",
   ])("of the Console may not: %s", async (text) => {
-    expect(await refusalOf(service.database.consoleUrl, text)).toBe("42501");
+    expect(await rejectionOf(service.database.consoleUrl, text)).toBe("42501");
   });
 
   test("that serves, or pushes, cannot act for an administrator, though it sees the cookies", async () => {
@@ -205,7 +205,7 @@ describe("a login", () => {
     const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${person.email}', '${app.slug}', 'editor')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
     for (const url of [servingUrl, pushUrl, ...Object.values(roleUrls)])
-      expect(await refusalOf(url, act)).toBe("42501");
+      expect(await rejectionOf(url, act)).toBe("42501");
     expect(await rolesOf(person)).toEqual([]);
   });
 

@@ -77,6 +77,6 @@ export function printFairness(result: FairnessResult): string {
     ["by app ÷ one queue", times(getP99Ratio), "", "", times(listsKept), ""],
   ];
   const title = "200 lists of 1,000 rows at once beside 5 gets";
-  const head = [title, "get p99 ms", "gets/s", "gets refused", "lists/s", "lists refused"];
+  const head = [title, "get p99 ms", "gets/s", "gets rejected", "lists/s", "lists rejected"];
   return `${table(head, rows)}\n\nMedian of ${result.rounds} × ${result.seconds} s, callers and service in one process.`;
 }

@@ -16,7 +16,7 @@ describe("replaceFigures()", () => {
     { name: "no end", text: `before ${START} old` },
     { name: "the end first", text: `${END} ${START}` },
     { name: "two starts", text: `${START} ${START} ${END}` },
-  ])("refuses a text with $name", ({ text }) => {
+  ])("rejects a text with $name", ({ text }) => {
     expect(() => replaceFigures(text, "new")).toThrow("Cannot write the figures");
   });
 });

@@ -1,4 +1,4 @@
-/** What the bench's command line says. Refuses what it does not know, so that a typo measures nothing. @module */
+/** What the bench's command line says. Rejects what it does not know, so that a typo measures nothing. @module */
 import { parseArgs } from "node:util";
 
 export const PARTS = [

@@ -59,7 +59,7 @@ const server = Bun.serve({
       }),
     },
   },
-  fetch: () => refuse(404, "unknown_route"),
+  fetch: () => reject(404, "unknown_route"),
 });
 process.stdout.write(`${server.port}\n`);
 for await (const _ of process.stdin);
@@ -79,7 +79,7 @@ async function asTenant(appId: string, statement: Statement): Promise<Task[]> {
 function authenticated(handle: (request: PlainRequest, appId: string) => Promise<Response>) {
   return async (request: PlainRequest): Promise<Response> => {
     const appId = apps.get(request.headers.get("authorization") ?? "");
-    return appId === undefined ? refuse(401, "unauthenticated") : handle(request, appId);
+    return appId === undefined ? reject(401, "unauthenticated") : handle(request, appId);
   };
 }
 
@@ -89,13 +89,13 @@ async function readTask(request: Request): Promise<Record<string, postgres.Seria
 }
 
 function answer([row]: readonly Task[], status: number): Response {
-  return row === undefined ? refuse(404, "not_found") : Response.json(toJson(row), { status });
+  return row === undefined ? reject(404, "not_found") : Response.json(toJson(row), { status });
 }
 
 function toJson(task: Task): unknown {
   return { ...task, position: task.position === null ? null : Number(task.position) };
 }
 
-function refuse(status: number, error: string): Response {
+function reject(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }

@@ -36,18 +36,18 @@ export async function measureStorm({ stage, server }: Served, seconds: number) {
 }
 
 function readPhase(book: Book, from: number, to: number) {
-  const refused = book.answers.filter(({ at, isGood }) => !isGood && at >= from && at < to).length;
-  return { perSecond: rate(book, from, to), p99Ms: latency(book, from, to, 0.99), refused };
+  const rejected = book.answers.filter(({ at, isGood }) => !isGood && at >= from && at < to).length;
+  return { perSecond: rate(book, from, to), p99Ms: latency(book, from, to, 0.99), rejected };
 }
 
 export function printStorm({ phases, ...result }: StormResult): string {
-  const rows = Object.entries<Phase>(phases).map(([phase, { perSecond, p99Ms, refused }]) => [
+  const rows = Object.entries<Phase>(phases).map(([phase, { perSecond, p99Ms, rejected }]) => [
     phase,
     show(perSecond),
     show(p99Ms, 1),
-    refused,
+    rejected,
   ]);
-  const lines = table(["connections killed", "good answers/s", "p99 ms", "refused"], rows);
+  const lines = table(["connections killed", "good answers/s", "p99 ms", "rejected"], rows);
   const { killed, seconds, recoveryMs, foreign, callers } = result;
   return `${lines}\n\nAll is well ${show(recoveryMs)} ms after the last of ${show(killed)} kills in ${seconds} s; ${foreign} answers were somebody else's; ${callers} callers.`;
 }

@@ -162,14 +162,14 @@ test("changes of apps, keys and limits are in the audit log, without a secret", 
   await json("revoke-key", String(rolled["keyId"]));
   await json("set-limit", slug, "--per-minute", "6000");
   await json("set-limit", slug, "--per-minute", "60", "--per-key", "6");
-  const refused = [
+  const rejected = [
     await admin.run("create-app", slug),
     await admin.run("issue-key", "nobody-here"),
     await admin.run("roll-key", String(rolled["keyId"])),
     await admin.run("revoke-key", String(rolled["keyId"])),
     await admin.run("set-limit", "nobody-here", "--per-minute", "1"),
   ];
-  expect(refused.map(({ code }) => code)).toEqual(refused.map(() => 1));
+  expect(rejected.map(({ code }) => code)).toEqual(rejected.map(() => 1));
 
   const entries = await readAudit(slug);
   expect(entries.map(({ actor, action, details }) => ({ actor, action, details }))).toEqual([
@@ -242,8 +242,8 @@ test("a change without an audit entry is rolled back", async () => {
     )[0]?.text;
   const before = await readAll();
   await admin.service.service.admin.message(
-    `create trigger refuse_insert before insert on rowhouse.audit
-    for each statement execute function rowhouse.refuse_change(); select 1`,
+    `create trigger reject_insert before insert on rowhouse.audit
+    for each statement execute function rowhouse.reject_change(); select 1`,
   );
   try {
     for (const words of [
@@ -262,7 +262,7 @@ test("a change without an audit entry is rolled back", async () => {
     expect(await readAll()).toBe(before ?? "nothing");
   } finally {
     await admin.service.service.admin.message(
-      "drop trigger refuse_insert on rowhouse.audit; select 1",
+      "drop trigger reject_insert on rowhouse.audit; select 1",
     );
   }
 });

@@ -97,8 +97,8 @@ test("an app is deleted with its rows, keys, grants and own tables; tables, rows
 
   // Not while another app uses a table that it owns.
   const guest = await service.makeApp(defineSchema({ [ring]: { self: t.ref(ring).required() } }));
-  const refused = await run("delete-app", app.slug, "--yes");
-  expect([refused.code, refused.err]).toEqual([
+  const rejected = await run("delete-app", app.slug, "--yes");
+  expect([rejected.code, rejected.err]).toEqual([
     1,
     expect.stringContaining(`/tables/${ring}: used by ${guest.slug}; `),
   ]);

@@ -89,12 +89,12 @@ test("a drop asks for the name on a terminal: a different name changes nothing",
   writeSchema("titel: t.string().required()");
   const drop = ["drop", `${name}.note`, "--to", "staging"];
 
-  const refused = start(...drop);
-  await refused.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to continue:/);
-  expect(refused.output()).toContain(`LOST: 1 of this app's 1 rows in ${name} `);
-  refused.type("y\n");
-  expect(await refused.ended).toBe(1);
-  expect(refused.output()).toContain("Nothing was changed");
+  const rejected = start(...drop);
+  await rejected.until(/This deletes data at staging \(http:\S+\)\. Type \S+\.note to continue:/);
+  expect(rejected.output()).toContain(`LOST: 1 of this app's 1 rows in ${name} `);
+  rejected.type("y\n");
+  expect(await rejected.ended).toBe(1);
+  expect(rejected.output()).toContain("Nothing was changed");
   expect(await list(staging, apps.staging)).toMatchObject([{ note: "gone" }]);
 
   const agreed = start(...drop);
@@ -109,11 +109,11 @@ test("a push on a terminal asks about drops of a migration; without a terminal i
   for (const place of ["staging", "production"]) await db("push", "--to", place);
   writeSchema("titel: t.string().required()");
   await db("drop", `${name}.note`, "--to", "staging", "--yes");
-  const refused = start("push", "--to", "production");
-  await refused.until(/This deletes data\. Type \S+\.note to continue:/);
-  refused.type("no\n");
-  expect(await refused.ended).toBe(1);
-  expect(refused.output()).toContain("Nothing was pushed");
+  const rejected = start("push", "--to", "production");
+  await rejected.until(/This deletes data\. Type \S+\.note to continue:/);
+  rejected.type("no\n");
+  expect(await rejected.ended).toBe(1);
+  expect(rejected.output()).toContain("Nothing was pushed");
   expect(await readMigrations(production, apps.production)).toHaveLength(1);
   expect(await db("push", "--to", "production")).toMatchObject({ code: 0, err: "" });
   expect(await readMigrations(production, apps.production)).toHaveLength(2);

@@ -204,10 +204,10 @@ test.each([
   await write(found.url, text);
   const before = await readWhole(found.url);
   const project = makeProject(TODOS);
-  const refused = await runCommand(["dev", "--port", "0", "--database", found.url], project);
-  expect([refused.code, refused.out]).toEqual([1, ""]);
-  expect(refused.err).toContain("it is not empty, and rowhouse dev did not set it up");
-  expect(refused.err).not.toContain(new URL(found.url).password);
+  const rejected = await runCommand(["dev", "--port", "0", "--database", found.url], project);
+  expect([rejected.code, rejected.out]).toEqual([1, ""]);
+  expect(rejected.err).toContain("it is not empty, and rowhouse dev did not set it up");
+  expect(rejected.err).not.toContain(new URL(found.url).password);
   expect(await readWhole(found.url)).toEqual(before);
   project.remove();
   await found.drop();

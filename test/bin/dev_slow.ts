@@ -279,8 +279,8 @@ test(
       "wiki",
     );
     expect(await again.kill("SIGTERM")).toBe(0);
-    const refused = await runCommand(["dev", "--app", "id"], other);
-    expect([refused.code, refused.err]).toEqual([
+    const rejected = await runCommand(["dev", "--app", "id"], other);
+    expect([rejected.code, rejected.err]).toEqual([
       2,
       expect.stringContaining('Cannot name an app "id"'),
     ]);

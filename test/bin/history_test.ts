@@ -1,4 +1,4 @@
-/** One project folder and several services: what each lacks is applied in order, and histories that differ are refused. */
+/** One project folder and several services: what each lacks is applied in order, and histories that differ are rejected. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -139,19 +139,19 @@ test("diverged histories are rejected with both lists and two solutions; the fir
   const mine = readFileSync(join(project.folder, "schema/migrations", first), "utf8");
   const [applied] = await readMigrations(service, app);
 
-  const refused = await db("push", "--json");
+  const rejected = await db("push", "--json");
 
-  expect(refused.code).toBe(1);
-  expect(JSON.parse(refused.out)).toMatchObject({
+  expect(rejected.code).toBe(1);
+  expect(JSON.parse(rejected.out)).toMatchObject({
     error: "diverged_history",
     details: [
       ...[1, 2, 3, 4].map((n) => ({ path: `/project/000${n}_step_${n}` })),
       { path: `/service/0001_create_table_${name}` },
     ],
   });
-  expect(refused.err).toContain(`the service has 0001_create_table_${name}, `);
-  expect(refused.err).toContain("rowhouse db pull");
-  expect(refused.err).toContain("rowhouse admin create-app");
+  expect(rejected.err).toContain(`the service has 0001_create_table_${name}, `);
+  expect(rejected.err).toContain("rowhouse db pull");
+  expect(rejected.err).toContain("rowhouse admin create-app");
   expect((await db("status")).err).toContain("the histories differ from the start");
   expect(mine).not.toBe(applied?.text);
 
@@ -183,11 +183,11 @@ test("an error in the middle keeps the applied migrations and reports them; the 
   for (const json of [{ title: "twice" }, { title: "twice" }])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
 
-  const refused = await db("push");
+  const rejected = await db("push");
 
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain("Cannot apply 0003_step_3");
-  expect(refused.err).toContain("These migrations stay applied: 0002_step_2");
+  expect(rejected.code).toBe(1);
+  expect(rejected.err).toContain("Cannot apply 0003_step_3");
+  expect(rejected.err).toContain("These migrations stay applied: 0002_step_2");
   expect(await countApplied()).toBe(2);
   const { json } = await service.call(app, `/v1/data/db/${name}`);
   const [row] = (json as { rows: { id: string }[] }).rows;
@@ -200,11 +200,11 @@ test("a table of another app is checked against the current schema, even without
   const other = await service.makeApp(
     defineSchema({ [name]: { title: t.string().required(), state: t.string().required() } }),
   );
-  const refused = await db("push");
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain("Cannot apply 0004_step_4: ");
-  expect(refused.err).toContain(other.slug);
-  expect(refused.err).toContain(": 0001_step_1, 0002_step_2, 0003_step_3");
+  const rejected = await db("push");
+  expect(rejected.code).toBe(1);
+  expect(rejected.err).toContain("Cannot apply 0004_step_4: ");
+  expect(rejected.err).toContain(other.slug);
+  expect(rejected.err).toContain(": 0001_step_1, 0002_step_2, 0003_step_3");
 
   const fitting = `{ ${name}: { title: t.string().required(), state: t.string().required() } }`;
   project.write("schema/mod.ts", schemaText(fitting));

@@ -119,11 +119,11 @@ test("a restored dump of a distributed database becomes one of a single PostgreS
       `create table ${ANCHOR} (app_id uuid primary key); alter table ${ANCHOR} owner to rowhouse_owner; ${FUNCTIONS}; select 1`,
     );
     expect(await readFunctions()).not.toEqual(before);
-    const refusals = [
+    const rejections = [
       { words: ["migrate", "--citus"], says: "run rowhouse migrate without --citus first" },
       { words: ["admin", "convert-to-citus"], says: "run rowhouse migrate first" },
     ];
-    for (const { words, says } of refusals)
+    for (const { words, says } of rejections)
       expect((await runHere(words, { ...project, env })).err).toContain(says);
 
     const { code, out } = await migrate(env);
@@ -225,9 +225,9 @@ describe("without a superuser", () => {
   });
 
   test("distributing rows asks for a superuser and for all that is missing besides", async () => {
-    const refused = await convert();
-    expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err.trim().split("\n")).toEqual([
+    const rejected = await convert();
+    expect([rejected.code, rejected.out]).toEqual([1, ""]);
+    expect(rejected.err.trim().split("\n")).toEqual([
       "Cannot distribute this database:",
       "  The role of ADMIN_DATABASE_URL must be a superuser: it sets up roles on every node",
       expect.stringMatching(/^ {2}The extension citus is missing/),
@@ -239,10 +239,10 @@ describe("without a superuser", () => {
     await withDatabase(admin, (managed) =>
       managed.message("create table data.stray (id uuid); select 1"),
     );
-    const refused = await convert();
+    const rejected = await convert();
     await withDatabase(admin, (managed) => managed.message("drop table data.stray; select 1"));
-    expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("data.stray must have row security");
+    expect([rejected.code, rejected.out]).toEqual([1, ""]);
+    expect(rejected.err).toContain("data.stray must have row security");
   });
 
   const convert = () =>

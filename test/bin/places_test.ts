@@ -126,12 +126,12 @@ describe("an environment with confirm", () => {
   });
 
   test("shows the plan and asks on a terminal: a no pushes nothing, a yes pushes it", async () => {
-    const refused = start(push);
-    await refused.until(QUESTION);
-    expect(refused.output()).toContain(`+ create table ${name}`);
-    refused.type("n\n");
-    expect(await refused.ended).toBe(1);
-    expect(refused.output()).toContain("Nothing was pushed");
+    const rejected = start(push);
+    await rejected.until(QUESTION);
+    expect(rejected.output()).toContain(`+ create table ${name}`);
+    rejected.type("n\n");
+    expect(await rejected.ended).toBe(1);
+    expect(rejected.output()).toContain("Nothing was pushed");
     expect(journal()).toBe(false);
 
     // The same service by its URL is the same place.
@@ -217,8 +217,8 @@ describe("db status --to all", () => {
       1,
       expect.stringMatching(/1 behind, 1 ahead +diverged/),
     ]);
-    const refused = await run(["db", "push", "--to", "one"], env);
-    expect(refused.err).toContain("run rowhouse db pull --to one");
+    const rejected = await run(["db", "push", "--to", "one"], env);
+    expect(rejected.err).toContain("run rowhouse db pull --to one");
   });
 
   test("without an environment it shows where to name one", async () => {

@@ -64,8 +64,8 @@ test("an unknown name is an invalid setting", async () => {
 });
 
 testOne("migrate turns it on and off, and serve starts with the recorded value only", async () => {
-  const refused = await run("serve", "filters");
-  expect([refused.code, refused.err]).toEqual([
+  const rejected = await run("serve", "filters");
+  expect([rejected.code, rejected.err]).toEqual([
     1,
     expect.stringContaining("PREVIEW is filters, but was empty"),
   ]);

@@ -96,9 +96,9 @@ const PLANNED = () => RESOLVED().replace("Applied", "Would apply").replace("Join
 const BOTH = "title: t.string(), mine: t.string(), theirs: t.number()";
 
 test("the service gets the missing changes, joins the project's history, and continues with it", async () => {
-  const refused = await db("push", "--to", "staging");
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain("run rowhouse db resolve --to staging");
+  const rejected = await db("push", "--to", "staging");
+  expect(rejected.code).toBe(1);
+  expect(rejected.err).toContain("run rowhouse db resolve --to staging");
   expect((await db("status", "--to", "all")).out).toMatch(
     /^staging .*1 behind, 1 ahead +diverged: rowhouse db resolve --to staging$/m,
   );
@@ -205,10 +205,10 @@ describe("differences that cannot be resolved are listed by table, and nothing i
       const { columns, says } = CONFLICTS()[index] ?? { columns: "", says: "" };
       writeSchema(columns);
       const before = await readRecord(staging);
-      const refused = await resolve();
-      expect([refused.code, refused.out]).toEqual([1, ""]);
-      expect(refused.err).toStartWith("Cannot join the histories: 1 difference would remain");
-      expect(refused.err).toContain(says);
+      const rejected = await resolve();
+      expect([rejected.code, rejected.out]).toEqual([1, ""]);
+      expect(rejected.err).toStartWith("Cannot join the histories: 1 difference would remain");
+      expect(rejected.err).toContain(says);
       expect(await readRecord(staging)).toEqual(before);
     },
     60_000,
@@ -221,9 +221,9 @@ describe("differences that cannot be resolved are listed by table, and nothing i
       ...Object.fromEntries(others.map((other) => [other, { word: t.string() }])),
     });
     expect((await postSchema(staging.service, staging.app, theirs)).status).toBe(200);
-    const refused = JSON.parse((await resolve("--json")).out);
-    expect(refused).toMatchObject({ error: "incompatible_schema" });
-    expect(refused.details.map(({ path }: { path: string }) => path)).toEqual(
+    const rejected = JSON.parse((await resolve("--json")).out);
+    expect(rejected).toMatchObject({ error: "incompatible_schema" });
+    expect(rejected.details.map(({ path }: { path: string }) => path)).toEqual(
       [...others.map((other) => `/${other}`), `/${name}/theirs`].sort(),
     );
   }, 60_000);
@@ -234,9 +234,9 @@ test("a merge with the files of both branches names the solution", async () => {
   const file = `0002_${theirs?.name}.sql`;
   project.write(`schema/migrations/${file}`, theirs?.text ?? "");
   writeSchema(BOTH);
-  const refused = await db("push", "--to", "staging");
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain(
+  const rejected = await db("push", "--to", "staging");
+  expect(rejected.code).toBe(1);
+  expect(rejected.err).toContain(
     `Cannot use ${file}: 0002_add_column_${name}_mine.sql has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve`,
   );
   rmSync(join(project.folder, "schema/migrations", file));

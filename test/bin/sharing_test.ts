@@ -1,4 +1,4 @@
-/** What `rowhouse db push` does before an app shares a table of another app: it asks, warns, or refuses. */
+/** What `rowhouse db push` does before an app shares a table of another app: it asks, warns, or rejects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
@@ -43,8 +43,8 @@ describe("on a terminal", () => {
 
   test("a push explains sharing and asks: a no pushes nothing, a yes shares", async () => {
     const before = await dump();
-    const refused = start("push");
-    await refused.until(QUESTION);
+    const rejected = start("push");
+    await rejected.until(QUESTION);
     for (const says of [
       `Another app owns ${name}. If you continue, both apps share the table:`,
       "Rows stay separate",
@@ -52,11 +52,11 @@ describe("on a terminal", () => {
       "the owner cannot make a column required",
       "Only an administrator can end this",
     ])
-      expect(refused.output()).toContain(says);
-    expect(refused.output()).not.toContain(owner.slug);
-    refused.type("n\n");
-    expect(await refused.ended).toBe(1);
-    expect(refused.output()).toContain("Nothing was pushed");
+      expect(rejected.output()).toContain(says);
+    expect(rejected.output()).not.toContain(owner.slug);
+    rejected.type("n\n");
+    expect(await rejected.ended).toBe(1);
+    expect(rejected.output()).toContain("Nothing was pushed");
     expect(await dump()).toBe(before);
 
     const agreed = start("push");
@@ -120,10 +120,10 @@ describe("sharing is a conflict", () => {
     if (file !== undefined) project.write("rowhouse.json", JSON.stringify(file));
     const before = await dump();
     for (const command of ["push", "plan", "check"]) {
-      const refused = await db(command, ...flags);
-      expect([refused.code, refused.out]).toEqual([1, ""]);
-      expect(refused.err).toContain(CONFLICT());
-      expect(refused.err).not.toContain(owner.slug);
+      const rejected = await db(command, ...flags);
+      expect([rejected.code, rejected.out]).toEqual([1, ""]);
+      expect(rejected.err).toContain(CONFLICT());
+      expect(rejected.err).not.toContain(owner.slug);
     }
     expect(await dump()).toBe(before);
   });
@@ -138,16 +138,16 @@ describe("sharing is a conflict", () => {
 
   test("does not reveal whether the declaration would fit", async () => {
     project.write("schema/mod.ts", schemaText(`{ ${name}: { other: t.number() } }`));
-    const refused = await db("push", "--no-share");
-    expect(refused.err.split("\n").filter((line) => line.startsWith("  /"))).toEqual([CONFLICT()]);
+    const rejected = await db("push", "--no-share");
+    expect(rejected.err.split("\n").filter((line) => line.startsWith("  /"))).toEqual([CONFLICT()]);
   });
 
   test("straight at the database too", async () => {
-    const refused = await runHere(["db", "push", "--no-share", "--app", app.slug], {
+    const rejected = await runHere(["db", "push", "--no-share", "--app", app.slug], {
       ...project,
       env: { ADMIN_DATABASE_URL: service.database.adminUrl },
     });
-    expect([refused.code, refused.err.includes(CONFLICT())]).toEqual([1, true]);
+    expect([rejected.code, rejected.err.includes(CONFLICT())]).toEqual([1, true]);
   });
 });
 

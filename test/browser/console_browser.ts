@@ -194,7 +194,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     await expectSound(page);
   });
 
-  test("a refused form and a key on screen have none either", async () => {
+  test("a rejected form and a key on screen have none either", async () => {
     await go(page, "/console/new-app");
     await page.fill("#slug", "No such name");
     await page.fill("#origins", "not a URL");

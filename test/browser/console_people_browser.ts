@@ -162,7 +162,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     }
   });
 
-  test("a refused form and a link on screen have none either", async () => {
+  test("a rejected form and a link on screen have none either", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);
     await page.fill("#email", MAIL);
     await press(page, "Invite and show link");

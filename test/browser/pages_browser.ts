@@ -82,7 +82,7 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
     })),
     { name: "choose a password", heading: "Choose a password", open: (page) => go(page, link) },
     {
-      name: "a refused password",
+      name: "a rejected password",
       heading: "Choose a password",
       open: async (page) => {
         await go(page, link);

@@ -180,19 +180,19 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     await page.goto(rows);
     await page.getByText("Columns", { exact: true }).click();
     await expectSound(page, "columns");
-    await expectRefusalSound(page, id);
+    await expectRejectionSound(page, id);
     await context.close();
   });
 });
 
-/** Refused values, and then a row that somebody else has changed. */
-async function expectRefusalSound(page: Page, id: string): Promise<void> {
+/** Rejected values, and then a row that somebody else has changed. */
+async function expectRejectionSound(page: Page, id: string): Promise<void> {
   await page.goto(`${rows}/rows/${id}`);
   await page.locator("[name='value.hours']").fill("2,5");
   await page.locator("[name='value.due_at']").fill("tomorrow");
   await press(page, "Save");
   await page.getByText("Nothing was stored.").waitFor();
-  await expectSound(page, "refused");
+  await expectSound(page, "rejected");
   const json = { title: "Oat milk" };
   await site.service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json });
   await press(page, "Save");

@@ -1,4 +1,4 @@
-/** A database with rows that is distributed while it is read and written: what is refused, what fails, and what is after it. */
+/** A database with rows that is distributed while it is read and written: what is rejected, what fails, and what is after it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeIsolationLook } from "../../src/catalog/mod.ts";
 import { askNodes, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -248,7 +248,7 @@ test("the coordinator has no row, every node has its settings, and the audit log
     "select details::text from rowhouse.audit where action = 'convert_to_citus'",
   );
   expect(JSON.parse(String(entry?.details))).toMatchObject({ shards: 4, tables: 3 });
-  // Who is distributed refuses to be again, and says what it is.
+  // Who is distributed cannot be distributed again, and says what it is.
   expect(await convert("--yes")).toEqual({
     code: 1,
     out: "",
@@ -272,9 +272,9 @@ test("every endpoint, every rule and a push work as before", async () => {
   const { id } = again.json as { id: string };
   expect([again.status, id]).toEqual([201, firsts[0] ?? ""]);
 
-  await call(app, "projects", { method: "POST", json, status: 409, has: refuses("name") });
+  await call(app, "projects", { method: "POST", json, status: 409, has: rejects("name") });
   const orphan = { title: "x", project: crypto.randomUUID() };
-  await call(app, "todos", { method: "POST", json: orphan, status: 422, has: refuses("project") });
+  await call(app, "todos", { method: "POST", json: orphan, status: 422, has: rejects("project") });
   await call(other, `projects/${id}`, { status: 404 });
   await call(app, `projects/${id}`, {
     status: 200,
@@ -294,6 +294,6 @@ test("every endpoint, every rule and a push work as before", async () => {
   await call(app, "tags", { method: "POST", json: many, status: 201 });
 });
 
-function refuses(column: string): unknown {
+function rejects(column: string): unknown {
   return expect.objectContaining({ details: [expect.objectContaining({ path: `/${column}` })] });
 }

@@ -1,6 +1,6 @@
 /**
  * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong answer, nothing
- * acknowledged is lost or doubled, and only callers of the node's own apps wait or are refused.
+ * acknowledged is lost or doubled, and only callers of the node's own apps wait or are rejected.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -23,9 +23,9 @@ const APPS_EACH = 4;
 const FROZEN_MS = EXECUTION_LIMIT_MS + 600;
 
 const found = await withDatabase(citusUrl() ?? "", findWorkers);
-const refusal = "refusal" in found ? `not run: ${found.refusal}` : undefined;
-const storm = test.skipIf(refusal !== undefined);
-const named = (name: string) => (refusal === undefined ? name : `${name} (${refusal})`);
+const rejection = "rejection" in found ? `not run: ${found.rejection}` : undefined;
+const storm = test.skipIf(rejection !== undefined);
+const named = (name: string) => (rejection === undefined ? name : `${name} (${rejection})`);
 
 let service: TestService;
 let node: Node;
@@ -38,13 +38,13 @@ describe.each([
   { mode: "straight to the nodes", nodeConnections: CONNECTIONS },
 ])("calls $mode:", ({ mode, nodeConnections }) => {
   beforeAll(async () => {
-    if ("refusal" in found) return;
+    if ("rejection" in found) return;
     totals = { calls: 0, acknowledged: 0, wrong: 0, lost: 0, doubled: 0 };
     service = await openTestService({ connections: CONNECTIONS, service: { nodeConnections } });
     ({ node, its, others } = await spreadApps(found.nodes));
   }, 120_000);
   afterAll(async () => {
-    if ("refusal" in found) return;
+    if ("rejection" in found) return;
     await service.close();
     const { calls, acknowledged, wrong, lost, doubled } = totals;
     console.log(
@@ -59,7 +59,7 @@ describe.each([
         const { start } = kill(node);
         try {
           await Bun.sleep(3000);
-          await expectPushRefused();
+          await expectPushRejected();
         } finally {
           await start();
         }
@@ -84,7 +84,7 @@ describe.each([
         try {
           await Bun.sleep(FROZEN_MS / 2);
           const rest = Bun.sleep(FROZEN_MS / 2).then(() => "the push waits");
-          expect(await Promise.race([rest, expectPushRefused()])).toBeUndefined();
+          expect(await Promise.race([rest, expectPushRejected()])).toBeUndefined();
           await rest;
         } finally {
           thaw(node);
@@ -148,16 +148,16 @@ async function move(app: TestApp, to: string): Promise<void> {
   );
 }
 
-async function expectPushRefused(): Promise<void> {
+async function expectPushRejected(): Promise<void> {
   const [app] = others;
   if (app === undefined) throw new Error("There is no app");
   const schema = defineSchema({ [TABLE]: { ...COLUMNS, more: t.string() } });
-  const error = await service.pushSchema(app, schema).catch((refused: unknown) => refused);
+  const error = await service.pushSchema(app, schema).catch((rejected: unknown) => rejected);
   expect(error).toBeInstanceOf(Problem);
   expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(node.name) });
 }
 
-/** Load before, during and after `hurt`; then the books are checked. `slow` are the apps that may wait and be refused. */
+/** Load before, during and after `hurt`; then the books are checked. `slow` are the apps that may wait and be rejected. */
 async function rage(name: string, slow: readonly TestApp[], hurt: () => Promise<void>) {
   const apps = [...its, ...others];
   const load = startLoad(service.url, apps, CALLERS_PER_APP);

@@ -111,7 +111,7 @@ async function send(caller: Caller, kind: string, request: Request): Promise<Ans
     const body = (await response.json()) as Record<string, unknown>;
     if (response.ok) return note("ok", body);
     const answer = note(String(body["error"]));
-    // Who is refused at once comes again a little later, as Retry-After asks.
+    // Who is rejected at once comes again a little later, as Retry-After asks.
     await Bun.sleep(50);
     return answer;
   } catch {

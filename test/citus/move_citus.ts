@@ -119,8 +119,8 @@ describe.each([
     const { isIsolated: _, app: moved, ...details } = moves.at(-1) ?? {};
     expect(entry).toMatchObject({ action: "move_app", app: moved, details });
 
-    const refused = await moveApp("nobody", "127.0.0.1:1");
-    expect(JSON.parse(refused.out).details).toEqual([
+    const rejected = await moveApp("nobody", "127.0.0.1:1");
+    expect(JSON.parse(rejected.out).details).toEqual([
       { path: "/slug", message: 'no app has the slug "nobody"' },
       { path: "/to", message: `must be a node of the cluster: ${nodes.join(", ")}` },
     ]);

@@ -7,7 +7,7 @@ import { askNodes, type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 
 export type Node = { name: string; port: number; folder: string };
 
-type Found = { nodes: Node[] } | { refusal: string };
+type Found = { nodes: Node[] } | { rejection: string };
 
 /** Every worker, or why they cannot be hurt from here. */
 export async function findWorkers(admin: Database): Promise<Found> {
@@ -24,17 +24,17 @@ export async function findWorkers(admin: Database): Promise<Found> {
   const nodes: Node[] = [];
   for (const { name, port } of ports) {
     const result = answers.find(({ node, success }) => success && node === name)?.result;
-    if (result === undefined) return { refusal: `node ${name} does not answer` };
+    if (result === undefined) return { rejection: `node ${name} does not answer` };
     const [folder, commit] = JSON.parse(result) as [string, string];
     const node = { name, port, folder };
-    const refusal = findRefusal(node, commit);
-    if (refusal !== undefined) return { refusal };
+    const rejection = findRejection(node, commit);
+    if (rejection !== undefined) return { rejection };
     nodes.push(node);
   }
   return { nodes };
 }
 
-function findRefusal(node: Node, commit: string): string | undefined {
+function findRejection(node: Node, commit: string): string | undefined {
   const { name, port, folder } = node;
   if (!existsSync(join(folder, "postmaster.pid")))
     return `the data folder of node ${name}, ${folder}, is not on this machine`;

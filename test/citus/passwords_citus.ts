@@ -14,7 +14,7 @@ const ROLES = ["rowhouse_owner", "rowhouse_rows", "rowhouse_tables"];
 
 const found = await withDatabase(citusUrl() ?? "", findWorkers);
 const workers = "nodes" in found ? found.nodes : [];
-const reason = "refusal" in found ? ` (not run: ${found.refusal})` : "";
+const reason = "rejection" in found ? ` (not run: ${found.rejection})` : "";
 
 let service: TestService;
 let project: ReturnType<typeof makeProject>;
@@ -82,7 +82,7 @@ test.skipIf(reason !== "")(`migrate gives the service's roles passwords${reason}
   expect(await ask("select from pg_dist_authinfo")).toHaveLength(ROLES.length);
 });
 
-test.skipIf(reason !== "")(`migrate names a login that nodes refuse${reason}`, async () => {
+test.skipIf(reason !== "")(`migrate names a login that nodes reject${reason}`, async () => {
   await askForPasswords([LOGIN]);
 
   const { code, err } = await migrate();

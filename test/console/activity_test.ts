@@ -111,8 +111,8 @@ test("CSV contains no formulas, and requires an administrator", async () => {
   const anonymous = await visit(service, new Map(), "/console/activity/csv");
   expect([anonymous.status, anonymous.text]).toEqual([303, ""]);
   const member = await signInAs(service, await makePerson(service, { app }));
-  const refused = await visit(service, member, "/console/activity/csv");
-  expect([refused.status, refused.text.includes("test_")]).toEqual([403, false]);
+  const rejected = await visit(service, member, "/console/activity/csv");
+  expect([rejected.status, rejected.text.includes("test_")]).toEqual([403, false]);
 });
 
 test("a session that ends during a CSV download aborts it, so a part does not look complete", async () => {

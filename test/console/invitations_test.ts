@@ -141,10 +141,10 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
 
 test("an unknown address and an invalid role are both reported", async () => {
   const typed = { email: "nobody@example.org", role: "No role" };
-  const refused = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
-  expect(refused.status).toBe(422);
+  const rejected = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
+  expect(rejected.status).toBe(422);
   for (const issue of ["No user has the address", "Cannot grant the role"])
-    expect(refused.text).toContain(issue);
+    expect(rejected.text).toContain(issue);
 });
 
 test("the page of an invitation names the apps", async () => {

@@ -150,7 +150,7 @@ const write = (text: string) => service.service.admin.message(`${text}; select 1
 const administrator = () => makePerson(service, { consoleRole: "super_admin" });
 const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? ""]]);
 
-/** To sign in, or not for them; a form without its own token is refused before anything else. */
+/** To sign in, or not for them; a form without its own token is rejected before anything else. */
 const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: number }[] = [
   { name: "nobody", make: async () => new Map(), shown: 303, sent: 403 },
   {
@@ -301,7 +301,7 @@ test("every sensitive action asks a person with a second factor for it", async (
   expect(await readState()).toBe(before);
 });
 
-// What shows that the forms above were refused for who sent them.
+// What shows that the forms above were rejected for who sent them.
 test("a super_admin who has just signed in gets every page and every form", async () => {
   // 422: something stands in the way of the act, and the page says what.
   for (const path of GETS)

@@ -193,7 +193,7 @@ const ACCOUNT_ACTS = [
   { act: "address", typed: { new_email: "taken-over@example.org" } },
 ];
 const send = async (jar: Jar, of: Person, act: string, typed: Record<string, string>) => {
-  // The token of any form of this browser: a page without a form refuses nothing by itself.
+  // The token of any form of this browser: a page without a form rejects nothing by itself.
   const { text } = await visit(service, jar, "/console/new-person");
   const fields = { ...readHidden(text), typed_address: of.email, ...typed };
   return await visit(service, jar, `${pathOf(of)}/${act}`, { fields });
@@ -346,8 +346,8 @@ describe("an account", () => {
       ["no address", "must look like ada@example.org"],
       [admin.email, "is already in use"],
     ] as const) {
-      const refused = await submit(adminJar, path, { new_email });
-      expect([refused.status, refused.text.includes(issue)]).toEqual([422, true]);
+      const rejected = await submit(adminJar, path, { new_email });
+      expect([rejected.status, rejected.text.includes(issue)]).toEqual([422, true]);
     }
     const email = newEmail();
     const changed = await submit(adminJar, path, { new_email: ` ${email.toUpperCase()}` });

@@ -75,8 +75,8 @@ test("a batch of the script is stored once, and its errors name rows by position
     const { status, text } = await send(batch);
     expect([status, JSON.parse(text)]).toMatchObject([200, { isStored: true }]);
   }
-  const refused = await send({ batch: '[{"title":"c"},{"title":"a"}]', batch_key: "file-1-1" });
-  expect([refused.status, JSON.parse(refused.text)]).toMatchObject([
+  const rejected = await send({ batch: '[{"title":"c"},{"title":"a"}]', batch_key: "file-1-1" });
+  expect([rejected.status, JSON.parse(rejected.text)]).toMatchObject([
     409,
     { isStored: false, code: "unique_violation", details: [{ path: "/1/title" }] },
   ]);

@@ -216,8 +216,8 @@ describe("a page of rows", () => {
     const list = await visit(service, jar, `${path}/list?limit=5`);
     expect([list.status, list.text]).toEqual([200, text]);
     expect(list.headers.get("cache-control")).toBe("no-store");
-    const refused = await visit(service, jar, `${path}/list?limit=x`);
-    expect([refused.status, refused.json]).toMatchObject([400, { error: "invalid_query" }]);
+    const rejected = await visit(service, jar, `${path}/list?limit=x`);
+    expect([rejected.status, rejected.json]).toMatchObject([400, { error: "invalid_query" }]);
   });
 
   test("uses nothing of the app's rate limit", async () => {
@@ -391,8 +391,8 @@ describe("the form of a row", () => {
     const page = await visit(service, jar, `${path}/rows/${id}`);
     expect(page.text).toContain(`/tables/projects/rows/${project}"`);
     expect(page.text).toContain(`<option value="${project}">Household</option>`);
-    const refused = await submit(`${path}/rows/${id}`, { "value.project": crypto.randomUUID() });
-    expect([refused.status, issuesOf(refused, "project") === undefined]).toEqual([422, false]);
+    const rejected = await submit(`${path}/rows/${id}`, { "value.project": crypto.randomUUID() });
+    expect([rejected.status, issuesOf(rejected, "project") === undefined]).toEqual([422, false]);
   });
 
   test("of a deleted row is not found", async () => {
@@ -435,8 +435,11 @@ describe("deleting a row", () => {
     const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
     const project = (made.json as StoredRow).id;
     await addRow({ title: "Milk", project });
-    const refused = await submit(`${path.replace("todos", "projects")}/rows/${project}/delete`);
-    expect([refused.status, refused.text.includes("The row was not deleted")]).toEqual([409, true]);
+    const rejected = await submit(`${path.replace("todos", "projects")}/rows/${project}/delete`);
+    expect([rejected.status, rejected.text.includes("The row was not deleted")]).toEqual([
+      409,
+      true,
+    ]);
   });
 });
 

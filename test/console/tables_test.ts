@@ -199,8 +199,8 @@ describe("a table is handed over", () => {
 
   test("to an app that uses it, after its name is typed, in the administrator's name", async () => {
     const { owner, user } = await share();
-    const refused = await submit(path(), { app: user.slug, typed_name: "other" });
-    expect([refused.status, await ownerOf()]).toEqual([422, owner.slug]);
+    const rejected = await submit(path(), { app: user.slug, typed_name: "other" });
+    expect([rejected.status, await ownerOf()]).toEqual([422, owner.slug]);
     const done = await submit(path(), { app: user.slug, typed_name: name });
     expect([done.status, done.headers.get("location")]).toEqual([
       303,
@@ -219,9 +219,9 @@ describe("a table is handed over", () => {
       [stranger.slug, "The app does not use the table"],
       ["no-such-app", "No app has the slug"],
     ] as const) {
-      const refused = await submit(path(), { app: slug, typed_name: name });
-      expect(refused.status).toBe(422);
-      expect(refused.text).toContain(says);
+      const rejected = await submit(path(), { app: slug, typed_name: name });
+      expect(rejected.status).toBe(422);
+      expect(rejected.text).toContain(says);
     }
     expect(await ownerOf()).toBe(owner.slug);
   });

@@ -29,7 +29,7 @@ const SEEN = {
   changed: "second",
   stale: "precondition_failed",
   batch: ["third", "fourth"],
-  refused: { error: "validation_failed", paths: ["/wanted"] },
+  rejected: { error: "validation_failed", paths: ["/wanted"] },
   deleted: 204,
   missing: "not_found",
   person: { role: "editor" },

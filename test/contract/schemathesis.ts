@@ -7,7 +7,7 @@ export type Summary = {
   failures: string[];
   /** Operations that it did not try, or failed to. */
   untried: number;
-  /** What it tells besides; such as that most of its writes were refused. */
+  /** What it tells besides; such as that most of its writes were rejected. */
   warnings: string[];
   /** Requests of its own without the key, or with a wrong one: it makes no further checks of their answers. */
   probes: number;

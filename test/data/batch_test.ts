@@ -99,14 +99,14 @@ test("one request creates 1,000 rows, and 1,001 rows are rejected", async () => 
   const made = await send(many(1000, (index) => ({ name: `${index}` })));
   expect(rowsOf(made).map(({ name }) => name)).toEqual(many(1000, String));
   expect(rowsOf(await service.call(own, "/v1/data/db/projects"))).toEqual(rowsOf(made));
-  const refused = await send(many(1001, (index) => ({ name: `${index}` })));
-  expect([refused.status, refused.json]).toMatchObject([
+  const rejected = await send(many(1001, (index) => ({ name: `${index}` })));
+  expect([rejected.status, rejected.json]).toMatchObject([
     400,
     { error: "invalid_json", message: expect.stringContaining("1 to 1000 JSON objects") },
   ]);
 });
 
-type Refused = {
+type Rejected = {
   name: string;
   body: () => unknown;
   code: ProblemCode;
@@ -114,7 +114,7 @@ type Refused = {
   details?: Detail[];
 };
 const good = (index: number) => ({ title: `good ${index}`, project });
-const REFUSED: readonly Refused[] = [
+const REJECTED: readonly Rejected[] = [
   { name: "no rows", body: () => [], code: "invalid_json" },
   { name: "no row among rows", body: () => [good(0), 1], code: "invalid_json" },
   { name: "null among rows", body: () => [null, good(0)], code: "invalid_json" },
@@ -172,7 +172,7 @@ const REFUSED: readonly Refused[] = [
 ];
 
 describe("nothing is created by", () => {
-  test.each(REFUSED)("$name", async ({ body, code, says = "", details }) => {
+  test.each(REJECTED)("$name", async ({ body, code, says = "", details }) => {
     const before = await Promise.all([app, other].map((one) => service.call(one, LIST)));
     const answer = await post(body());
     expect([answer.status, answer.json]).toMatchObject([
@@ -190,8 +190,8 @@ describe("nothing is created by", () => {
       defineSchema({ wide: { a: t.string().default("x".repeat(1000)), b: t.number() } }),
     );
     const send = (json: unknown) => service.call(own, "/v1/data/db/wide", { method: "POST", json });
-    const refused = await send(many(1000, () => ({ b: 1 })));
-    expect([refused.status, refused.json]).toMatchObject([413, { error: "body_too_large" }]);
+    const rejected = await send(many(1000, () => ({ b: 1 })));
+    expect([rejected.status, rejected.json]).toMatchObject([413, { error: "body_too_large" }]);
     expect(await readSize("wide")).toBe(0);
     expect(rowsOf(await send(many(1000, (a) => ({ a: `${a}` }))))).toHaveLength(1000);
   });

@@ -1,12 +1,12 @@
-/** Every refusal of the data endpoints, its whole body and its headers; and the order of the checks. @module */
+/** Every rejection of the data endpoints, its whole body and its headers; and the order of the checks. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toMessage } from "../../src/problem.ts";
-import { nodeAway } from "../../src/push/refusals.ts";
+import { nodeAway } from "../../src/push/rejections.ts";
 import { signatureOf } from "../support/functions.ts";
-import { codeOf, expectRefusal, type Refusal } from "../support/problem.ts";
+import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-type Row = Refusal & {
+type Row = Rejection & {
   name: string;
   call: () => Call & { path: string; as?: () => TestApp };
 };
@@ -235,10 +235,10 @@ describe("JSON is served if it is accepted together with an event stream:", () =
 });
 
 describe("an error", () => {
-  test.each(ROWS)("$code: $name", async ({ call, ...refusal }) => {
+  test.each(ROWS)("$code: $name", async ({ call, ...rejection }) => {
     const { path, as, ...rest } = call();
     const answer = await service.call((as ?? (() => app))(), path, rest);
-    expectRefusal({ ...answer, body: answer.text }, refusal);
+    expectRejection({ ...answer, body: answer.text }, rejection);
   });
 
   test("a rejected duplicate changes nothing, and is accepted after the other row is deleted", async () => {

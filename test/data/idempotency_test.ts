@@ -79,10 +79,10 @@ async function ask<Row>(text: string): Promise<Row[]> {
   return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
 }
 
-const REFUSED_KEYS = ["", "x".repeat(256), "tab\there", "ä", "one, two"];
+const REJECTED_KEYS = ["", "x".repeat(256), "tab\there", "ä", "one, two"];
 
 describe("a key", () => {
-  test.each(REFUSED_KEYS)("%p is rejected", async (key) => {
+  test.each(REJECTED_KEYS)("%p is rejected", async (key) => {
     const before = await countRows();
     for (const [method, path] of [
       ["POST", TODOS],

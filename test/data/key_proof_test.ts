@@ -114,7 +114,7 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
         () => "done",
         (error: { code: string }) => error.code,
       );
-      expect(code).toBe(SIGNALS.keyRefused);
+      expect(code).toBe(SIGNALS.keyRejected);
     }
   });
 
@@ -124,7 +124,7 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   });
 });
 
-const testOne = testUnlessCitus("a call in a transaction is refused: test/citus/ tries that");
+const testOne = testUnlessCitus("a call in a transaction is rejected: test/citus/ tries that");
 
 testOne(
   "a proof that expires in the middle of a transaction is good for nothing after that",
@@ -140,7 +140,7 @@ testOne(
     await service.service.admin.message(
       `update rowhouse.proofs set expires_at = clock_timestamp() where digest = sha256(${proof}) returning 1`,
     );
-    await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
+    await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRejected });
     await login.unsafe("rollback");
   },
 );
@@ -199,6 +199,6 @@ test("nothing that is stored about a key can be presented", async () => {
   for (const digest of digests)
     for (const login of logins) {
       const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608, null, null)`;
-      await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
+      await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRejected });
     }
 });

@@ -166,7 +166,7 @@ async function runStep(world: World, one: Step): Promise<void> {
   if (one.kind === "batch") {
     const batch = [one.name, ...one.more].map((name) => ({ ...fields, name }));
     const answer = await service.call(app, path, { method: "POST", json: batch });
-    // One row after the other, of which the first that is refused refuses all.
+    // One row after the other, of which the first that is rejected rejects all.
     const tried: Model = { ...model, [one.table]: new Map(rows) };
     const verdicts = batch.map((row, index) => {
       const verdict = judge(tried, one.table, row, "");

@@ -124,7 +124,7 @@ describe("If-Match", () => {
   test("a row in another state is left as it is", async () => {
     const { path, tag } = await makeNote();
     const updated = await write(path, { text: "theirs" });
-    for (const refused of [
+    for (const rejected of [
       await write(path, { text: "mine" }, { "if-match": tag }),
       await write(path, {}, { "if-match": tag }),
       await write(path, { text: "mine" }, { "if-match": `W/${tagOf(updated)}` }),
@@ -132,7 +132,7 @@ describe("If-Match", () => {
       await write(path, { text: "mine" }, { "if-match": '""' }),
       await remove(path, { "if-match": tag }),
     ]) {
-      expect([refused.status, refused.json]).toMatchObject([
+      expect([rejected.status, rejected.json]).toMatchObject([
         412,
         {
           error: "precondition_failed",

@@ -40,7 +40,7 @@ describe("a write", () => {
     expect((await send("GET", path)).text).toBe(most.text);
     const before = (await send("GET", LIST)).text;
 
-    for (const refused of [
+    for (const rejected of [
       await send("POST", LIST, { title: "x".repeat(room + 1) }),
       // Six bytes as JSON, one as it is sent and stored.
       await send("POST", LIST, { title: "\u0001".repeat(room / 5) }),
@@ -48,9 +48,9 @@ describe("a write", () => {
       await send("PATCH", path, { body: "longer than null" }),
       await send("PATCH", path, { price: "1.5" }),
     ]) {
-      expect(errorOf(refused)).toEqual([422, "validation_failed"]);
-      expect(refused.text).toContain(String(MAX));
-      expect(refused.text).toContain("nothing was written");
+      expect(errorOf(rejected)).toEqual([422, "validation_failed"]);
+      expect(rejected.text).toContain(String(MAX));
+      expect(rejected.text).toContain("nothing was written");
     }
     expect((await send("GET", LIST)).text).toBe(before);
     expect((await send("PATCH", path, { title: "small", body: "x" })).status).toBe(200);
@@ -61,9 +61,9 @@ describe("a write", () => {
     const path = made.headers.get("location") ?? "";
     expect((await send("PATCH", path, { body: "x".repeat(30_000) })).status).toBe(200);
 
-    const refused = await send("PATCH", path, { meta: ["x".repeat(30_000)] });
+    const rejected = await send("PATCH", path, { meta: ["x".repeat(30_000)] });
 
-    expect(errorOf(refused)).toEqual([422, "validation_failed"]);
+    expect(errorOf(rejected)).toEqual([422, "validation_failed"]);
     expect((await send("GET", path)).json).toMatchObject({ meta: null });
   });
 });

@@ -1,4 +1,4 @@
-/** Every builder's accepted and refused values, on create and on update, byte for byte there and back. @module */
+/** Every builder's accepted and rejected values, on create and on update, byte for byte there and back. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -394,8 +394,8 @@ describe("a rejected value", () => {
     const made = await create("strict", '{"title":"a","count":1,"note":"n"}');
     expect(made.json["rank"] as unknown).toBe(7);
     const path = `/v1/data/db/strict/${made.json["id"]}`;
-    const refused = await send("PATCH", path, '{"title":null,"note":null}');
-    expect(refused.json.details).toEqual([
+    const rejected = await send("PATCH", path, '{"title":null,"note":null}');
+    expect(rejected.json.details).toEqual([
       { path: "/title", message: expect.stringContaining("null") },
     ]);
     const cleared = await send("PATCH", path, '{"note":null}');

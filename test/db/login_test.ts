@@ -94,7 +94,7 @@ describe("the serving login cannot", () => {
     "select rowhouse.issue_key('x', 'k', 'n', 'x', array['data:read'], null, 'me')",
     "select rowhouse.roll_key('x', 'k', 'x', 0, 'me')",
     "select rowhouse.revoke_key('x', 'me')",
-    "select rowhouse.refuse_key()",
+    "select rowhouse.reject_key()",
     "select key_id from rowhouse.api_keys",
     "update rowhouse.api_keys set revoked_at = null",
     "insert into rowhouse.apps (id, slug) values (gen_random_uuid(), 'mine')",
@@ -200,7 +200,7 @@ describe("hostile session state:", () => {
         login,
         `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608, null, null)`,
       ),
-    ).toBe(SIGNALS.keyRefused);
+    ).toBe(SIGNALS.keyRejected);
     expect(
       await sqlstateOf(
         login,
@@ -212,7 +212,7 @@ describe("hostile session state:", () => {
         login,
         `select api.${CREATE}(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}', 8388608, null)`,
       ),
-    ).toBe(SIGNALS.keyRefused);
+    ).toBe(SIGNALS.keyRejected);
   });
 });
 

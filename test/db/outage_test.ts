@@ -215,12 +215,12 @@ describe("in the log, an outage", () => {
     expect([moreAway, moreThere]).toEqual([[], []]);
     expect(away).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
     expect(there).toMatchObject({ level: "warn", ms: expect.any(Number) });
-    const refused = lines
+    const rejected = lines
       .slice(lines.indexOf(away as Line), lines.indexOf(there as Line))
       .filter(({ event, code }) => event === "request" && code === "unavailable");
-    expect(there?.["refused"]).toBe(refused.length);
-    expect(refused.length).toBeGreaterThanOrEqual(asked);
-    expect(refused[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
+    expect(there?.["rejected"]).toBe(rejected.length);
+    expect(rejected.length).toBeGreaterThanOrEqual(asked);
+    expect(rejected[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(asked);
     const others = lines.filter(({ event }) => !/^(request|database (away|there))$/.test(event));
     expect(others).toEqual([]);
@@ -327,17 +327,15 @@ describe("while the database is read-only,", () => {
   test("writes get 503 unavailable with Retry-After and reads are served; then writes work again", async () => {
     await setReadOnly("on");
     await untilServed();
-    for (const refused of [
+    for (const rejected of [
       await create({ title: "never" }),
       await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
       await service.call(app, row, { method: "DELETE" }),
     ]) {
-      expect([refused.status, codeOf(refused.text), refused.headers.get("retry-after")]).toEqual([
-        503,
-        "unavailable",
-        "5",
-      ]);
-      expect(refused.text).not.toContain("read-only");
+      expect([rejected.status, codeOf(rejected.text), rejected.headers.get("retry-after")]).toEqual(
+        [503, "unavailable", "5"],
+      );
+      expect(rejected.text).not.toContain("read-only");
     }
     expect((await service.call(app, row)).text).toContain('"first"');
     await setReadOnly("off");

@@ -26,12 +26,12 @@ begin
   end if;
   return currval('public.attempts');
 end $$;
-create function public.refuse_commit() returns trigger language plpgsql as $$
+create function public.reject_commit() returns trigger language plpgsql as $$
 begin
-  raise exception 'refused at commit' using errcode = '23514';
+  raise exception 'rejected at commit' using errcode = '23514';
 end $$;
-create constraint trigger refuse_commit after insert on public.checked
-  deferrable initially deferred for each row execute function public.refuse_commit();
+create constraint trigger reject_commit after insert on public.checked
+  deferrable initially deferred for each row execute function public.reject_commit();
 select 1`);
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-/** What the pushing login cannot do, tried over a connection of its own; and what `rowhouse.record_push` refuses. @module */
+/** What the pushing login cannot do, tried over a connection of its own; and what `rowhouse.record_push` rejects. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -153,7 +153,7 @@ from rowhouse.apps,
   ) as counted
 where slug <> 'guest-list';
 insert into rowhouse.statistics
-select '00000000-0000-0000-0000-000000000000', span, at, sum(requests), sum(errors), sum(refusals),
+select '00000000-0000-0000-0000-000000000000', span, at, sum(requests), sum(errors), sum(rejections),
   array[${Array.from({ length: LATENCY_BUCKETS }, (_, place) => `sum(latencies[${place + 1}])`).join(", ")}]
 from rowhouse.statistics group by span, at;
 update rowhouse.api_keys set name = 'ci-deploy', expires_at = now() + interval '3 days 2 hours'

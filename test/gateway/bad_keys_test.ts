@@ -4,7 +4,7 @@ import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
-import { expectRefusal } from "../support/problem.ts";
+import { expectRejection } from "../support/problem.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
@@ -86,7 +86,7 @@ describe.each(SHAPES)('to a service of the shape "%s",', (shape) => {
     const target = path === undefined ? LIST : path + keys.good;
     const request = writeRequest(`GET ${target}`, lines(keys));
     const answer = await sendRaw(service.url, request, { untilAnswer: true });
-    expectRefusal(answer, {
+    expectRejection(answer, {
       code: "unauthenticated",
       message: "Send a valid API key as Authorization: Bearer <API_KEY>",
       headers: { "www-authenticate": "Bearer" },

@@ -44,7 +44,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
 
   test.each([
     { name: "an answer", status: 200 },
-    { name: "a refusal", path: `${LIST}?x=1`, status: 400 },
+    { name: "a rejection", path: `${LIST}?x=1`, status: 400 },
     { name: "a wrong key", key: "rh_x.y", status: 401 },
     { name: "an unknown route", path: "/v1/nothing", status: 404 },
   ])("the app's own origin can read $name", async ({ status, ...asked }) => {

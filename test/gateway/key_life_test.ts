@@ -1,4 +1,4 @@
-/** Keys where several processes serve one database: accepted at once, refused in time, and cheap to refuse. @module */
+/** Keys where several processes serve one database: accepted at once, rejected in time, and cheap to reject. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";

@@ -14,7 +14,7 @@ const SCHEMA = defineSchema({
   todos: { title: t.string() },
   labels: { title: t.string().unique() },
 });
-const REFUSED = { status: 401, text: '{"error":"invalid_signature"}' };
+const REJECTED = { status: 401, text: '{"error":"invalid_signature"}' };
 
 let proxy: PostgresProxy;
 let service: TestService;
@@ -81,14 +81,14 @@ test("a rejected write does not happen at another process either", async () => {
   expect((await second(urlOf(0))).status).toBe(409);
   const removed = await service.call(app, headers.get("location") ?? "", { method: "DELETE" });
   expect(removed.status).toBe(204);
-  expect(await second(urlOf(1))).toMatchObject(REFUSED);
+  expect(await second(urlOf(1))).toMatchObject(REJECTED);
 });
 
 test("a nonce of another identity service ends no session", async () => {
   const target = "/v1/auth/logout";
   const send = signCall({ audience: "identity", target, context: contextOf(undefined), body: "" });
   expect((await send(urlOf(2))).status).toBe(204);
-  expect(await send(urlOf(3))).toMatchObject(REFUSED);
+  expect(await send(urlOf(3))).toMatchObject(REJECTED);
 });
 
 test("reads need no nonce, and simultaneous writes share one query", async () => {

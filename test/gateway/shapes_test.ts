@@ -201,13 +201,13 @@ for (const shape of SHAPES) {
         const first = await Promise.all(
           Array.from({ length: 4 }, () => service.call(limited, LIST)),
         );
-        const refused = first.find(({ status }) => status === 429);
-        expect(refused?.json).toMatchObject({
+        const rejected = first.find(({ status }) => status === 429);
+        expect(rejected?.json).toMatchObject({
           error: "rate_limited",
           message: "This key is limited to 3 requests per minute",
         });
-        expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
-        expect(refused?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);
+        expect(Number(rejected?.headers.get("retry-after"))).toBeGreaterThan(0);
+        expect(rejected?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);
         const others = await Promise.all(
           Array.from({ length: 6 }, () => service.call(limited, LIST, { key: second.text })),
         );

@@ -334,7 +334,7 @@ describe("a service behind a gateway", () => {
     return { status: response.status, text: await response.text() };
   }
 
-  const REFUSED = { status: 401, text: '{"error":"invalid_signature"}' };
+  const REJECTED = { status: 401, text: '{"error":"invalid_signature"}' };
 
   test("accepts signed requests", async () => {
     const { status, text } = await call();
@@ -346,7 +346,7 @@ describe("a service behind a gateway", () => {
     for (const path of ["/ready", LIST, "/", "/nothing", "/live/x"]) {
       const authorization = `Bearer ${app.key}`;
       const response = await fetch(url + path, { headers: { authorization } });
-      expect({ status: response.status, text: await response.text() }).toEqual(REFUSED);
+      expect({ status: response.status, text: await response.text() }).toEqual(REJECTED);
     }
   });
 
@@ -366,8 +366,8 @@ describe("a service behind a gateway", () => {
       }),
     );
     const target = "/v1/auth/me";
-    expect(await call({ signed: { target }, at: identity.url })).toEqual(REFUSED);
-    expect(await call({ signed: { target, audience: "identity" } })).toEqual(REFUSED);
+    expect(await call({ signed: { target }, at: identity.url })).toEqual(REJECTED);
+    expect(await call({ signed: { target, audience: "identity" } })).toEqual(REJECTED);
     const taken = await call({ signed: { target, audience: "identity" }, at: identity.url });
     expect(taken).toEqual({ status: 401, text: '{"error":"unauthenticated"}' });
     await identity.close();
@@ -433,7 +433,7 @@ describe("a service behind a gateway", () => {
       change: { sent: { headers: { [SIGNED_HEADERS.signature]: "v1=00, v1=11" } } },
     },
   ])("rejects $name with one response", async ({ change }) => {
-    expect(await call(change)).toEqual(REFUSED);
+    expect(await call(change)).toEqual(REJECTED);
   });
 
   const SCHEMA = "/v1/data/schema";
@@ -485,7 +485,7 @@ describe("a service behind a gateway", () => {
     const body = JSON.stringify({ title: "once" });
     const signed = { ...WRITE, timestamp: String(Date.now()) };
     expect((await call({ signed, sent: { body, headers } })).status).toBe(201);
-    expect(await call({ signed, sent: { body, headers } })).toEqual(REFUSED);
+    expect(await call({ signed, sent: { body, headers } })).toEqual(REJECTED);
     expect(JSON.parse((await call()).text).rows).toHaveLength(1);
   });
 

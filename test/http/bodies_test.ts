@@ -1,8 +1,8 @@
-/** Bodies, byte for byte: which are accepted, which are refused and how; a refused one costs little and changes nothing. @module */
+/** Bodies, byte for byte: which are accepted, which are rejected and how; a rejected one costs little and changes nothing. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { codeOf, expectRefusal, type Refusal } from "../support/problem.ts";
+import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
 import { type RawAnswer, type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -15,12 +15,12 @@ const CHUNKED = "Transfer-Encoding: chunked";
 let service: TestService;
 let app: TestApp;
 /** Nothing of this one is ever taken. */
-let refusedApp: TestApp;
+let rejectedApp: TestApp;
 beforeAll(async () => {
   service = await openTestService();
   const schema = defineSchema({ todos: { title: t.string() } });
   app = await service.makeApp(schema);
-  refusedApp = await service.makeApp(schema);
+  rejectedApp = await service.makeApp(schema);
   await service.call(app, LIST);
 });
 afterAll(() => service.close());
@@ -53,8 +53,8 @@ const utf8 = (...bytes: number[]) =>
   Buffer.concat([Buffer.from('{"title":"'), Buffer.from(bytes), Buffer.from('"}')]);
 const nested = (depth: number) => `{"x":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
-/** Every body that is refused before its values are looked at, by what is said of it. */
-const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
+/** Every body that is rejected before its values are looked at, by what is said of it. */
+const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
   {
     code: "unsupported_media_type",
     message: "Send the body as application/json in UTF-8, without a content encoding",
@@ -135,19 +135,19 @@ const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
   },
 ];
 
-const CASES = BAD_BODIES.flatMap(({ bodies, ...refusal }) =>
-  bodies.map((bad) => ({ headers: [JSON_TYPE], ...bad, refusal, code: refusal.code })),
+const CASES = BAD_BODIES.flatMap(({ bodies, ...rejection }) =>
+  bodies.map((bad) => ({ headers: [JSON_TYPE], ...bad, rejection, code: rejection.code })),
 );
 
 describe("a body", () => {
-  test.each(CASES)("$name is rejected as $code", async ({ headers, body, refusal }) => {
-    const { ms, result } = await measureProcessor(() => create(headers, body, refusedApp.key));
-    expectRefusal(result, refusal);
+  test.each(CASES)("$name is rejected as $code", async ({ headers, body, rejection }) => {
+    const { ms, result } = await measureProcessor(() => create(headers, body, rejectedApp.key));
+    expectRejection(result, rejection);
     expect(ms).toBeLessThan(1000);
   });
 
   test("that was rejected created no row", async () => {
-    expect((await service.call(refusedApp, LIST)).json).toMatchObject({ rows: [] });
+    expect((await service.call(rejectedApp, LIST)).json).toMatchObject({ rows: [] });
   });
 
   test.each([
@@ -215,7 +215,7 @@ describe("an endless chunked body", () => {
     },
   );
 
-  // What is refused without reading it ends early; a list first reads its rows, and until then what arrives is thrown away:
+  // What is rejected without reading it ends early; a list first reads its rows, and until then what arrives is thrown away:
   // how much that is depends on the machine.
   test.each([
     { name: "a list", start: `GET ${LIST}`, status: 200, maxMiB: 2048 },

@@ -135,9 +135,9 @@ describe("a device with an earlier sign-in", () => {
     const [jar, other] = [await makeKnown(person), await makeKnown(person)];
     for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
       expect(await tryWrong(service, person.email, new Map(jar))).toBe(422);
-    const refused = await submitSignIn(service, new Map(jar), { email: person.email });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
+    const rejected = await submitSignIn(service, new Map(jar), { email: person.email });
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get("retry-after"))).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
     expect((await submitSignIn(service, other, { email: person.email })).status).toBe(303);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
   });
@@ -203,9 +203,9 @@ describe("a rejected attempt", () => {
     ]);
     const before = await readCounters();
     const elsewhere = from("192.0.2.1");
-    const refused = await submitSignIn(elsewhere, new Map(), { email: person.email });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+    const rejected = await submitSignIn(elsewhere, new Map(), { email: person.email });
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get("retry-after"))).toBeLessThanOrEqual(60);
     expect(await readCounters()).toEqual(before);
     expect((await submitSignIn(elsewhere, jar, { email: person.email })).status).toBe(303);
   });

@@ -222,10 +222,10 @@ test("a temporary SMTP error is retried, a permanent one is not", async () => {
   const [later, never] = [newAddress(), newAddress()];
   const invite = (email: string) =>
     createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
-  mails.refuse(2, 451);
+  mails.reject(2, 451);
   await invite(later);
   expect(await mails.waitFor(later)).toHaveLength(1);
-  mails.refuse(1, 550);
+  mails.reject(1, 550);
   await invite(never);
   await eventually(async () => {
     const [row] = await query<{ is_given_up: boolean }>(
@@ -242,12 +242,12 @@ test("a temporary SMTP error is retried, a permanent one is not", async () => {
   expect(said()).not.toMatch(/@|token/);
   const answers = service.processes.map((one) => one.adminFetch(new Request("http://x/metrics")));
   const metrics = (await Promise.all((await Promise.all(answers)).map((one) => one.text()))).join();
-  expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="refused"\} 1/);
+  expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="rejected"\} 1/);
 });
 
 test("a link that ended, and the mail of a disabled person, are not sent", async () => {
   const email = newAddress();
-  mails.refuse(1, 451);
+  mails.reject(1, 451);
   await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
   await setDisabled(deps(), email, true);
   await settled(email);

@@ -211,8 +211,8 @@ test("the last way to sign in stays", async () => {
   ours.accounts.set("link-8", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
   await signInWith(service, jar, { login: "link-8" });
-  for (const refused of [await visit(service, jar, ASKS), await send(jar, "unlink")])
-    expect([refused.status, refused.text.includes("your only way to sign in")]).toEqual([
+  for (const rejected of [await visit(service, jar, ASKS), await send(jar, "unlink")])
+    expect([rejected.status, rejected.text.includes("your only way to sign in")]).toEqual([
       422,
       true,
     ]);

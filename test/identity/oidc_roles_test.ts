@@ -82,7 +82,7 @@ async function signIn(email: string, { groups, claims }: Held = {}, jar: Jar = n
   return { answer, jar };
 }
 
-/** The role by `/me`: a number is the status of a refusal. */
+/** The role by `/me`: a number is the status of a rejection. */
 async function roleOn(jar: Jar, slug: string): Promise<unknown> {
   const headers = { cookie: sharedCookie(jar) };
   const answer = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });

@@ -90,10 +90,10 @@ test("the invitation's own link ends after a sign-in with the provider", async (
   expect(page.status).toBe(404);
 });
 
-type Refused = { name: string; account: (email: string) => Record<string, unknown> };
+type Rejected = { name: string; account: (email: string) => Record<string, unknown> };
 
 describe("does not link an account by an address", () => {
-  test.each<Refused & { person?: "password" | "linked" | "disabled" | "expired" }>([
+  test.each<Rejected & { person?: "password" | "linked" | "disabled" | "expired" }>([
     { name: "that is not verified", account: (email) => ({ email, email_verified: false }) },
     { name: "without a claim that it is verified", account: (email) => ({ email }) },
     {
@@ -206,7 +206,7 @@ test("a disabled person cannot sign in, and sees why", async () => {
   const answer = await signInWith(service, jar, { login: "sub-3" });
   expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
   expect(answer.text).toContain("Your account is disabled");
-  expect(await listEvents(service, person.id)).toContain("sign_in_refused ours disabled");
+  expect(await listEvents(service, person.id)).toContain("sign_in_rejected ours disabled");
 });
 
 test("a planted row in the table of links does not sign in", async () => {

@@ -157,7 +157,7 @@ describe("rejects a token", () => {
     expect(answer.text).toContain('href="/login"');
     expectNobody(jar);
     expect(jar.has(STATE_COOKIE)).toBe(false);
-    expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
+    expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
   });
 
   test.each([{ sub: "x" }, { sub: `a b~${"s".repeat(251)}` }])(
@@ -167,7 +167,7 @@ describe("rejects a token", () => {
       const answer = await signInWith(service, new Map(), { login: LOGIN });
       expect(answer.status).toBe(403);
       expect(answer.text).not.toContain("could not be verified");
-      expect(await lastEvent()).toBe("sign_in_refused ours unlinked");
+      expect(await lastEvent()).toBe("sign_in_rejected ours unlinked");
     },
   );
 
@@ -253,7 +253,7 @@ describe("rejects a response of the provider", () => {
     expect(answer.text).toContain(says);
     expect(answer.text).not.toContain("<script>");
     expectNobody(jar);
-    if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
+    if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
   });
 
   test("from a browser that did not start it", async () => {

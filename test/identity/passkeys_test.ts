@@ -107,8 +107,8 @@ describe("cannot sign in without an account", () => {
   test.each(LIES)("with $name", async ({ name: _, ...lies }) => {
     const jar: Jar = new Map();
     const { authenticator, person } = holder;
-    const refused = await answerPage(service, jar, { authenticator, lies });
-    expect([refused.status, textOf(refused).includes("was not accepted")]).toEqual([422, true]);
+    const rejected = await answerPage(service, jar, { authenticator, lies });
+    expect([rejected.status, textOf(rejected).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
     // The same browser's next answer is right.
     expect((await answerPage(service, jar, { authenticator })).status).toBe(303);
@@ -178,7 +178,7 @@ test("a passkey whose counter does not rise is rejected as a copy, and the audit
   expect(await tryWith(6)).toBe(303);
   const events = await listEvents(service, person.id);
   expect(events.filter((event) => event.includes("counter"))).toEqual(
-    Array(3).fill("sign_in_refused passkey counter"),
+    Array(3).fill("sign_in_rejected passkey counter"),
   );
 });
 
@@ -324,8 +324,8 @@ describe("a passkey is added", () => {
     const authenticator = makeAuthenticator(service.url);
     for (const { name, ...lies } of LIES.slice(0, 8)) {
       const told = lies.type === undefined ? lies : { ...lies, type: "webauthn.get" };
-      const refused = await addPasskey(service, jar, { authenticator, lies: told });
-      expect([name, refused.status, textOf(refused).includes("could not be verified")]).toEqual([
+      const rejected = await addPasskey(service, jar, { authenticator, lies: told });
+      expect([name, rejected.status, textOf(rejected).includes("could not be verified")]).toEqual([
         name,
         422,
         true,
@@ -419,8 +419,8 @@ describe("as the second factor", () => {
     ]);
     const jar = new Map(waiting);
     const act = { authenticator, path: "/second-factor", lies };
-    const refused = await answerPage(service, jar, act);
-    expect([refused.status, textOf(refused).includes("was not accepted")]).toEqual([422, true]);
+    const rejected = await answerPage(service, jar, act);
+    expect([rejected.status, textOf(rejected).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
   });
 
@@ -540,7 +540,7 @@ test("a passkey of a removed secret does not sign in, and one in use moves to th
   expect(await tryWith(NEXT, TEST_IDENTITY_SECRET)).toBe(303);
   expect(await tryWith(NEXT)).toBe(303);
   expect(await tryWith(TEST_IDENTITY_SECRET)).toBe(422);
-  expect(await listEvents(service, person.id)).not.toContain("sign_in_refused passkey planted");
+  expect(await listEvents(service, person.id)).not.toContain("sign_in_rejected passkey planted");
 });
 
 test("offers no passkeys where browsers support none: at an IP address, and without an origin of the pages", async () => {

@@ -144,7 +144,7 @@ describe("a person with a second factor", () => {
     const answer = await enterFactor(service, jar, { code });
     expect([answer.status, isSignedIn(jar)]).toEqual([422, false]);
     expect(answer.text).toContain("was already used");
-    expect(await listEvents(person)).toContain("second_factor_refused");
+    expect(await listEvents(person)).toContain("second_factor_rejected");
     // The sign-in goes on waiting, for a code that is newer than any before.
     await enterFactor(service, jar, { code: app.code({ steps: 1 }) });
     expect(isSignedIn(jar)).toBe(true);

@@ -42,10 +42,10 @@ describe("sign-in attempts", () => {
     for (const email of [person.email, "nobody@example.org"]) {
       for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
         expect((await tryWrong(email)).status).toBe(422);
-      const refused = await tryWrong(email.toUpperCase());
-      expect(refused.status).toBe(429);
-      expect(refused.wait).toBeGreaterThan(SIGN_IN_LIMITS.windowS - 120);
-      expect(refused.wait).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
+      const rejected = await tryWrong(email.toUpperCase());
+      expect(rejected.status).toBe(429);
+      expect(rejected.wait).toBeGreaterThan(SIGN_IN_LIMITS.windowS - 120);
+      expect(rejected.wait).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
     }
     const right = await submitSignIn(service, new Map(), { email: person.email });
     expect(right.status).toBe(429);

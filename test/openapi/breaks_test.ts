@@ -87,8 +87,8 @@ test("reports a removed table by its endpoints, and rejects a file that is not a
   expect(ran.err.match(/was removed/g)).toHaveLength(5);
   expect(ran.err).toContain("  PATCH /v1/data/db/todos/{id} was removed\n");
   for (const file of ["schema/mod.ts", "nothing.json"]) {
-    const refused = await runHere(["openapi", "--against", file], project);
-    expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain(file);
+    const rejected = await runHere(["openapi", "--against", file], project);
+    expect([rejected.code, rejected.out]).toEqual([1, ""]);
+    expect(rejected.err).toContain(file);
   }
 });

@@ -70,7 +70,7 @@ describe("a response", () => {
       want: ["@1801353600", "Tue, 01 Feb 2028 00:00:00 GMT", LINK],
     },
     {
-      name: "that refuses the method",
+      name: "that rejects the method",
       path: "/old",
       init: { method: "POST" },
       want: NONE,

@@ -296,9 +296,9 @@ test("changes, kills and replays leave the model's tables and rows at every serv
         if (isBlocked) {
           const json = { change };
           const call = { method: "POST", json };
-          const refused = await place.service.call(place.app, "/v1/data/schema/changes", call);
-          expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-          expect(refused.text).not.toContain(place.sharing.slug);
+          const rejected = await place.service.call(place.app, "/v1/data/schema/changes", call);
+          expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+          expect(rejected.text).not.toContain(place.sharing.slug);
           continue;
         }
         await changeAt(place, change, draw);

@@ -173,10 +173,10 @@ test("declarations of other apps stay, without naming the app; what other apps o
     { kind: "rename_column", table: name, column: "titel", to: "title" },
     { kind: "drop_column", table: name, column: "titel" },
   ]) {
-    const refused = await change(owner, asked);
-    expect(refused.status).toBe(409);
-    expect(refused.text).toContain(`another app declares ${name}.titel`);
-    expect(refused.text).not.toContain(sharing.slug);
+    const rejected = await change(owner, asked);
+    expect(rejected.status).toBe(409);
+    expect(rejected.text).toContain(`another app declares ${name}.titel`);
+    expect(rejected.text).not.toContain(sharing.slug);
   }
   expect(
     (await change(owner, { kind: "rename_column", table: name, column: "note", to: "text" })).json,
@@ -214,18 +214,18 @@ test.each([
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
   const before = await dumpDatabase(service.service.admin);
-  const refused = await change(app, { kind: "rename_column", table: name, ...of });
-  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining(says)]);
+  const rejected = await change(app, { kind: "rename_column", table: name, ...of });
+  expect([rejected.status, rejected.text]).toEqual([409, expect.stringContaining(says)]);
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
 test("a malformed change is rejected with every issue", async () => {
   const app = await service.makeApp();
-  const refused = await change(app, { kind: "rename_column", table: "x".repeat(64), to: 5 });
-  expect(refused).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
-  expect((refused.json as { details: { path: string }[] }).details.map(({ path }) => path)).toEqual(
-    ["/change/table", "/change/column", "/change/to"],
-  );
+  const rejected = await change(app, { kind: "rename_column", table: "x".repeat(64), to: 5 });
+  expect(rejected).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect(
+    (rejected.json as { details: { path: string }[] }).details.map(({ path }) => path),
+  ).toEqual(["/change/table", "/change/column", "/change/to"]);
   expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
 });
 
@@ -292,9 +292,9 @@ test("a dropped table is deleted with its rows, and its name is free; a referenc
   ).toMatchObject({ status: "applied" });
   expect((await service.call(app, `/v1/data/db/${name}`)).json).toMatchObject({ rows: [] });
   const other = await service.makeApp(defineSchema({ [name]: { title: t.number() } }));
-  const refused = await change(app, drop);
-  expect(refused.text).toContain(`another app declares ${name}`);
-  expect(refused.text).not.toContain(other.slug);
+  const rejected = await change(app, drop);
+  expect(rejected.text).toContain(`another app declares ${name}`);
+  expect(rejected.text).not.toContain(other.slug);
 });
 
 test("a dropped value is rejected from then on, also by a process that has not heard of it; rows with it block", async () => {
@@ -332,13 +332,13 @@ test("a value that only another app's rows have, by a default, blocks without te
   const sharing = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   await create(sharing, name, { title: "theirs" });
   await postSchema(service, app, make("b"));
-  const refused = await change(app, {
+  const rejected = await change(app, {
     kind: "drop_value",
     table: name,
     column: "state",
     value: "a",
   });
-  expect(refused.json).toMatchObject({
+  expect(rejected.json).toMatchObject({
     error: "incompatible_schema",
     message: expect.stringContaining("rows of this app or another app have it"),
   });

@@ -151,12 +151,12 @@ test("an edited, renamed, added or stray file is rejected by name; a missing one
     for (const [file, content] of Object.entries(files)) write(dirname(path), file, content);
     const before = readAll(project.folder);
     for (const words of ["push", "plan", "check", "pull"]) {
-      const refused = await run(project, "db", words);
-      expect(refused).toMatchObject({ code: 1, out: "" });
-      expect(refused.err).toContain(says);
-      expect(refused.err).not.toMatch(/\(\w+\)$/m);
-      expect(refused.err).toContain(Object.keys(files).at(-1) ?? "");
-      expect(refused.err).toEndWith("\nThe project's migrations are in schema/migrations\n");
+      const rejected = await run(project, "db", words);
+      expect(rejected).toMatchObject({ code: 1, out: "" });
+      expect(rejected.err).toContain(says);
+      expect(rejected.err).not.toMatch(/\(\w+\)$/m);
+      expect(rejected.err).toContain(Object.keys(files).at(-1) ?? "");
+      expect(rejected.err).toEndWith("\nThe project's migrations are in schema/migrations\n");
     }
     expect(readAll(project.folder)).toEqual(before);
   }

@@ -131,17 +131,17 @@ test("a unique constraint on a large table is never deferred; if rows violate it
   for (const title of ["same secret", "same secret"])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
 
-  const refused = await pushLarge(
+  const rejected = await pushLarge(
     app,
     defineSchema({ [name]: { title: t.string().unique() } }),
   ).catch((error) => error);
 
-  expect(refused).toMatchObject({
+  expect(rejected).toMatchObject({
     code: "incompatible_schema",
     message: expect.stringContaining("existing rows share values"),
     details: [{ path: `/${name}/title`, message: expect.stringContaining("share values") }],
   });
-  expect(JSON.stringify(refused)).not.toContain("same secret");
+  expect(JSON.stringify(rejected)).not.toContain("same secret");
   expect(await readSteps(app)).toEqual([]);
   expect(await readDrift(service.service.admin)).toEqual([]);
 });

@@ -172,7 +172,7 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
-  perform create_distributed_function('rowhouse.refuse_key()');
+  perform create_distributed_function('rowhouse.reject_key()');
 end
 $rowhouse$;
 select 1
@@ -180,7 +180,7 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
-  perform create_distributed_function('rowhouse.refuse_row(uuid)');
+  perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
 select 1
@@ -364,7 +364,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -392,7 +392,7 @@ begin
     "$text" := case when (coalesce(pg_catalog.octet_length("$one"."name"), 0)::pg_catalog.int8) operator(pg_catalog.<=) $5 then pg_catalog.row_to_json("$one")::pg_catalog.text end;
     if "$text" is null or pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
       if "$count" operator(pg_catalog.=) 0 then
-        return rowhouse.refuse_row("$one"."id");
+        return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;
@@ -421,9 +421,9 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."name" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.refuse_key() end;
+  ) else rowhouse.reject_key() end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -446,7 +446,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -459,7 +459,7 @@ begin
   returning "$t"."id", "$t"."app_id", "$t"."name" into "$row";
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -488,7 +488,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -516,7 +516,7 @@ begin
     perform rowhouse.answer_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row(($3)[1]);
+    return rowhouse.reject_row(($3)[1]);
   end if;
   return "$text";
 end
@@ -539,7 +539,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -576,7 +576,7 @@ begin
     perform rowhouse.answer_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -596,7 +596,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -658,7 +658,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -686,7 +686,7 @@ begin
     "$text" := case when (coalesce(pg_catalog.octet_length("$one"."title"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.pg_column_size("$one"."checklist"), 0)::pg_catalog.int8) operator(pg_catalog.<=) $5 then pg_catalog.row_to_json("$one")::pg_catalog.text end;
     if "$text" is null or pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
       if "$count" operator(pg_catalog.=) 0 then
-        return rowhouse.refuse_row("$one"."id");
+        return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;
@@ -715,9 +715,9 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.refuse_key() end;
+  ) else rowhouse.reject_key() end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -744,7 +744,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -757,7 +757,7 @@ begin
   returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row";
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -790,7 +790,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -822,7 +822,7 @@ begin
     perform rowhouse.answer_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row(($3)[1]);
+    return rowhouse.reject_row(($3)[1]);
   end if;
   return "$text";
 end
@@ -849,7 +849,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -890,7 +890,7 @@ begin
     perform rowhouse.answer_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -910,7 +910,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1006,7 +1006,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -1034,7 +1034,7 @@ begin
     "$text" := case when (coalesce(pg_catalog.octet_length("$one"."name"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.octet_length("$one"."owner"), 0)::pg_catalog.int8) operator(pg_catalog.<=) $5 then pg_catalog.row_to_json("$one")::pg_catalog.text end;
     if "$text" is null or pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
       if "$count" operator(pg_catalog.=) 0 then
-        return rowhouse.refuse_row("$one"."id");
+        return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;
@@ -1063,9 +1063,9 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.refuse_key() end;
+  ) else rowhouse.reject_key() end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1089,7 +1089,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name", "$v1" as "owner") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1102,7 +1102,7 @@ begin
   returning "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row";
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1132,7 +1132,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1161,7 +1161,7 @@ begin
     perform rowhouse.answer_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row(($3)[1]);
+    return rowhouse.reject_row(($3)[1]);
   end if;
   return "$text";
 end
@@ -1185,7 +1185,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1223,7 +1223,7 @@ begin
     perform rowhouse.answer_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1243,7 +1243,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1305,7 +1305,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -1333,7 +1333,7 @@ begin
     "$text" := case when (coalesce(pg_catalog.octet_length("$one"."title"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.pg_column_size("$one"."checklist"), 0)::pg_catalog.int8) operator(pg_catalog.<=) $5 then pg_catalog.row_to_json("$one")::pg_catalog.text end;
     if "$text" is null or pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
       if "$count" operator(pg_catalog.=) 0 then
-        return rowhouse.refuse_row("$one"."id");
+        return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;
@@ -1362,9 +1362,9 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.refuse_key() end;
+  ) else rowhouse.reject_key() end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1392,7 +1392,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1405,7 +1405,7 @@ begin
   returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row";
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1439,7 +1439,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1472,7 +1472,7 @@ begin
     perform rowhouse.answer_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row(($3)[1]);
+    return rowhouse.reject_row(($3)[1]);
   end if;
   return "$text";
 end
@@ -1500,7 +1500,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1542,7 +1542,7 @@ begin
     perform rowhouse.answer_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
-    return rowhouse.refuse_row($3);
+    return rowhouse.reject_row($3);
   end if;
   return "$text";
 end
@@ -1562,7 +1562,7 @@ begin
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.refuse_key();
+    return rowhouse.reject_key();
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1784,12 +1784,12 @@ $rowhouse$;
 set local citus.enable_ddl_propagation = 'on';
 do $rowhouse$
 begin
-  perform create_distributed_function('rowhouse.refuse_key()');
+  perform create_distributed_function('rowhouse.reject_key()');
 end
 $rowhouse$;
 do $rowhouse$
 begin
-  perform create_distributed_function('rowhouse.refuse_row(uuid)');
+  perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
 do $rowhouse$
@@ -1850,12 +1850,12 @@ $rowhouse$;
 select 'functions';
 do $rowhouse$
 begin
-  revoke all on function rowhouse.refuse_key() from public;
+  revoke all on function rowhouse.reject_key() from public;
 end
 $rowhouse$;
 do $rowhouse$
 begin
-  revoke all on function rowhouse.refuse_row(uuid) from public;
+  revoke all on function rowhouse.reject_row(uuid) from public;
 end
 $rowhouse$;
 do $rowhouse$

@@ -48,7 +48,7 @@ const [GET, LIST, DELETE] = (["get", "list", "delete"] as const).map((endpoint) 
 /** What stands for a text in a unique. */
 const DIGEST = String.raw`sha256(decode(replace(name, '\', '\\'), 'escape'))`;
 const NAME = "todos__status__due__idx";
-/** `isOnePostgres`: Citus refuses it. */
+/** `isOnePostgres`: Citus rejects it. */
 type Case = { name: string; by: string; undo: string; things: string[]; isOnePostgres?: true };
 const ALL_CASES: Case[] = [
   {

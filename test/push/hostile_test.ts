@@ -1,4 +1,4 @@
-/** Definitions crafted by hand, sent straight to the endpoint: refused whole, or exact to the byte; never DDL of their own. */
+/** Definitions crafted by hand, sent straight to the endpoint: rejected whole, or exact to the byte; never DDL of their own. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
@@ -61,7 +61,7 @@ const BROKEN_NAMES = [
   'x"; drop schema data cascade; --',
 ];
 
-const REFUSED: { name: string; definition: unknown }[] = [
+const REJECTED: { name: string; definition: unknown }[] = [
   ...[...TRAPS, ...BROKEN_NAMES].map((name) => ({
     name: `column ${JSON.stringify(name)}`,
     definition: one(table([string(name)])),
@@ -178,7 +178,7 @@ const REFUSED: { name: string; definition: unknown }[] = [
   { name: "text", definition: "drop schema data" },
 ];
 
-test.each(REFUSED)(
+test.each(REJECTED)(
   "a definition with $name gets 422 and writes nothing",
   async ({ definition }) => {
     const before = await dumpDatabase(service.service.admin);
@@ -326,8 +326,8 @@ test("an app has a limited number of references to one table, which slow down ev
   expect((await postSchema(service, app, schema(4, most))).json).toMatchObject({
     status: "applied",
   });
-  const refused = await postSchema(service, app, schema(6));
-  expect([refused.status, refused.json]).toMatchObject([
+  const rejected = await postSchema(service, app, schema(6));
+  expect([rejected.status, rejected.json]).toMatchObject([
     409,
     {
       error: "incompatible_schema",

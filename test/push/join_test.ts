@@ -183,9 +183,9 @@ test("a table that another app owns is used as the schema declares it, or not at
     definition: definitionOf(both),
     declared: definitionOf(both),
   });
-  const refused = await post({ ...request, share: [] });
-  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-  expect(refused.text).not.toContain(owner.slug);
+  const rejected = await post({ ...request, share: [] });
+  expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(rejected.text).not.toContain(owner.slug);
   const joined = await post(request);
   expect(joined.json).toMatchObject({ status: "applied", shared: [shared] });
 });

@@ -43,9 +43,9 @@ test("pushes, dry runs, unchanged and rejected pushes count once each, and the a
   const before = await dumpDatabase(service.service.admin);
 
   for (const dryRun of [false, true]) {
-    const refused = await postSchema(service, app, schema, { dryRun });
-    expect(refused).toMatchObject({ status: 429, json: { error: "rate_limited" } });
-    const wait = Number(refused.headers.get("retry-after"));
+    const rejected = await postSchema(service, app, schema, { dryRun });
+    expect(rejected).toMatchObject({ status: 429, json: { error: "rate_limited" } });
+    const wait = Number(rejected.headers.get("retry-after"));
     expect(wait).toBeGreaterThan(1190 - 60);
     expect(wait).toBeLessThanOrEqual(1200);
   }
@@ -97,10 +97,10 @@ test("a journal grows to its limit: a push that would exceed it is rejected, dry
   const before = await dumpDatabase(service.service.admin);
 
   const large = defineSchema({ [name]: wide(150) });
-  const refused = await postSchema(service, app, large);
+  const rejected = await postSchema(service, app, large);
   const planned = await postSchema(service, app, large, { dryRun: true });
 
-  for (const answer of [refused, planned]) {
+  for (const answer of [rejected, planned]) {
     expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
     expect(answer.text).toContain(String(JOURNAL_BYTES));
   }

@@ -48,7 +48,7 @@ type Case = {
   changes?: Record<string, unknown>;
   lists?: Lists;
   order?: "reversed";
-  /** Where the declaration is refused: the columns (or "" for the table) that its details blame. */
+  /** Where the declaration is rejected: the columns (or "" for the table) that its details blame. */
   blames?: string[];
   /** Words that the answer must hold. */
   says?: string;

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-type SqlCall = { name: string; text: string; refused?: boolean };
+type SqlCall = { name: string; text: string; rejected?: boolean };
 
 const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
   const proof = proofOf(key);
@@ -73,7 +73,7 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
     {
       name: "a batch that is tried row by row",
       text: `select api.${functionOf(schema, "todos", "create_many")}('${id}', ${proof}, ${twoIds()}, '[{"title":"last ${fresh}"},{"title":"one ${fresh}","project":"${fresh}"}]', 8388608, null)`,
-      refused: true,
+      rejected: true,
     },
     {
       name: "update",
@@ -99,9 +99,9 @@ async function readScans(of: TestApp): Promise<{ call: string; scans: PlanNode[]
     `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}', 8388608, null)`,
   );
   expect(project.done).toBe(true);
-  for (const { name, text, refused = false } of CALLS(of, fresh)) {
+  for (const { name, text, rejected = false } of CALLS(of, fresh)) {
     const { done, plans } = await session.run(text);
-    expect([name, done]).toEqual([name, !refused]);
+    expect([name, done]).toEqual([name, !rejected]);
     // A plan that looks dear is compiled to machine code in each call, which takes a hundred times as long as the call.
     expect([name, plans.filter((plan) => plan.JIT !== undefined)]).toEqual([name, []]);
     found.push({ call: name, scans: plans.flatMap(({ Plan }) => findScans(Plan)) });

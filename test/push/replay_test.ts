@@ -139,9 +139,9 @@ test("a table of another app is checked only against the last definition", async
   // The last one does not fit: what came before stays.
   const second = await service.makeApp();
   const misfit = [schemas[0], defineSchema({ [name]: { title: t.number() } })];
-  const refused = makeHistory(misfit);
-  expect(await applyAll(second, refused, misfit[1])).toEqual(["applied", "incompatible_schema"]);
-  const answer = await postMigrations({ service, app: second }, refused.slice(1), misfit[1]);
+  const rejected = makeHistory(misfit);
+  expect(await applyAll(second, rejected, misfit[1])).toEqual(["applied", "incompatible_schema"]);
+  const answer = await postMigrations({ service, app: second }, rejected.slice(1), misfit[1]);
   expect(answer.text).toContain("Cannot apply 0002_step_2: ");
   expect((await readMigrations(service, second)).length).toBe(1);
 });
@@ -157,11 +157,11 @@ test("existing rows reject a migration in the middle; those before it stay, and 
   const json = { title: "twice" };
   for (const _ of [1, 2]) await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
 
-  const refused = await postMigrations({ service, app }, history.slice(2, 3), now);
+  const rejected = await postMigrations({ service, app }, history.slice(2, 3), now);
 
-  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-  expect(refused.text).toContain("Cannot apply 0003_step_3");
-  expect(refused.text).toContain(`/${name}/title`);
+  expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(rejected.text).toContain("Cannot apply 0003_step_3");
+  expect(rejected.text).toContain(`/${name}/title`);
   expect((await readMigrations(service, app)).length).toBe(2);
 });
 
@@ -188,8 +188,8 @@ test("a dry run plans all of them and the rest, and writes nothing", async () =>
   });
   expect(await dump()).toBe(before);
   const missing = defineSchema({ [name]: { title: t.number() } });
-  const refused = makeHistory([...schemas, missing]).slice(1);
-  const answer = await postMigrations({ service, app }, refused, now, { dryRun: true });
+  const rejected = makeHistory([...schemas, missing]).slice(1);
+  const answer = await postMigrations({ service, app }, rejected, now, { dryRun: true });
   expect(answer).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
   expect(answer.text).toContain("Cannot apply 0005_step_5: ");
   expect(await dump()).toBe(before);

@@ -140,8 +140,8 @@ test.each(
   for (const value of not) {
     const made = await create(app, name, { value });
     expect(made.status).toBe(201);
-    const refused = await change(app, retypeOf(name, to));
-    expect([value, refused.status, refused.text]).toEqual([
+    const rejected = await change(app, retypeOf(name, to));
+    expect([value, rejected.status, rejected.text]).toEqual([
       value,
       409,
       expect.stringContaining(
@@ -193,8 +193,8 @@ test("unique values that become the same are rejected, and the column stays", as
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string().unique() } }));
   for (const value of ["1", "1.0"]) await create(app, name, { value });
-  const refused = await change(app, retypeOf(name, { kind: "decimal" }));
-  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  const rejected = await change(app, retypeOf(name, { kind: "decimal" }));
+  expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
   expect(await listValues(app, name)).toEqual(["1", "1.0"]);
   expect((await change(app, retypeOf(name, { kind: "string" }))).json).toMatchObject({
     status: "unchanged",
@@ -270,8 +270,8 @@ test("a value that is written during the copying and does not convert ends the r
   await beginRetype(app, name);
   await create(app, name, { value: "x" });
   const before = await dumpDatabase(service.service.admin);
-  const refused = await change(app, asked);
-  expect(refused.text).toContain("1 of this app's 2 rows have a value that does not convert");
+  const rejected = await change(app, asked);
+  expect(rejected.text).toContain("1 of this app's 2 rows have a value that does not convert");
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 

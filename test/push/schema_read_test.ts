@@ -87,7 +87,7 @@ test("the database lets a key with schema:read begin no push, and no row be read
       { retry: "unsafe", queue: app.id },
     );
   expect(await begin(true)).toEqual([{ app_slug: app.slug }]);
-  expect(begin(false)).rejects.toMatchObject({ signal: SIGNALS.keyRefused });
+  expect(begin(false)).rejects.toMatchObject({ signal: SIGNALS.keyRejected });
   const rows = await service.call({ ...app, key }, `/v1/data/db/${name}`);
   expect(rows).toMatchObject({ status: 403, json: { error: "forbidden" } });
 });

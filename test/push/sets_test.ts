@@ -131,8 +131,8 @@ test("an app keeps its declared columns and enum values, in the table's order", 
     const made = await service.call(app, path, post({ b: 1, kind: value, a: "theirs" }));
     expect(made.text).toContain(`"kind":"${value}","b":1}`);
   }
-  const refused = await service.call(app, path, post({ kind: "three" }));
-  expect([refused.status, refused.text]).toEqual([422, expect.not.stringContaining("three")]);
+  const rejected = await service.call(app, path, post({ kind: "three" }));
+  expect([rejected.status, rejected.text]).toEqual([422, expect.not.stringContaining("three")]);
 });
 
 test("a duplicate in a unique constraint with other apps' columns names only the app's own", async () => {
@@ -167,10 +167,13 @@ test("an owner's later default of a column in a unique constraint rejects no wri
     { code: t.string().unique().default("x") },
     { at: t.timestamp().unique().default("2026-01-02T03:04:05Z") },
   ]) {
-    const refused = await postSchema(service, owner, schema(changes));
+    const rejected = await postSchema(service, owner, schema(changes));
     expect([await create(), await create()]).toEqual([201, 201]);
-    expect([refused.status, refused.text]).toEqual([409, expect.not.stringContaining(other.slug)]);
-    expect(refused.json).toMatchObject({
+    expect([rejected.status, rejected.text]).toEqual([
+      409,
+      expect.not.stringContaining(other.slug),
+    ]);
+    expect(rejected.json).toMatchObject({
       error: "incompatible_schema",
       details: [
         {
@@ -224,8 +227,8 @@ test("an app has max eight sets of a table: a ninth gets busy, then the oldest i
   for (const count of [2, 3, 4, 5, 6, 7, 8]) await service.pushSchema(app, schema(count));
   await hurry(app);
   for (const more of [{}, { dryRun: true }]) {
-    const refused = await postSchema(service, app, schema(9), more);
-    expect([refused.status, refused.json]).toMatchObject([409, { error: "push_busy" }]);
+    const rejected = await postSchema(service, app, schema(9), more);
+    expect([rejected.status, rejected.json]).toMatchObject([409, { error: "push_busy" }]);
   }
   await age(app, 5);
   expect(await postSchema(service, app, schema(9))).toMatchObject({ json: { status: "applied" } });
@@ -358,8 +361,8 @@ test("the defaults of a table have a common limit, including those no longer dec
       ]),
     );
   const app = await service.makeApp(defineSchema({ [name]: columns("a", 5) }));
-  const refused = await postSchema(service, app, defineSchema({ [name]: columns("b", 5) }));
-  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("limit of 8192")]);
+  const rejected = await postSchema(service, app, defineSchema({ [name]: columns("b", 5) }));
+  expect([rejected.status, rejected.text]).toEqual([409, expect.stringContaining("limit of 8192")]);
   expect(await postSchema(service, app, defineSchema({ [name]: columns("b", 3) }))).toMatchObject({
     json: { status: "applied" },
   });

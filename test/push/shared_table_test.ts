@@ -70,7 +70,7 @@ const addition = fc.record({
 });
 type Addition = typeof addition extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What an owner may declare next: new columns, values of an enum and indexes; uniques are refused. */
+/** What an owner may declare next: new columns, values of an enum and indexes; uniques are rejected. */
 function grow(table: Table, more: Addition, turn: number): Table {
   const values = ["a", "b", "c", "d", "e"].filter(
     (value) => value === "b" || value === "d" || more.values.includes(value),

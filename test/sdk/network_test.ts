@@ -73,7 +73,7 @@ const row: Reply = () => Response.json(ROW);
 const gone: Reply = () => new Response(null, { status: 204 });
 const missing: Reply = () =>
   Response.json({ error: "not_found", message: "No row" }, { status: 404 });
-const refuse =
+const reject =
   (status: number, error?: string, headers: Record<string, string> = {}): Reply =>
   () =>
     error === undefined
@@ -91,10 +91,10 @@ const calls: { name: string; repeatable: boolean; call: (db: Client) => Promise<
 
 describe("a response of an intermediary", () => {
   test.each([
-    { name: "an empty 400", reply: refuse(400), want: { status: 400 } },
-    { name: "an empty 413", reply: refuse(413), want: { status: 413 } },
-    { name: "an empty 431", reply: refuse(431), want: { status: 431 } },
-    { name: "an empty 404, which is no missing row", reply: refuse(404), want: { status: 404 } },
+    { name: "an empty 400", reply: reject(400), want: { status: 400 } },
+    { name: "an empty 413", reply: reject(413), want: { status: 413 } },
+    { name: "an empty 431", reply: reject(431), want: { status: 431 } },
+    { name: "an empty 404, which is no missing row", reply: reject(404), want: { status: 404 } },
     {
       name: "a page",
       reply: () =>
@@ -154,7 +154,7 @@ describe("a temporary failure", () => {
         delete: gone,
       };
       const last = name === "list" ? answers.list : name === "delete" ? answers.delete : row;
-      const { url, requests } = serve(refuse(status, undefined, { "retry-after": "0" }), last);
+      const { url, requests } = serve(reject(status, undefined, { "retry-after": "0" }), last);
       const outcome = await call(connect(url)).then(
         () => "done",
         (error: unknown) => error,
@@ -196,7 +196,7 @@ describe("a temporary failure", () => {
   });
 
   test("is an error after the last try", async () => {
-    const { url, requests } = serve(refuse(503, "overloaded", { "retry-after": "0" }));
+    const { url, requests } = serve(reject(503, "overloaded", { "retry-after": "0" }));
     const error = await failureOf(connect(url, { retries: 3 }).todos.get(ID));
     expect(error).toMatchObject({
       status: 503,
@@ -208,7 +208,7 @@ describe("a temporary failure", () => {
   });
 
   test("is not retried if retries are off", async () => {
-    const { url, requests } = serve(refuse(503, "overloaded"));
+    const { url, requests } = serve(reject(503, "overloaded"));
     await failureOf(connect(url, { retries: 0 }).todos.get(ID));
     expect(requests).toHaveLength(1);
   });
@@ -219,7 +219,7 @@ describe("a temporary failure", () => {
     { name: "it may have happened", code: "unknown_outcome", status: 503, retryable: false },
     { name: "it passed 30 s", code: "timeout", status: 504, retryable: false },
   ])("leaves an update to the caller: $name", async ({ code, status, retryable }) => {
-    const { url, requests } = serve(refuse(status, code, { "retry-after": "7" }));
+    const { url, requests } = serve(reject(status, code, { "retry-after": "7" }));
     const error = await failureOf(connect(url).todos.update(ID, { title: "Milk" }));
     expect(error).toMatchObject({ status, code, retryable, retryAfterMs: 7000 });
     expect(requests).toHaveLength(1);
@@ -231,7 +231,7 @@ describe("a create", () => {
   const keyOf = ({ headers }: Sent) => headers.get("idempotency-key");
 
   test("has one key for all its attempts, and no other create has it", async () => {
-    const lost = refuse(503, "unknown_outcome", now);
+    const lost = reject(503, "unknown_outcome", now);
     const { url, requests } = serve(lost, lost, row, row);
     const db = connect(url);
     expect(await db.todos.create({ title: "Milk" })).toEqual(ROW);
@@ -243,8 +243,8 @@ describe("a create", () => {
 
   test("has no key if there is no room for one, and is then sent once", async () => {
     const { url, requests } = serve(
-      refuse(429, "idempotency_full", { "retry-after": "600" }),
-      refuse(503, "unknown_outcome", now),
+      reject(429, "idempotency_full", { "retry-after": "600" }),
+      reject(503, "unknown_outcome", now),
       row,
     );
     const error = await failureOf(connect(url).todos.create({ title: "Milk" }));
@@ -266,7 +266,7 @@ describe("a create", () => {
   const many: Reply = () => Response.json({ rows: [ROW, ROW] }, { status: 201 });
 
   test("of many rows has one key too", async () => {
-    const { url, requests } = serve(refuse(503, "unknown_outcome", now), many);
+    const { url, requests } = serve(reject(503, "unknown_outcome", now), many);
     const rows = await connect(url).todos.createMany([{ title: "Milk" }, { title: "Milk" }]);
     expect(rows).toEqual([ROW, ROW]);
     const [first, second] = requests.map(keyOf);
@@ -302,7 +302,7 @@ describe("a create", () => {
 
 describe("Retry-After", () => {
   test("of a second is waited out", async () => {
-    const { url } = serve(refuse(503, "unavailable", { "retry-after": "1" }), row);
+    const { url } = serve(reject(503, "unavailable", { "retry-after": "1" }), row);
     const startedAt = performance.now();
     expect(await connect(url).todos.get(ID)).toEqual(ROW);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(990);
@@ -312,7 +312,7 @@ describe("Retry-After", () => {
     { name: "past the longest wait", header: "3600" },
     { name: "of a far date", header: "Fri, 31 Dec 9999 23:59:59 GMT" },
   ])("$name is an immediate error", async ({ header }) => {
-    const { url, requests } = serve(refuse(429, "rate_limited", { "retry-after": header }), row);
+    const { url, requests } = serve(reject(429, "rate_limited", { "retry-after": header }), row);
     expect(await failureOf(connect(url).todos.get(ID))).toMatchObject({
       status: 429,
       retryable: true,
@@ -321,7 +321,7 @@ describe("Retry-After", () => {
   });
 
   test("longer than the call's own time is an immediate error, not a timeout", async () => {
-    const { url } = serve(refuse(503, "unavailable", { "retry-after": "5" }), row);
+    const { url } = serve(reject(503, "unavailable", { "retry-after": "5" }), row);
     const error = await failureOf(connect(url).todos.get(ID, { timeoutMs: 2000 }));
     expect(error).toMatchObject({ status: 503, code: "unavailable", retryAfterMs: 5000 });
   });
@@ -330,9 +330,9 @@ describe("Retry-After", () => {
 describe("a delete that is retried and finds no row", () => {
   const now = { "retry-after": "0" };
   test.each([
-    { name: "after 502", reply: refuse(502, undefined, now) },
-    { name: "after 504", reply: refuse(504, "timeout", now) },
-    { name: "after an unknown outcome", reply: refuse(503, "unknown_outcome", now) },
+    { name: "after 502", reply: reject(502, undefined, now) },
+    { name: "after 504", reply: reject(504, "timeout", now) },
+    { name: "after an unknown outcome", reply: reject(503, "unknown_outcome", now) },
   ])("is done, for the first try may have been: $name", async ({ reply }) => {
     const { url, requests } = serve(reply, missing);
     expect(await connect(url).todos.delete(ID)).toBeUndefined();
@@ -347,15 +347,15 @@ describe("a delete that is retried and finds no row", () => {
 
   test.each([
     { name: "at the first try", replies: [missing] },
-    { name: "after 429", replies: [refuse(429, "rate_limited", now), missing] },
-    { name: "after a full queue", replies: [refuse(503, "overloaded", now), missing] },
+    { name: "after 429", replies: [reject(429, "rate_limited", now), missing] },
+    { name: "after a full queue", replies: [reject(503, "overloaded", now), missing] },
   ])("is an error where nothing was done before: $name", async ({ replies }) => {
     const error = await failureOf(connect(serve(...replies).url).todos.delete(ID));
     expect(error).toMatchObject({ status: 404, code: "not_found" });
   });
 
   test("is an error if the table is missing", async () => {
-    const { url } = serve(refuse(502, undefined, now), refuse(404, "unknown_table"));
+    const { url } = serve(reject(502, undefined, now), reject(404, "unknown_table"));
     expect(await failureOf(connect(url).todos.delete(ID))).toMatchObject({ code: "unknown_table" });
   });
 });

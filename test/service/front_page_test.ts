@@ -45,7 +45,7 @@ describe("JSON is the response", () => {
   test.each([
     { what: "below /v1", path: "/v1/nothing", init: {} },
     { what: "to a program", path: "/", init: { accept: "*/*" } },
-    { what: "to who refuses HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
+    { what: "to who rejects HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
     { what: "to what is not read", path: "/", init: { method: "POST" } },
   ])("$what", async ({ path, init }) => {
     const response = await open(path, init);

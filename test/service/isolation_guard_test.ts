@@ -26,7 +26,7 @@ type Break = {
   hurt: string | string[];
   mend: string;
   says: string;
-  /** Citus refuses to do that to a distributed table: test/citus/isolation_citus.ts does it to one shard. */
+  /** Citus does not do that to a distributed table: test/citus/isolation_citus.ts does it to one shard. */
   isOnePostgres?: boolean;
 };
 
@@ -439,8 +439,8 @@ describe("a check that fails without an outage,", () => {
       now = MAX_AGE_MS;
       await guard.check();
       now = MAX_AGE_MS + 1;
-      const refused = await Promise.resolve(guard.check()).catch((error: unknown) => error);
-      expect(refused).toMatchObject({ code: "unavailable", headers: { "retry-after": "60" } });
+      const rejected = await Promise.resolve(guard.check()).catch((error: unknown) => error);
+      expect(rejected).toMatchObject({ code: "unavailable", headers: { "retry-after": "60" } });
       await rights("grant");
       await guard.check();
     } finally {

@@ -64,7 +64,7 @@ beforeAll(async () => {
       metrics.note({ route: "none", method: "GET", status, code, ms: 1 } as Parameters<
         typeof metrics.note
       >[0]);
-  for (const outcome of ["sent", "failed", "refused", "void"] as const)
+  for (const outcome of ["sent", "failed", "rejected", "void"] as const)
     metrics.noteMail({ mailId: 1, template: "invitation", outcome });
   sampled = readFamilies(await metrics.print());
 });

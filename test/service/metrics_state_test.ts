@@ -1,4 +1,4 @@
-/** What /metrics says at the very moment: requests in flight, connections in use, requests that wait, are shed or refused. @module */
+/** What /metrics says at the very moment: requests in flight, connections in use, requests that wait, are shed or rejected. @module */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";

@@ -38,13 +38,13 @@ async function read<Row>(text: string): Promise<Row[]> {
   return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
 }
 
-type Sum = { requests: number; errors: number; refusals: number; latencies: number };
+type Sum = { requests: number; errors: number; rejections: number; latencies: number };
 
 /** What is counted of the app, by minutes and by hours. */
 async function readSums(): Promise<[minutes: Sum, hours: Sum]> {
   const sumOf = async (span: string) => {
     const [sum] = await read<Sum>(`select coalesce(sum(requests), 0)::int4 as requests,
-      coalesce(sum(errors), 0)::int4 as errors, coalesce(sum(refusals), 0)::int4 as refusals,
+      coalesce(sum(errors), 0)::int4 as errors, coalesce(sum(rejections), 0)::int4 as rejections,
       coalesce(sum((select sum(one) from unnest(latencies) as one)), 0)::int4 as latencies
       from rowhouse.statistics where app_id = '${app.id}' and span = '${span}'`);
     if (sum === undefined) throw new Error("No sum");
@@ -72,7 +72,7 @@ test("requests of an app, their errors and durations are counted by minute and b
   await service.call(app, LIST);
   nextMinute();
   await untilCounted(3);
-  const sum = { requests: 3, errors: 0, refusals: 1, latencies: 3 };
+  const sum = { requests: 3, errors: 0, rejections: 1, latencies: 3 };
   expect(await readSums()).toEqual([sum, sum]);
   const minutes = await read(
     `select from rowhouse.statistics where app_id = '${app.id}' and span = 'minute'`,
@@ -104,16 +104,16 @@ test("a lost response is requested again, and its minute is added once", async (
 });
 
 test("minutes that cannot be added wait, and are added later one by one", async () => {
-  let refused = 0;
+  let rejected = 0;
   proxy.onMessage(({ statement = "" }) => {
     if (!statement.includes("add_statistics")) return undefined;
-    refused++;
+    rejected++;
     return { send: [], failure: "reset" };
   });
   for (const minute of [1, 2]) {
     await service.call(app, LIST);
     nextMinute();
-    await eventually(() => refused > 4 * minute - 3);
+    await eventually(() => rejected > 4 * minute - 3);
   }
   expect((await readSums())[0].requests).toBe(0);
   await proxy.heal();
@@ -219,8 +219,8 @@ test("a gateway counts and stores its own rejections, and nothing that the servi
   );
   expect(
     await find(
-      "select distinct requests::int4, errors::int4, refusals::int4 from rowhouse.statistics",
+      "select distinct requests::int4, errors::int4, rejections::int4 from rowhouse.statistics",
     ),
-  ).toEqual([{ requests: 1, errors: 0, refusals: 1 }]);
+  ).toEqual([{ requests: 1, errors: 0, rejections: 1 }]);
   await split.close();
 });

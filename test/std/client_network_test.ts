@@ -72,7 +72,7 @@ describe("toClientNetwork() groups", () => {
   test("what is written in two ways, as a browser's URL writes it too", () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
-        fc.pre(URL.canParse(`http://[${address}]/`)); // it refuses some that are valid
+        fc.pre(URL.canParse(`http://[${address}]/`)); // it rejects some that are valid
         const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
         for (const length of LENGTHS)
           expect(toClientNetwork(address, length)).toBe(toClientNetwork(canonical, length));

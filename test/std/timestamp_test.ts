@@ -59,7 +59,7 @@ describe("readTimestamp() reads", () => {
   ])("$name", ({ text, want }) => expect(readTimestamp(text)).toBe(want));
 });
 
-describe("readTimestamp() refuses", () => {
+describe("readTimestamp() rejects", () => {
   test.each([
     { name: "a local time", text: "2026-01-02T03:04:05" },
     { name: "a date", text: "2026-01-02" },

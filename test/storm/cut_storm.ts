@@ -96,7 +96,7 @@ function failNext(
   });
 }
 
-type Outcome = "right" | "refused" | "foreign" | "lost";
+type Outcome = "right" | "rejected" | "foreign" | "lost";
 
 /** A read and a write, one after the other; what the write was answered is held against the table. */
 async function callInTurn(pool: Database): Promise<Outcome[]> {
@@ -114,7 +114,7 @@ async function readNonce(pool: Database): Promise<Outcome> {
     });
     return rows.length === 1 && rows[0]?.nonce === nonce ? "right" : "foreign";
   } catch (error) {
-    if (error instanceof Problem) return "refused";
+    if (error instanceof Problem) return "rejected";
     throw error;
   }
 }
@@ -133,7 +133,7 @@ async function writeNonce(pool: Database): Promise<Outcome> {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (error.code !== "unknown_outcome") expect(await isThere(nonce)).toBe(false);
-    return "refused";
+    return "rejected";
   }
 }
 

@@ -21,7 +21,7 @@ afterAll(() => service.close());
 
 type Typed = { email: string; password: string };
 
-/** First somebody with an account, then everybody else who is refused. */
+/** First somebody with an account, then everybody else who is rejected. */
 async function makeKinds(): Promise<Typed[]> {
   const [known, factored, disabled] = [
     await makePerson(service),

@@ -50,7 +50,7 @@ function add(sum: Flooded, more: Flooded): Flooded {
 
 function report(name: string, { lists, listFailures, gets, getFailures }: Flooded): void {
   console.log(
-    `${name}: ${Math.round(lists / SECONDS)} lists/s (${listFailures} refused), ` +
-      `${Math.round(gets.length / SECONDS)} gets/s (${getFailures} refused), p99 of a get ${Math.round(p99(gets))} ms`,
+    `${name}: ${Math.round(lists / SECONDS)} lists/s (${listFailures} rejected), ` +
+      `${Math.round(gets.length / SECONDS)} gets/s (${getFailures} rejected), p99 of a get ${Math.round(p99(gets))} ms`,
   );
 }

@@ -77,7 +77,7 @@ async function turn(
     book.odd.push(`${response.status} ${body.error}`);
   if (isWrite) note(book, nonce, response.ok ? undefined : body.error);
   if (isWrite && response.ok && body.id !== undefined) mine.push({ id: body.id, nonce });
-  // Who is refused at once comes again a little later, as Retry-After asks.
+  // Who is rejected at once comes again a little later, as Retry-After asks.
   if (!response.ok) await Bun.sleep(20);
 }
 

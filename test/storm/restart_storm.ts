@@ -1,6 +1,6 @@
 /**
  * The database is hurt under load: backends killed, the server restarted in order and as by a crash, frozen. Nobody
- * gets another's answer, nothing acknowledged is lost, nothing refused is done, and the pool is whole afterwards.
+ * gets another's answer, nothing acknowledged is lost, nothing rejected is done, and the pool is whole afterwards.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -80,7 +80,7 @@ async function storm(name: string, hurt: () => Promise<void>): Promise<void> {
   console.log(
     `${name}: ${rate(load.book, startedAt, hurtAt)} requests/s before, ${rate(load.book, hurtAt, healedAt)} during, ` +
       `${rate(load.book, endedAt - 1000, endedAt)} after; back in ${back} ms; ${load.book.done.size} rows done, ` +
-      `${load.book.notDone.size} refused, ${load.book.unknown.size} unknown`,
+      `${load.book.notDone.size} rejected, ${load.book.unknown.size} unknown`,
   );
   expect(back).toBeLessThan(BACK_WITHIN_MS);
   await checkBooks(load);

@@ -32,11 +32,11 @@ export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** What browsers say where a page's policy refuses something. */
+/** What browsers say where a page's policy rejects something. */
 const REFUSED = /Content Security Policy|permissions policy|Refused to|trusted/i;
 
 /**
- * Runs on a page of a fresh browser; what the page's policy refuses and what its scripts throw fails the test, as does
+ * Runs on a page of a fresh browser; what the page's policy rejects and what its scripts throw fails the test, as does
  * whatever `run` adds to the issues.
  */
 export async function withPage(

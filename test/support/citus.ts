@@ -12,7 +12,7 @@ import {
   spreadLogins,
 } from "../../src/db/mod.ts";
 import { toBlock } from "../../src/push/distributed.ts";
-import { copyDatabase, endSessions, refuseSessions } from "./template.ts";
+import { copyDatabase, endSessions, rejectSessions } from "./template.ts";
 
 /** Few, because every table of every test has as many on each kind of node. */
 const SHARDS = 4;
@@ -42,7 +42,7 @@ export type CitusDatabase = {
   drop: () => Promise<void>;
 };
 
-/** One after the other: Citus refuses changes that meet on a node. */
+/** One after the other: Citus rejects changes that meet on a node. */
 let queue: Promise<unknown> = Promise.resolve();
 
 function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -77,11 +77,11 @@ export const TEST_TEMPLATE = "TEST_CITUS_TEMPLATE";
 
 /**
  * Ends all sessions of a database on every node, and lets nobody connect to it any more: so closed it can be copied. First
- * every node refuses, because Citus connects again from each to the others; then sessions are ended, Citus' own among them.
+ * every node rejects, because Citus connects again from each to the others; then sessions are ended, Citus' own among them.
  */
 export async function closeDatabase(url: string, name: string, open: Open): Promise<void> {
   const nodes = await open(url, readNodes);
-  for (const close of [refuseSessions, endSessions])
+  for (const close of [rejectSessions, endSessions])
     await Promise.all(nodes.map((node) => open(toUrl(url, node), (root) => close(root, name))));
 }
 

@@ -24,7 +24,7 @@ export function checkDescribed({ method, target, status, code }: Exchange): void
 
 type Place = { path: string; method: string; status: number };
 
-/** The codes of an endpoint's status; `undefined` where it has no such status, none where it is no refusal. */
+/** The codes of an endpoint's status; `undefined` where it has no such status, none where it is no rejection. */
 export function codesOf(of: Document, { path, method, status }: Place): string[] | undefined {
   const responses = Object(Object(of.paths[path])[method])["responses"];
   const response = Object(responses)[String(status)];

@@ -17,7 +17,7 @@ export type MailServer = {
   url: string;
   received: Received[];
   /** The next so many mails are answered with this code instead. */
-  refuse: (count: number, code: number) => void;
+  reject: (count: number, code: number) => void;
   /** The mails to an address, once there are so many. */
   waitFor: (to: string, count?: number) => Promise<Received[]>;
   close: () => Promise<void>;
@@ -26,15 +26,15 @@ export type MailServer = {
 /** With TLS it has the certificate of its package, which nobody vouches for. */
 export async function openMailServer({ isTls = false } = {}): Promise<MailServer> {
   const received: Received[] = [];
-  let refusal = { count: 0, code: 0 };
+  let rejection = { count: 0, code: 0 };
   const server = new SMTPServer({
     secure: isTls,
     disabledCommands: ["STARTTLS", "AUTH"],
     logger: false,
     onRcptTo: (_address, _session, done) => {
-      if (refusal.count === 0) return done();
-      refusal = { ...refusal, count: refusal.count - 1 };
-      done(Object.assign(new Error("not now"), { responseCode: refusal.code }));
+      if (rejection.count === 0) return done();
+      rejection = { ...rejection, count: rejection.count - 1 };
+      done(Object.assign(new Error("not now"), { responseCode: rejection.code }));
     },
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
@@ -54,8 +54,8 @@ export async function openMailServer({ isTls = false } = {}): Promise<MailServer
   return {
     url: `smtp${isTls ? "s" : ""}://127.0.0.1:${port}`,
     received,
-    refuse: (count, code) => {
-      refusal = { count, code };
+    reject: (count, code) => {
+      rejection = { count, code };
     },
     waitFor: async (to, count = 1) => {
       await eventually(() => sentTo(to).length >= count, {

@@ -1,8 +1,8 @@
-/** What every refusal must be: the whole body, the headers that each carries, and no word of PostgreSQL's. @module */
+/** What every rejection must be: the whole body, the headers that each carries, and no word of PostgreSQL's. @module */
 import { expect } from "bun:test";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 
-export type Refusal = {
+export type Rejection = {
   code: ProblemCode;
   message: string;
   details?: readonly Detail[];
@@ -10,12 +10,12 @@ export type Refusal = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** The code of a refusal, from the text of its body; none where that is something else. */
+/** The code of a rejection, from the text of its body; none where that is something else. */
 export function codeOf(body: string): string | undefined {
   return body === "" ? undefined : (JSON.parse(body) as { error?: string }).error;
 }
 
-type Refused = {
+type Rejected = {
   status: number;
   headers: { get: (name: string) => string | null | undefined };
   body: string;
@@ -25,7 +25,7 @@ type Refused = {
 const WORDS_OF_POSTGRESQL =
   /__(key|fkey|idx|pkey)|pg_catalog|data\.|duplicate|violates|constraint|2350/;
 
-export function expectRefusal(answer: Refused, wanted: Refusal): void {
+export function expectRejection(answer: Rejected, wanted: Rejection): void {
   const requestId = answer.headers.get("x-request-id");
   expect([answer.status, JSON.parse(answer.body)]).toEqual([
     PROBLEMS[wanted.code].status,

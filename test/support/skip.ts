@@ -14,6 +14,6 @@ export function casesHere<Case extends { name: string; isOnePostgres?: boolean }
 ): Case[] {
   const isHere = ({ isOnePostgres = false }: Case) => citusUrl() === undefined || !isOnePostgres;
   for (const one of cases)
-    if (!isHere(one)) test.skip(`${one.name} (Citus refuses it)`, () => undefined);
+    if (!isHere(one)) test.skip(`${one.name} (Citus rejects it)`, () => undefined);
   return cases.filter(isHere);
 }

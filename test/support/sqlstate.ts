@@ -1,7 +1,7 @@
 /** What PostgreSQL answers to a login that tries what it may not. @module */
 import postgres from "postgres";
 
-/** The SQLSTATE by which a message is refused; empty where it is not. */
+/** The SQLSTATE by which a message is rejected; empty where it is not. */
 export async function sqlstateOf(login: postgres.Sql, text: string): Promise<string> {
   try {
     await login.unsafe(text);

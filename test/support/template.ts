@@ -32,7 +32,7 @@ export async function findTemplate(
   if (found !== undefined) return template;
   const making = `rowhouse_making_${crypto.randomUUID().replaceAll("-", "")}`;
   await make(making);
-  await refuseSessions(root, making);
+  await rejectSessions(root, making);
   await endSessions(root, making);
   // Another process may have been faster: its template is as good.
   await root.message(`do $$ begin
@@ -63,7 +63,7 @@ export async function copyDatabase(
 }
 
 /** Makes the server reject new connections to a database, so that the database can be copied. */
-export async function refuseSessions(root: Database, name: string): Promise<void> {
+export async function rejectSessions(root: Database, name: string): Promise<void> {
   await root.message(
     `update pg_database set datallowconn = false where datname = '${name}'; select 1`,
   );

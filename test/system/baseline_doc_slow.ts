@@ -89,11 +89,11 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       DATABASE_URL: inNext(old.database.servingUrl),
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     };
-    const refused = await runCommand(["migrate"], {
+    const rejected = await runCommand(["migrate"], {
       folder,
       env: { ...env, ADMIN_DATABASE_URL: old.database.adminUrl },
     });
-    expect(refused.err).toContain("another release");
+    expect(rejected.err).toContain("another release");
     const { code, said } = run(steps, env);
     expect(said).toContain("Renewed the functions of table todos");
     expect(code).toBe(0);

@@ -105,7 +105,7 @@ describe("planted code runs in no session with other rights:", () => {
     await withDatabase(service.database.rowsUrl, async (rows) => {
       const deps = { admin: service.service.admin, rows };
       await findAppContents(deps, slug);
-      await deleteApp(deps, slug).catch(() => undefined); // refused while there are issues
+      await deleteApp(deps, slug).catch(() => undefined); // rejected while there are issues
     });
     await expectContained();
   });

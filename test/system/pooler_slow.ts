@@ -206,7 +206,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         prepare: "on",
         admin: (url: string) => url,
         told: `FAIL pooler: ${MIXED}\n     set DATABASE_PREPARE=off\n`,
-        refused: `Cannot serve this database\n  pooler: ${MIXED}; set DATABASE_PREPARE=off\n`,
+        rejected: `Cannot serve this database\n  pooler: ${MIXED}; set DATABASE_PREPARE=off\n`,
       },
       {
         name: "DATABASE_PREPARE=off",
@@ -220,7 +220,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         admin: (url: string) => pooler.toUrl(url),
         told: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
       },
-    ])("$name", async ({ prepare, admin, told, refused }) => {
+    ])("$name", async ({ prepare, admin, told, rejected }) => {
       const project = makeProject();
       const env = {
         DATABASE_URL: pooler.toUrl(service.database.servingUrl),
@@ -231,12 +231,12 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       };
       const { code, out } = await runCommand(["doctor"], { ...project, env });
-      expect([code, out]).toEqual([refused === undefined ? 0 : 1, expect.stringContaining(told)]);
+      expect([code, out]).toEqual([rejected === undefined ? 0 : 1, expect.stringContaining(told)]);
       const serving = startCommand(["serve"], { ...project, env });
-      if (refused === undefined) await serving.until(/"event":"listening"/);
+      if (rejected === undefined) await serving.until(/"event":"listening"/);
       else expect(await serving.ended).toBe(1);
       await serving.kill("SIGTERM");
-      if (refused !== undefined) expect(serving.output()).toBe(refused);
+      if (rejected !== undefined) expect(serving.output()).toBe(rejected);
       project.remove();
     });
   });

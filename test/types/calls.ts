@@ -2,13 +2,13 @@
 import { call, type Database } from "../../src/db/mod.ts";
 
 export const calls = (db: Database) => [
-  call(db, "refuse_row", { row_id: "x" }),
+  call(db, "reject_row", { row_id: "x" }),
   // @ts-expect-error another name
-  call(db, "refuse_row", { id: "x" }),
+  call(db, "reject_row", { id: "x" }),
   // @ts-expect-error another type
-  call(db, "refuse_row", { row_id: 1 }),
+  call(db, "reject_row", { row_id: 1 }),
   // @ts-expect-error no such function
-  call(db, "refuse_rows", {}),
+  call(db, "reject_rows", {}),
   // @ts-expect-error an argument is missing
-  call(db, "refuse_row", {}),
+  call(db, "reject_row", {}),
 ];

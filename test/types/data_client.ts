@@ -1,4 +1,4 @@
-/** What the compiler makes of a data client, and which calls it refuses. Compiled by `tsc`; never run. @module */
+/** What the compiler makes of a data client, and which calls it rejects. Compiled by `tsc`; never run. @module */
 import exampleSchema from "../../schema/mod.ts";
 import { defineSchema, type Id, type TablesOf, t } from "../../src/dsl/mod.ts";
 import type { ProblemCode } from "../../src/problem.ts";
@@ -149,7 +149,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.createMany({ title });
   // @ts-expect-error a table has no column that is not declared
   await db.todos.create({ title, titel: "" });
-  // @ts-expect-error a required column refuses null
+  // @ts-expect-error a required column rejects null
   await db.todos.create({ title: null });
   // @ts-expect-error a decimal is a string
   await db.todos.create({ title, price: 12.5 });
@@ -168,7 +168,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   // @ts-expect-error the same rules hold for the generated types
   await generated.todos.create({ title, project: todo.id });
 
-  // @ts-expect-error an update refuses null for a required column, even with a default
+  // @ts-expect-error an update rejects null for a required column, even with a default
   await db.todos.update(todo.id, { status: null });
   // @ts-expect-error an update takes only declared columns
   await db.todos.update(todo.id, { titel: "" });

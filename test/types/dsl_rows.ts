@@ -123,10 +123,10 @@ export const todo: Insert<typeof exampleSchema, "todos"> = { title: "Water the p
 // @ts-expect-error a required column without default must be there
 export const untitled: Insert<typeof exampleSchema, "todos"> = {};
 
-// @ts-expect-error a required column refuses null, even with a default
+// @ts-expect-error a required column rejects null, even with a default
 export const noStatus: Insert<typeof exampleSchema, "todos"> = { title: "", status: null };
 
-// @ts-expect-error a required column refuses null in an update
+// @ts-expect-error a required column rejects null in an update
 export const noTitle: Update<typeof exampleSchema, "todos"> = { title: null };
 
 // @ts-expect-error an id is made by the service

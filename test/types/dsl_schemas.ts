@@ -1,4 +1,4 @@
-/** Which schemas the compiler refuses. Compiled by `tsc`; never run. @module */
+/** Which schemas the compiler rejects. Compiled by `tsc`; never run. @module */
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 
 type Shape = { readonly tags: readonly string[] };

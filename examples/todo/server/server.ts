@@ -36,8 +36,9 @@ export function makeTodoServer(
         ? servePage(options.pages, request, pathname)
         : answer(405, { message: "Pages accept only GET and HEAD" });
     }
-    const refusal = refuseOrigin(request, options.origin) ?? (await refusePerson(request, options));
-    return refusal ?? (await serveTodos(client, request, pathname));
+    const rejection =
+      rejectOrigin(request, options.origin) ?? (await rejectPerson(request, options));
+    return rejection ?? (await serveTodos(client, request, pathname));
   };
 }
 
@@ -46,7 +47,7 @@ function makeClient({ serviceUrl, apiKey }: TodoServerOptions) {
 }
 
 /** Rejects requests from other pages: browsers send the origin of a request, and a page cannot forge it. */
-function refuseOrigin(request: Request, own: string): Response | undefined {
+function rejectOrigin(request: Request, own: string): Response | undefined {
   const origin = request.headers.get("origin");
   const isOwn =
     origin === null ? request.headers.get("sec-fetch-site") === "same-origin" : origin === own;
@@ -56,7 +57,7 @@ function refuseOrigin(request: Request, own: string): Response | undefined {
 }
 
 /** Checks the session with the cookie of the request: the person must have a role on this app. */
-async function refusePerson(
+async function rejectPerson(
   request: Request,
   options: TodoServerOptions,
 ): Promise<Response | undefined> {

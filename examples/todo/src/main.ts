@@ -20,7 +20,7 @@ async function show(): Promise<void> {
   const session = await identity.getSession();
   if (session.status === "unauthenticated") return showDoor();
   showPerson(session.user);
-  if (session.status === "forbidden") return showRefusal();
+  if (session.status === "forbidden") return showRejection();
   await showTodos(main);
 }
 
@@ -35,7 +35,7 @@ function showDoor(): void {
   );
 }
 
-function showRefusal(): void {
+function showRejection(): void {
   const says = "You are signed in, but you have no role on this app.";
   const todo = "Ask an administrator for access, then try again.";
   showWithButton(

@@ -13,7 +13,7 @@ export function findIssues(check: () => unknown, path: string): readonly Detail[
 }
 
 /** A rejection with these issues. The default message of the code is about HTTP requests. */
-export function refuseFor(details: Detail[]): Problem {
+export function rejectFor(details: Detail[]): Problem {
   const [only] = details;
   if (only?.path === "" && details.length === 1)
     return new Problem("invalid_request", { message: only.message });

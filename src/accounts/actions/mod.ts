@@ -10,9 +10,9 @@ export {
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";
 export { type Field, type Input, readInput } from "./input.ts";
-export { findIssues, refuseFor } from "./issues.ts";
+export { findIssues, rejectFor } from "./issues.ts";
 export {
-  ConsoleRefused,
+  ConsoleRejected,
   NotSignedIn,
   SecondFactorNeeded,
   SignInTooOld,

@@ -9,7 +9,7 @@ import { Problem, type ProblemCode } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 
 /** No administrator is signed in with these cookies. */
-export class ConsoleRefused extends Problem {
+export class ConsoleRejected extends Problem {
   constructor() {
     super("forbidden");
   }
@@ -84,7 +84,7 @@ const REFERENCED = reject(
 
 const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.notSignedIn]: () => new NotSignedIn(),
-  [SIGNALS.consoleRefused]: () => new ConsoleRefused(),
+  [SIGNALS.consoleRejected]: () => new ConsoleRejected(),
   [SIGNALS.signInTooOld]: () => new SignInTooOld(),
   [SIGNALS.secondFactorNeeded]: () => new SecondFactorNeeded(),
   [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),

@@ -5,7 +5,7 @@ import { quote } from "../../std/quote.ts";
 import { SLUG_PATTERN, SLUG_WORDS } from "../../std/stored_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/audit.ts";
-import { findIssues, refuseFor } from "../actions/issues.ts";
+import { findIssues, rejectFor } from "../actions/issues.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
@@ -45,7 +45,7 @@ function readNewApp(options: CreateAppOptions): Target[] {
   const readAll = () => readTargets(options, options.cookieDomain);
   const ofSlug = findIssues(() => checkSlug(options.slug), "");
   if (ofSlug.length === 0) return readAll();
-  throw refuseFor([...ofSlug, ...findIssues(readAll, "")]);
+  throw rejectFor([...ofSlug, ...findIssues(readAll, "")]);
 }
 
 /** @throws {Problem} invalid_request */

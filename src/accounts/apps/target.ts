@@ -53,11 +53,11 @@ export function readTargets(
     return toTarget(kind, url);
   });
   const issues = read.flatMap((target) => ("message" in target ? [target] : []));
-  if (issues.length > 0) throw refuse(issues);
+  if (issues.length > 0) throw reject(issues);
   return read.flatMap((target) => ("message" in target ? [] : [target]));
 }
 
-function refuse(issues: readonly Detail[]): Problem {
+function reject(issues: readonly Detail[]): Problem {
   const [first] = issues;
   if (first !== undefined && issues.length === 1)
     return new Problem("invalid_request", { message: first.message });

@@ -89,9 +89,9 @@ export type Numbers = {
   /** Responses with a status of 500 or above. */
   errors: number;
   /** Responses with a status from 400 to 499. */
-  refusals: number;
+  rejections: number;
   /** How many were in each bucket of `std/latency.ts`. */
   latencies: number[];
   /** The number of each step that has any, from 0, with what was counted in it. */
-  counted: [step: number, requests: number, errors: number, refusals: number][];
+  counted: [step: number, requests: number, errors: number, rejections: number][];
 };

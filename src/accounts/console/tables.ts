@@ -73,7 +73,7 @@ export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "s
 export type PageApp = { slug: string; disabledAt: string | null };
 
 /** The progress of an end of use, which is rejected if rows of another table refer to its rows. */
-export type EndState = "waiting" | "done" | "refused";
+export type EndState = "waiting" | "done" | "rejected";
 
 /**
  * Begins to end an app's use of the `told` tables, and waits until the data service has deleted the rows or `isLate` is true. The

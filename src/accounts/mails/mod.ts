@@ -68,7 +68,7 @@ export async function claimMails(
   return (await call(deps.db, "claim_mails", values)) as ClaimedMail[];
 }
 
-export type MailOutcome = "sent" | "refused" | "void";
+export type MailOutcome = "sent" | "rejected" | "void";
 
 /** Records what became of a claimed mail, so that it is not sent again. */
 export async function settleMail(

@@ -1,6 +1,6 @@
 /** Another address of a person, as operators and administrators in the Console set it. @module */
 import { type Actor, runAction } from "../actions/action.ts";
-import { findIssues, refuseFor } from "../actions/issues.ts";
+import { findIssues, rejectFor } from "../actions/issues.ts";
 import { takenEmail, unknownUser } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveFound, toAddressValues } from "./addresses.ts";
@@ -31,7 +31,7 @@ export async function changeEmail(
 /** @throws {Problem} invalid_request — with every issue */
 function readBoth({ email, newEmail }: Texts) {
   const issues = [email, newEmail].flatMap((text) => findIssues(() => readEmail(text), ""));
-  if (issues.length > 0) throw refuseFor(issues);
+  if (issues.length > 0) throw rejectFor(issues);
   return { email: readEmail(email), newEmail: readEmail(newEmail) };
 }
 
@@ -55,5 +55,5 @@ async function findChanging(
     path: "",
     message,
   }));
-  throw refuseFor(details);
+  throw rejectFor(details);
 }

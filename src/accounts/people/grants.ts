@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { ROLE_WORDS } from "../../std/stored_text.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
-import { refuseFor } from "../actions/issues.ts";
+import { rejectFor } from "../actions/issues.ts";
 import { unknownApp, unknownUser } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { isAppRole } from "./app_role.ts";
@@ -61,7 +61,7 @@ function toOne(found: readonly (Problem | undefined)[]): Problem {
   const [only] = problems;
   if (only !== undefined && problems.length === 1) return only;
   const details = problems.map(({ message }) => ({ path: "", message }));
-  return refuseFor(details);
+  return rejectFor(details);
 }
 
 /** @throws {Problem} invalid_request — the text is no role on an app */

@@ -2,7 +2,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { findIssues, refuseFor } from "../actions/issues.ts";
+import { findIssues, rejectFor } from "../actions/issues.ts";
 import { unknownApp } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { toAddressValues } from "./addresses.ts";
@@ -99,7 +99,7 @@ export async function invite(
   const outcome = (await runAction(deps, "invite", values).catch(async (error: unknown) => {
     // The database rejects an address in use before it reads the app.
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    throw refuseFor([{ path: "", message: error.message }, ...(await findAppIssues(deps, slug))]);
+    throw rejectFor([{ path: "", message: error.message }, ...(await findAppIssues(deps, slug))]);
   })) as InvitationOutcome;
   const isNew = outcome === "mailed" || outcome === "made";
   return { email, outcome, linkText: isNew ? link.text : undefined };
@@ -137,7 +137,7 @@ export async function inviteSeveral(
     () => checkWhole(slug, role),
     () => role !== undefined && role !== "" && checkRole(role),
   ].flatMap((check) => findIssues(check, ""));
-  if (issues.length > 0) throw refuseFor(issues);
+  if (issues.length > 0) throw rejectFor(issues);
   const invited = people.map(({ id, email }) => {
     const link = makeLink(deps);
     return { id, email: readEmail(email), link };
@@ -175,7 +175,7 @@ async function checkInvitation(actor: Actor, options: InviteOptions): Promise<vo
   ].flatMap((check) => findIssues(check, ""));
   if (issues.length === 0) return;
   const isNew = slug === undefined || consoleRole !== undefined;
-  throw refuseFor([
+  throw rejectFor([
     ...issues,
     ...(isNew ? await findTakenIssues(actor, email) : []),
     ...(await findAppIssues(actor, slug)),

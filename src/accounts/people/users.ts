@@ -8,7 +8,7 @@ import {
   callAsOperator,
   runAction,
 } from "../actions/action.ts";
-import { findIssues, refuseFor } from "../actions/issues.ts";
+import { findIssues, rejectFor } from "../actions/issues.ts";
 import { toTakenText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveFound, toAddressValues } from "./addresses.ts";
@@ -37,7 +37,7 @@ export async function createUser(
   options: CreateUserOptions,
 ): Promise<{ id: string; email: string; linkText: string }> {
   const issues = await findNewUserIssues(deps, options);
-  if (issues.length > 0) throw refuseFor(issues);
+  if (issues.length > 0) throw rejectFor(issues);
   const email = readEmail(options.email);
   const [id, link] = [deps.makeId(), makeLink(deps)];
   const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);

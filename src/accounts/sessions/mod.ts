@@ -24,7 +24,7 @@ export {
 export {
   beginProviderSignIn,
   finishProviderSignIn,
-  noteRefusedSignIn,
+  noteRejectedSignIn,
 } from "./provider_sign_ins.ts";
 export {
   makeRecoveryCodes,

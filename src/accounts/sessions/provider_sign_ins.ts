@@ -73,10 +73,10 @@ export async function finishProviderSignIn(
 }
 
 /** Records why a provider's response was rejected: a word for operators, never the data that was sent. */
-export async function noteRefusedSignIn(
+export async function noteRejectedSignIn(
   deps: { db: Database },
-  refused: { provider: string; reason: string; userId?: string | undefined; from: string },
+  rejected: { provider: string; reason: string; userId?: string | undefined; from: string },
 ): Promise<void> {
-  const { provider, reason, userId, from } = refused;
-  await call(deps.db, "note_refused_sign_in", { provider, reason, who: userId, shown_from: from });
+  const { provider, reason, userId, from } = rejected;
+  await call(deps.db, "note_rejected_sign_in", { provider, reason, who: userId, shown_from: from });
 }

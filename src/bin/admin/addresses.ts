@@ -6,7 +6,7 @@ import {
   readEmail,
 } from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 /** Max addresses in the message. */
@@ -21,11 +21,11 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
   const renewed = await confirmAddresses(deps, found.outdated, { isRenewal: true });
   const chosen = found.unconfirmed.filter((user) => email === undefined || user.email === email);
   if (email !== undefined && chosen.length === 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `Nothing to confirm: ${email} is already confirmed, or no account has this address`,
     );
   if (chosen.length > 0 && email === undefined && !args.has("yes"))
-    throw new RefusedError(describeUnconfirmed(found));
+    throw new RejectedError(describeUnconfirmed(found));
   const confirmed = await confirmAddresses(deps, chosen, { isRenewal: false });
   return {
     document: { renewed, confirmed: chosen.map((user) => user.email) },

@@ -1,7 +1,7 @@
 /** `rowhouse admin` commands that rename, disable and enable an app. @module */
 import { renameApp, setAppDisabled, setAppLive, setPeopleList } from "../../accounts/apps/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { RefusedError, UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const renameAppTask: AdminTask = async (deps, args) => {
@@ -21,7 +21,7 @@ function makeDisableAppTask(disabled: boolean): AdminTask {
   return async (deps, args) => {
     const [slug = ""] = args.positionals;
     if (!(await setAppDisabled(deps, slug, disabled)))
-      throw new RefusedError(`App ${slug} is ${disabled ? "already disabled" : "not disabled"}`);
+      throw new RejectedError(`App ${slug} is ${disabled ? "already disabled" : "not disabled"}`);
     const state = disabled
       ? "is disabled: its keys are rejected, and no one can sign in to it; its rows stay"
       : "is enabled: its keys and its sign-in work again";
@@ -40,7 +40,7 @@ function makeSwitchTask(
       throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
     const isOn = state === "on";
     if (!(await set(deps, slug, isOn)))
-      throw new RefusedError(`${subject} of app ${slug} are already ${state}`);
+      throw new RejectedError(`${subject} of app ${slug} are already ${state}`);
     return {
       document: { app: slug, [field]: isOn },
       lines: [`${subject} of app ${slug} are ${state}`],

@@ -18,7 +18,7 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 
 const FORMAT = "rowhouse app archive";
 const VERSION = 1;
@@ -38,13 +38,13 @@ export type Archive = { header: ArchiveHeader; tables: TableDigests };
 
 export type ArchiveWriter = { block: (table: string, rows: RowLines) => Promise<void> };
 
-/** @throws {RefusedError} the file exists */
+/** @throws {RejectedError} the file exists */
 export async function writeArchive(
   path: string,
   header: ArchiveHeader,
   writeRows: (writer: ArchiveWriter) => Promise<TableDigests>,
 ): Promise<void> {
-  if (existsSync(path)) throw new RefusedError(`File ${path} already exists: choose another name`);
+  if (existsSync(path)) throw new RejectedError(`File ${path} already exists: choose another name`);
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   const file = await open(beside, "wx", 0o600);
   try {
@@ -121,7 +121,7 @@ const End = v.object({ sha256: v.string() });
 /**
  * Reads an archive and checks its format and every digest.
  *
- * @throws {RefusedError} the file is not a complete and unchanged archive
+ * @throws {RejectedError} the file is not a complete and unchanged archive
  */
 export async function checkArchive(path: string): Promise<Archive> {
   const found = new Map<string, ReturnType<typeof makeTableDigest>>();
@@ -212,7 +212,7 @@ function readHeader(path: string, line: string): ArchiveHeader {
   const value = tryParseJson(line);
   const header = v.safeParse(Header, value);
   if (!header.success)
-    throw new RefusedError(
+    throw new RejectedError(
       `Cannot read ${path}: must be an app archive that this release supports`,
     );
   const { format: _, version: __, ...rest } = header.output;
@@ -234,8 +234,8 @@ function parse<Schema extends v.GenericSchema>(
   return result.output;
 }
 
-function broken(path: string): RefusedError {
-  return new RefusedError(
+function broken(path: string): RejectedError {
+  return new RejectedError(
     `${path} is incomplete or was changed: its digest does not match. Nothing was written`,
   );
 }

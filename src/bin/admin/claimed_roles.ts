@@ -5,14 +5,14 @@ import {
   revokeClaimedRoles,
 } from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { type Arguments, RefusedError } from "../cli/command.ts";
+import { type Arguments, RejectedError } from "../cli/command.ts";
 import { confirm } from "./confirm.ts";
 import type { AdminDeps, AdminResult } from "./task.ts";
 
 /** Max roles in the message. */
 const MAX_NAMED = 20;
 
-/** @throws {RefusedError} no such roles, or the operator does not confirm */
+/** @throws {RejectedError} no such roles, or the operator does not confirm */
 export async function revokeByProvider(
   deps: AdminDeps,
   args: Arguments,
@@ -20,7 +20,7 @@ export async function revokeByProvider(
 ): Promise<AdminResult> {
   const found = await listClaimedGrants(deps, provider);
   if (found.length === 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `Nothing to revoke: no one has a role from claims of ${quote(provider)}`,
     );
   const isSetUp = deps.config.providers.some(({ name }) => name === provider);

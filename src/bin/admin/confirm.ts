@@ -1,5 +1,5 @@
 /** Asks the operator to confirm an action that no command can undo. @module */
-import { type Arguments, type Flags, RefusedError } from "../cli/command.ts";
+import { type Arguments, type Flags, RejectedError } from "../cli/command.ts";
 import type { AdminDeps } from "./task.ts";
 
 export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
@@ -7,7 +7,7 @@ export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 /** What will happen, the question, and whether a reply confirms it. */
 export type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
 
-/** @throws {RefusedError} the reply does not confirm, or there is no terminal to ask on */
+/** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: AdminDeps,
   args: Arguments,
@@ -16,6 +16,6 @@ export async function confirm(
   if (args.has("yes")) return;
   const answer = await ask(`${says} ${question}`);
   if (answer === undefined)
-    throw new RefusedError(`${says} Cannot ask for confirmation without a terminal: add --yes`);
-  if (!isYes(answer.trim())) throw new RefusedError("Nothing was changed");
+    throw new RejectedError(`${says} Cannot ask for confirmation without a terminal: add --yes`);
+  if (!isYes(answer.trim())) throw new RejectedError("Nothing was changed");
 }

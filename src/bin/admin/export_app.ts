@@ -10,7 +10,7 @@ import {
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { makeTableDigest, type TableDigests, writeArchive } from "./archive_file.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
@@ -18,7 +18,7 @@ import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 const exportAppTask: AdminTask = async (deps, args) => {
   const [slug = "", name = ""] = args.positionals;
   const path = resolve(deps.folder, name);
-  if (existsSync(path)) throw new RefusedError(`File ${name} already exists: choose another name`);
+  if (existsSync(path)) throw new RejectedError(`File ${name} already exists: choose another name`);
   await checkIsolation(deps.admin);
   const app = await findArchive(deps, slug);
   const tables = await deps.withRows(
@@ -106,7 +106,7 @@ async function checkUnchanged(
     canonicalJson(again) === canonicalJson(written)
   )
     return;
-  throw new RefusedError(
+  throw new RejectedError(
     `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin disable-app ${app.slug} first, then export it again`,
   );
 }

@@ -16,7 +16,7 @@ import { type Database, readSqlState, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
@@ -29,7 +29,7 @@ import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } fr
 const importAppTask: AdminTask = async (deps, args) => {
   const [name = ""] = args.positionals;
   const path = resolve(deps.folder, name);
-  if (!existsSync(path)) throw new RefusedError(`File not found: ${name}`);
+  if (!existsSync(path)) throw new RejectedError(`File not found: ${name}`);
   const archive = await checkArchive(path);
   const slug = args.text("as") ?? archive.header.slug;
   checkSlug(slug);
@@ -109,7 +109,7 @@ function checkTables({ tables }: ArchivedApp, { header }: Archive): void {
       ]),
     );
   if (canonicalJson(toColumns(tables)) === canonicalJson(toColumns(header.tables))) return;
-  throw new RefusedError(
+  throw new RejectedError(
     "The tables that the migrations create here differ from the tables of the archive",
   );
 }
@@ -141,9 +141,9 @@ const NO_OBJECT = "22023";
 
 function explainViolation(error: unknown, table: string): unknown {
   if (readSqlState(error) === NO_OBJECT)
-    return new RefusedError(`A row of ${table} is not a JSON object`);
+    return new RejectedError(`A row of ${table} is not a JSON object`);
   if (!(error instanceof ViolationError)) return error;
-  return new RefusedError(
+  return new RejectedError(
     `A row of ${table} violates a constraint of the table here (${error.violation.kind})`,
   );
 }
@@ -153,14 +153,14 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
     (name) => canonicalJson(found[name]) !== canonicalJson(wanted[name]),
   );
   if (wrong.length === 0) return;
-  throw new RefusedError(`The stored rows of ${wrong.join(", ")} differ from the archive`);
+  throw new RejectedError(`The stored rows of ${wrong.join(", ")} differ from the archive`);
 }
 
 /** Adds to the error how to remove the incomplete app. */
 function explainRest(error: unknown, slug: string): unknown {
   const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${slug}, then import again`;
-  if (error instanceof RefusedError)
-    return new RefusedError(`${error.message}\n${rest}`, error.exitCode, error.told);
+  if (error instanceof RejectedError)
+    return new RejectedError(`${error.message}\n${rest}`, error.exitCode, error.told);
   if (!(error instanceof Problem)) return error;
   const { code, details, headers, cause } = error;
   const message = `${error.message}\n${rest}`;

@@ -9,7 +9,7 @@ import {
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import { planReplay, readReplayBody } from "../../push/mod.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import type { Archive } from "./archive_file.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
 import type { AdminDeps } from "./task.ts";
@@ -32,7 +32,7 @@ export type ImportPlan = {
   notes: string[];
 };
 
-/** @throws {RefusedError} the import has a blocker; nothing was written */
+/** @throws {RejectedError} the import has a blocker; nothing was written */
 export async function planImport(
   deps: AdminDeps,
   { header, tables }: Archive,
@@ -40,13 +40,13 @@ export async function planImport(
 ): Promise<ImportPlan> {
   const found = await describeArchive(deps, slug);
   if (found !== undefined && found.tables.length + found.migrations.length > 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `App ${slug} has tables or migrations: import into an empty app, or choose another name with --as`,
     );
   const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
   const { steps, blockers } = planRestore(filled);
   if (blockers.length > 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `Cannot import tables that require each other's rows through ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
     );
   const app = { id: found?.id ?? deps.makeId(), slug };

@@ -14,7 +14,7 @@ import { SCOPES, type Scope } from "../../principal.ts";
 import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
-import { RefusedError, UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { type AdminTask, makeAdminCommand, readFlag, toFlag } from "./task.ts";
 
@@ -46,7 +46,7 @@ const issueKeyTask: AdminTask = async (deps, args) => {
 const revokeKeyTask: AdminTask = async (deps, args) => {
   const keyId = readKeyId(args.positionals[0] ?? "");
   if (!(await revokeKey(deps, keyId)))
-    throw new RefusedError(
+    throw new RejectedError(
       `No active key has the id ${quote(keyId)}: it does not exist or is already revoked`,
     );
   return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };

@@ -1,6 +1,6 @@
 /** `rowhouse admin` commands for accounts, roles and sessions. A password link is printed once and not stored. @module */
 
-import { refuseFor } from "../../accounts/actions/mod.ts";
+import { rejectFor } from "../../accounts/actions/mod.ts";
 import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
   CONSOLE_ROLES,
@@ -25,7 +25,7 @@ import {
 import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
-import { RefusedError, UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { revokeByProvider } from "./claimed_roles.ts";
 import { YES } from "./confirm.ts";
 import { describeLink, toLink } from "./links.ts";
@@ -118,7 +118,7 @@ const revokeTask: AdminTask = async (deps, args) => {
   const [text = "", slug = ""] = args.positionals;
   const email = readEmail(text);
   if (!(await revokeRole(deps, { email, slug })))
-    throw new RefusedError(`Nothing to revoke: ${email} has no role on ${slug}`);
+    throw new RejectedError(`Nothing to revoke: ${email} has no role on ${slug}`);
   return {
     document: { email, app: slug, role: null },
     lines: [`${email} now has no role on ${slug}`],
@@ -312,7 +312,7 @@ async function readNewRole(deps: AdminDeps, text: string, named: Named): Promise
   } catch (error) {
     const others = error instanceof UsageError ? await findNewUserIssues(deps, named) : [];
     if (!(error instanceof UsageError) || others.length === 0) throw error;
-    throw refuseFor([...others, { path: "", message: error.message }]);
+    throw rejectFor([...others, { path: "", message: error.message }]);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Detail } from "../../problem.ts";
 /** Exit codes. */
 export const EXIT = {
   done: 0,
-  refused: 1,
+  rejected: 1,
   usage: 2,
   pending: 3,
   unauthenticated: 4,
@@ -83,10 +83,10 @@ export class UsageError extends Error {}
 export type Told = { code?: string; details?: readonly Detail[] };
 
 /** A command fails. The message says what to do. */
-export class RefusedError extends Error {
+export class RejectedError extends Error {
   readonly exitCode: ExitCode;
   readonly told: Told;
-  constructor(message: string, exitCode: ExitCode = EXIT.refused, told: Told = {}) {
+  constructor(message: string, exitCode: ExitCode = EXIT.rejected, told: Told = {}) {
     super(message);
     this.exitCode = exitCode;
     this.told = told;

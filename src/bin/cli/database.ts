@@ -22,13 +22,13 @@ import { findUncallableTables } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { STOP_SIGNALS } from "../serve/signals.ts";
-import { EXIT, RefusedError } from "./command.ts";
+import { EXIT, RejectedError } from "./command.ts";
 import type { Address } from "./settings.ts";
 
 /**
  * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`.
  *
- * @throws {RefusedError} the database is unavailable, rejects the login, is too old, or the role lacks rights
+ * @throws {RejectedError} the database is unavailable, rejects the login, is too old, or the role lacks rights
  */
 export async function withDatabase<Result>(
   address: Address,
@@ -88,11 +88,11 @@ export async function withPushDatabase<Result>(
  * The result of a task. The first signal rejects, so that the temporary login is dropped before the process ends. A second signal
  * ends the process.
  *
- * @throws {RefusedError} the command was stopped by a signal
+ * @throws {RejectedError} the command was stopped by a signal
  */
 async function untilSignal<Result>(task: Promise<Result>): Promise<Result> {
   const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(new RefusedError("Stopped by a signal"));
+  const stop = () => stopped.reject(new RejectedError("Stopped by a signal"));
   for (const signal of STOP_SIGNALS) process.once(signal, stop);
   try {
     return await Promise.race([task, stopped.promise]);
@@ -109,45 +109,45 @@ async function isAdministrator(db: Database): Promise<boolean> {
   return row?.is_administrator === true;
 }
 
-/** @throws {RefusedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */
+/** @throws {RejectedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */
 export async function checkIsolation(admin: Database): Promise<void> {
   const issues = listIssues(await makeIsolationLook(admin)());
   if (issues.length === 0) return;
   const lines = issues.map((issue) => `  ${issue}`);
-  throw new RefusedError(
+  throw new RejectedError(
     `The isolation of apps in this database is broken, so this command does not use their tables; run rowhouse doctor for remedies:\n${lines.join("\n")}`,
-    EXIT.refused,
+    EXIT.rejected,
     { code: "isolation_issues" },
   );
 }
 
-/** @throws {RefusedError} PostgreSQL is too old */
+/** @throws {RejectedError} PostgreSQL is too old */
 export async function checkVersion(database: Database): Promise<void> {
   judgeVersion(await readMajorVersion(database));
 }
 
-/** @throws {RefusedError} the major version is too old */
+/** @throws {RejectedError} the major version is too old */
 export function judgeVersion(version: number): void {
   if (isSupportedVersion(version)) return;
-  throw new RefusedError(
+  throw new RejectedError(
     `This PostgreSQL is version ${version}: must be ${MIN_POSTGRES_VERSION} or newer`,
   );
 }
 
 /**
- * @throws {RefusedError} migrations are missing
+ * @throws {RejectedError} migrations are missing
  * @throws {BaselineError} the database was set up by another release
  */
 export async function checkMigrated(database: Database): Promise<void> {
   const { missing, isOtherBaseline } = await compareMigrations(database);
   if (isOtherBaseline) throw new BaselineError();
   if (missing.length === 0) return;
-  throw new RefusedError(
+  throw new RejectedError(
     `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
   );
 }
 
-/** @throws {RefusedError} the setting PREVIEW is not what rowhouse migrate recorded */
+/** @throws {RejectedError} the setting PREVIEW is not what rowhouse migrate recorded */
 export async function checkPreviews(
   database: Database,
   previews: readonly Preview[],
@@ -155,16 +155,16 @@ export async function checkPreviews(
   const recorded = await readPreviews(database);
   if (canonicalJson(recorded.toSorted()) === canonicalJson(previews.toSorted())) return;
   const show = (names: readonly string[]) => (names.length === 0 ? "empty" : names.join(","));
-  throw new RefusedError(
+  throw new RejectedError(
     `PREVIEW is ${show(previews)}, but was ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct PREVIEW`,
   );
 }
 
-/** @throws {RefusedError} tables have functions of an incompatible release */
+/** @throws {RejectedError} tables have functions of an incompatible release */
 export async function checkFunctions(database: Database): Promise<void> {
   const tables = await findUncallableTables(database);
   if (tables.length === 0) return;
-  throw new RefusedError(
+  throw new RejectedError(
     `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are from another release: run rowhouse migrate first`,
   );
 }
@@ -194,7 +194,7 @@ const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   "3F000": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
 };
 
-/** A `RefusedError` with a remedy for each failure of the database; any other error unchanged. */
+/** A `RejectedError` with a remedy for each failure of the database; any other error unchanged. */
 export function explainFailure(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
   if (
@@ -202,16 +202,16 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
     error instanceof BaselineError ||
     error instanceof CitusError
   )
-    return new RefusedError(error.message);
+    return new RejectedError(error.message);
   const node = findAwayNode(error);
   if (node !== undefined) {
-    return new RefusedError(
+    return new RejectedError(
       `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node and try again`,
       EXIT.unreachable,
     );
   }
   if (isAway(error)) {
-    return new RefusedError(
+    return new RejectedError(
       `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: start it, or correct ${variable}`,
       EXIT.unreachable,
     );
@@ -219,7 +219,7 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   const explain = findExplanation(error);
   if (explain === undefined) return error;
   const role = decodeURIComponent(username);
-  return new RefusedError(
+  return new RejectedError(
     explain({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
   );
 }

@@ -1,11 +1,11 @@
 /** How a command's failure is reported, and its exit code. @module */
 import { type Detail, Problem } from "../../problem.ts";
-import { EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
+import { EXIT, type ExitCode, RejectedError, UsageError } from "./command.ts";
 
 /** The error message for people; with a stack only for bugs of Rowhouse. */
 export function explain(error: unknown, command?: string): string {
   if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
-  if (error instanceof RefusedError) return error.message;
+  if (error instanceof RejectedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `Internal error in rowhouse (please report it):\n${stack}`;
@@ -24,7 +24,7 @@ function toLines({ details = [] }: Problem): string[] {
 /** The exit code of a failure. */
 export function toExitCode(error: unknown): ExitCode {
   if (error instanceof UsageError) return EXIT.usage;
-  return error instanceof RefusedError ? error.exitCode : EXIT.refused;
+  return error instanceof RejectedError ? error.exitCode : EXIT.rejected;
 }
 
 /** A failure as JSON for scripts. */
@@ -32,10 +32,10 @@ export type Failure = { error: string; message: string; details: readonly Detail
 
 /** Default codes by exit code. */
 const CODES: Readonly<Record<ExitCode, string>> = {
-  [EXIT.done]: "refused",
-  [EXIT.refused]: "refused",
+  [EXIT.done]: "rejected",
+  [EXIT.rejected]: "rejected",
   [EXIT.usage]: "usage",
-  [EXIT.pending]: "refused",
+  [EXIT.pending]: "rejected",
   [EXIT.unauthenticated]: "unauthenticated",
   [EXIT.unreachable]: "unreachable",
 };
@@ -45,7 +45,7 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof UsageError) return { error: "usage", message: error.message, details: [] };
   if (error instanceof Problem)
     return { error: error.code, message: error.message, details: error.details ?? [] };
-  if (error instanceof RefusedError) {
+  if (error instanceof RejectedError) {
     const { code = CODES[error.exitCode], details = [] } = error.told;
     const [opening = ""] = error.message.split("\n");
     return { error: code, message: details.length > 0 ? opening : error.message, details };

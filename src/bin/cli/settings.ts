@@ -1,10 +1,10 @@
 /** The configuration for commands. Reports all errors together, and never a value. @module */
 import { type Config, type Environment, readConfig, type SettingName } from "../../config/mod.ts";
 import { ROLES, servesPeople } from "../../role.ts";
-import { EXIT, RefusedError, UsageError } from "./command.ts";
+import { EXIT, RejectedError, UsageError } from "./command.ts";
 import { findConflicts } from "./conflicts.ts";
 
-/** @throws {RefusedError} lists all invalid and all missing variables */
+/** @throws {RejectedError} lists all invalid and all missing variables */
 export function readSettings<Wanted extends SettingName = never>(
   env: Environment,
   ...wanted: Wanted[]
@@ -13,17 +13,17 @@ export function readSettings<Wanted extends SettingName = never>(
   const missing = wanted.filter((name) => !env[name]).map(toMissing);
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
-  throw refuse([...("issues" in read ? read.issues : []), ...missing]);
+  throw reject([...("issues" in read ? read.issues : []), ...missing]);
 }
 
 /**
  * The settings of a process that serves.
  *
- * @throws {RefusedError} lists all invalid, missing and conflicting settings
+ * @throws {RejectedError} lists all invalid, missing and conflicting settings
  */
 export async function readServeSettings(env: Environment): Promise<ServeConfig> {
   const issues = [...findCommandLogins(env), ...(await findServeIssues(env))];
-  if (issues.length > 0) throw refuse(issues);
+  if (issues.length > 0) throw reject(issues);
   return readSettings(env, "DATABASE_URL");
 }
 /** Only the operator's environment may set the login that reaches the rows of every app; doctor accepts it there. */
@@ -50,24 +50,24 @@ export async function findServeIssues(env: Environment): Promise<string[]> {
 /**
  * The settings, without those that only a serving process requires.
  *
- * @throws {RefusedError} lists all invalid and conflicting settings
+ * @throws {RejectedError} lists all invalid and conflicting settings
  */
 export async function readMigrateSettings(env: Environment): Promise<Config> {
   const read = readConfig(env, { checksRole: false });
   const conflicts = await findConflicts("issues" in read ? read.sound : read.config);
   if ("config" in read && conflicts.length === 0) return read.config;
-  throw refuse([...("issues" in read ? read.issues : []), ...conflicts]);
+  throw reject([...("issues" in read ? read.issues : []), ...conflicts]);
 }
 
 function toMissing(name: string): string {
   return `${name} is not set: see .env.example`;
 }
 
-function refuse(issues: readonly string[]): RefusedError {
+function reject(issues: readonly string[]): RejectedError {
   const lines = issues.map((issue) => `  ${issue}`);
-  return new RefusedError(
+  return new RejectedError(
     `Cannot start: invalid configuration\n${lines.join("\n")}`,
-    EXIT.refused,
+    EXIT.rejected,
     {
       code: "invalid_settings",
       details: issues.map((message) => ({ path: "", message })),

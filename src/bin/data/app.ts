@@ -6,7 +6,7 @@ import { readPages } from "../../rows/mod.ts";
 import { findNearest } from "../../std/find_nearest.ts";
 import { isObject } from "../../std/is_object.ts";
 import { quote } from "../../std/quote.ts";
-import { EXIT, RefusedError, type Setting } from "../cli/command.ts";
+import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { readSettings } from "../cli/settings.ts";
 import { findService } from "../db/destination.ts";
 import { callEndpoint, type EndpointCall, type Target } from "../db/http.ts";
@@ -14,7 +14,7 @@ import { askPatiently } from "../db/patience.ts";
 
 export type App = {
   readonly url: string;
-  /** @throws {RefusedError} the app has no table with that name */
+  /** @throws {RejectedError} the app has no table with that name */
   readonly findTable: (name: string) => TableDefinition;
   readonly call: (
     call: Pick<EndpointCall, "body" | "headers"> & { path: string },
@@ -49,7 +49,7 @@ function readTables(target: Target, document: object): readonly TableDefinition[
     : undefined;
   const read = readDefinition({ version: 1, tables });
   if ("definition" in read) return read.definition.tables;
-  throw new RefusedError(
+  throw new RejectedError(
     `${target.url} describes its tables in a format that this release cannot read: use the rowhouse command of the service's release`,
   );
 }
@@ -65,7 +65,7 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
       : near === undefined
         ? `the app has ${names.join(", ")}`
         : `did you mean ${near}?`;
-  throw new RefusedError(`Table ${quote(name)} does not exist: ${expected}`, EXIT.refused, {
+  throw new RejectedError(`Table ${quote(name)} does not exist: ${expected}`, EXIT.rejected, {
     code: "unknown_table",
   });
 }
@@ -79,7 +79,7 @@ export function listAll(app: App, table: string): AsyncGenerator<readonly Row[],
       const { answer } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
       const { rows, hasMore } = answer as { rows?: unknown; hasMore?: unknown };
       if (!Array.isArray(rows) || !rows.every(isObject))
-        throw new RefusedError(`${app.url} did not return a list of rows: check the URL`);
+        throw new RejectedError(`${app.url} did not return a list of rows: check the URL`);
       return { rows, hasMore: hasMore === true };
     },
     { limit: MAX_BATCH, idOf: (row: Row) => String(row["id"]) },

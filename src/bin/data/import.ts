@@ -13,7 +13,7 @@ import {
   type Arguments,
   EXIT,
   type ExitCode,
-  RefusedError,
+  RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
@@ -34,7 +34,7 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   if (format === undefined)
     throw new UsageError(`Cannot determine the format of ${path} from its name: add --format`);
   const file = resolve(folder, path);
-  if (!(await Bun.file(file).exists())) throw new RefusedError(`File not found: ${path}`);
+  if (!(await Bun.file(file).exists())) throw new RejectedError(`File not found: ${path}`);
   const fromLine = args.text("from-line");
   const app = await openApp(setting, "data:write");
   const table = app.findTable(name);
@@ -91,7 +91,7 @@ function readMapping(table: TableDefinition, args: Arguments): Mapping {
   }
 }
 
-/** @throws {RefusedError} the file has errors; all are printed */
+/** @throws {RejectedError} the file has errors; all are printed */
 async function checkFile(task: ImportTask): Promise<Checked> {
   const { setting } = task;
   const issues = makeIssueReport(task);
@@ -114,9 +114,9 @@ async function checkFile(task: ImportTask): Promise<Checked> {
     stop();
   }
   if (issues.count() > 0)
-    throw new RefusedError(
+    throw new RejectedError(
       `Nothing was stored: ${task.name} has ${issues.count()} ${issues.count() === 1 ? "error" : "errors"}`,
-      EXIT.refused,
+      EXIT.rejected,
       { code: "validation_failed", details: issues.details() },
     );
   return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };

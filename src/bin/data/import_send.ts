@@ -6,7 +6,7 @@
  */
 import { type Detail, Problem } from "../../problem.ts";
 import { type Batch, makeBatcher } from "../../rows/mod.ts";
-import { EXIT, RefusedError } from "../cli/command.ts";
+import { EXIT, RejectedError } from "../cli/command.ts";
 import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
 
 /** Sends a checked file; returns how many rows an earlier run had stored. */
@@ -35,8 +35,8 @@ export async function sendFile(task: ImportTask, { digest, rows }: Checked): Pro
   return progress.replayed;
 }
 
-function hasChanged({ name }: ImportTask): RefusedError {
-  return new RefusedError(`${name} has changed since it was checked: run the command again`);
+function hasChanged({ name }: ImportTask): RejectedError {
+  return new RejectedError(`${name} has changed since it was checked: run the command again`);
 }
 
 function toKey(parts: readonly (string | number)[]): string {
@@ -67,30 +67,30 @@ function explainStop(
 ): unknown {
   const [line = 1] = batch.lines;
   const state = `${stored} rows are stored; rows from line ${line} on are not`;
-  if (error instanceof RefusedError)
-    return new RefusedError(
+  if (error instanceof RejectedError)
+    return new RejectedError(
       `${error.message}\n${state}. Repeat the command to continue`,
       error.exitCode,
       error.told,
     );
   if (!(error instanceof Problem)) return error;
   if (error.code === "idempotency_mismatch")
-    return new RefusedError(
+    return new RejectedError(
       `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state}. To send them with the current values, add --from-line ${line}`,
-      EXIT.refused,
+      EXIT.rejected,
       { code: error.code },
     );
   const details = (error.details ?? []).map((detail) => toLineDetail(detail, batch));
   const lines = details.map(
     ({ path, message }) => `  ${name}:${path.slice(1).replace("/", ": ")}: ${message}`,
   );
-  return new RefusedError(
+  return new RejectedError(
     [
       error.message,
       ...lines,
       `${state}. Correct the file and continue with --from-line ${line}`,
     ].join("\n"),
-    EXIT.refused,
+    EXIT.rejected,
     { code: error.code, details },
   );
 }

@@ -5,7 +5,7 @@ import {
   type Command,
   EXIT,
   type ExitCode,
-  RefusedError,
+  RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
@@ -170,14 +170,14 @@ function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): D
 
 type Asked = { change: Change; destination: Destination; lines: readonly string[] };
 
-/** @throws {RefusedError} the reply is no, or there is no terminal to ask on */
+/** @throws {RejectedError} the reply is no, or there is no terminal to ask on */
 async function confirm(
   { args, terminal }: Setting,
   { change, destination, lines }: Asked,
 ): Promise<void> {
   if (args.has("yes")) return;
   if (!terminal.canAsk)
-    throw new RefusedError(
+    throw new RejectedError(
       `Nothing was changed: cannot ask for confirmation without a terminal; to ${showChange(change)}, add --yes`,
     );
   for (const line of lines) terminal.warn(line);
@@ -192,7 +192,7 @@ async function confirm(
     const answer = await terminal.ask(`This deletes data at ${where}. Type ${name} to continue:`);
     if (answer?.trim() === name) return;
   }
-  throw new RefusedError("Nothing was changed");
+  throw new RejectedError("Nothing was changed");
 }
 
 function showDestination(destination: Destination): string {

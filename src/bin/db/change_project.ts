@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import type { Definition } from "../../dsl/mod.ts";
 import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
-import { EXIT, RefusedError } from "../cli/command.ts";
+import { EXIT, RejectedError } from "../cli/command.ts";
 import { openLog } from "../cli/log.ts";
 import { findEdit } from "./change_schema.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
@@ -35,7 +35,7 @@ export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer }
  * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
  * service, applies that migration.
  *
- * @throws {RefusedError} the schema file does not declare the result yet, or the service lacks earlier migrations
+ * @throws {RejectedError} the schema file does not declare the result yet, or the service lacks earlier migrations
  */
 export async function changeProject(project: Project, task: ChangeTask): Promise<Changed> {
   const { folder, terminal } = project;
@@ -79,9 +79,9 @@ function checkEdited(change: Change, { definition, file, folder }: Edited): void
   const location = relative(folder, file);
   const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
   if (edit === undefined) return;
-  throw new RefusedError(
+  throw new RejectedError(
     `Cannot ${showChange(change)} yet: ${edit}, then run the command again`,
-    EXIT.refused,
+    EXIT.rejected,
     { code: "schema_not_edited" },
   );
 }
@@ -109,7 +109,7 @@ function replayChange(change: Change, destination: Destination, history: History
   if (history.ahead.some(({ parts }) => parts.change === asked))
     return { plan: () => planHistory(history), run: () => pushHistory(history) };
   const count = history.ahead.length;
-  throw new RefusedError(
+  throw new RejectedError(
     `The service lacks ${count} ${count === 1 ? "migration" : "migrations"} of this project: run ${withDestination("rowhouse db push", destination)} first`,
   );
 }

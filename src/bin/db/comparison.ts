@@ -85,7 +85,7 @@ async function compare(setting: Setting, { place, config, schema }: Comparing): 
 
 /** Exit codes by urgency. */
 const URGENCY: readonly ExitCode[] = [
-  EXIT.refused,
+  EXIT.rejected,
   EXIT.usage,
   EXIT.unauthenticated,
   EXIT.unreachable,
@@ -95,7 +95,7 @@ const URGENCY: readonly ExitCode[] = [
 function toCode(outcome: Compared | Error): ExitCode {
   if (outcome instanceof Error) return toExitCode(outcome);
   const { ahead, behind, pending } = outcome;
-  if (ahead > 0 && behind > 0) return EXIT.refused;
+  if (ahead > 0 && behind > 0) return EXIT.rejected;
   return ahead + behind + (pending?.length ?? 0) > 0 ? EXIT.pending : EXIT.done;
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { type ProjectMigration, readMigrationChange, showDropped } from "../../push/pure.ts";
-import { RefusedError, type Setting } from "../cli/command.ts";
+import { RejectedError, type Setting } from "../cli/command.ts";
 import type { Pushed } from "./schema_service.ts";
 import type { Destination } from "./service.ts";
 import { describeSharing, listShared } from "./sharing.ts";
@@ -13,7 +13,7 @@ import { describeSharing, listShared } from "./sharing.ts";
 export type Confirm = {
   /** Whether every push requires a plan; otherwise only pushes with tables that are new to the app. */
   isForAll: boolean;
-  /** `dropped`: the data that the project's migrations delete. @throws {RefusedError} a reply is no */
+  /** `dropped`: the data that the project's migrations delete. @throws {RejectedError} a reply is no */
   ask: (plan: Pushed, dropped?: readonly string[]) => Promise<void>;
 };
 
@@ -28,7 +28,8 @@ export function findConfirm(
   const askFor = async (lines: readonly string[], { question, otherwise }: Question) => {
     for (const line of lines) terminal.warn(line);
     const answer = await terminal.ask(`${question} [y/N]`);
-    if (answer !== undefined && !/^y(es)?$/i.test(answer.trim())) throw new RefusedError(otherwise);
+    if (answer !== undefined && !/^y(es)?$/i.test(answer.trim()))
+      throw new RejectedError(otherwise);
   };
   return {
     isForAll: place?.confirm === true,
@@ -37,7 +38,7 @@ export function findConfirm(
       if (dropped.length > 0) for (const line of lines) terminal.warn(line);
       for (const name of dropped) {
         const answer = await terminal.ask(`This deletes data. Type ${name} to continue:`);
-        if (answer?.trim() !== name) throw new RefusedError("Nothing was pushed");
+        if (answer?.trim() !== name) throw new RejectedError("Nothing was pushed");
       }
       const shared = listShared(plan);
       if (shared.length > 0)

@@ -16,7 +16,7 @@ import type { Environment } from "../../config/mod.ts";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { NO_BUNFIG } from "../../std/no_bunfig.ts";
-import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
+import { EXIT, RejectedError, type Terminal } from "../cli/command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
@@ -52,7 +52,7 @@ export function findSchemaFile(folder: string, typed = "schema"): string {
   return isFile ? path : join(path, "mod.ts");
 }
 
-/** @throws {RefusedError} lists all errors with their paths */
+/** @throws {RejectedError} lists all errors with their paths */
 export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
   const location = relative(options.folder, options.file);
   if (!existsSync(options.file))
@@ -87,8 +87,8 @@ function explainFailure(failure: string): string {
   return `${failure}; install the packed package (bun pm pack in its repository, then bun add the .tgz): a source folder is not built`;
 }
 
-function invalid(message: string, details: readonly Detail[] = []): RefusedError {
-  return new RefusedError(message, EXIT.refused, { code: "invalid_schema", details });
+function invalid(message: string, details: readonly Detail[] = []): RejectedError {
+  return new RejectedError(message, EXIT.rejected, { code: "invalid_schema", details });
 }
 
 type IssuePlace = { table?: string | undefined; column?: string | undefined };

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { SCHEMA_PATH } from "../../push/pure.ts";
-import { EXIT, RefusedError } from "../cli/command.ts";
+import { EXIT, RejectedError } from "../cli/command.ts";
 
 export type Target = {
   url: string;
@@ -32,7 +32,7 @@ const ProblemBody = v.object({
  * The response of the schema endpoint or one of its subpaths. With a body, the call is a POST.
  *
  * @throws {Problem} the service returned an error
- * @throws {RefusedError} no response, not authenticated, or not a Rowhouse service
+ * @throws {RejectedError} no response, not authenticated, or not a Rowhouse service
  */
 export async function callService(
   target: Target,
@@ -61,12 +61,12 @@ export async function callEndpoint(
   const { headers } = response;
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && typeof answer === "object" && answer !== null) return { answer, headers };
-  const refusal = v.safeParse(ProblemBody, answer);
-  if (!refusal.success)
-    throw new RefusedError(
+  const rejection = v.safeParse(ProblemBody, answer);
+  if (!rejection.success)
+    throw new RejectedError(
       `${target.url} returned ${response.status}, but is not a Rowhouse service: check the URL`,
     );
-  throw toRefusal(target, { response, refusal: refusal.output, scope: call.scope });
+  throw toRejection(target, { response, rejection: rejection.output, scope: call.scope });
 }
 
 async function request(
@@ -74,7 +74,7 @@ async function request(
   { path, body, headers }: EndpointCall,
 ): Promise<Response> {
   if (!API_KEY.test(key))
-    throw new RefusedError(`${keyVariable} ${MALFORMED}`, EXIT.unauthenticated);
+    throw new RejectedError(`${keyVariable} ${MALFORMED}`, EXIT.unauthenticated);
   try {
     return await fetch(url + path, {
       method: body === undefined ? "GET" : "POST",
@@ -91,23 +91,23 @@ async function request(
   } catch {
     const remedy =
       isDev === true ? "start rowhouse dev" : "check the URL and whether the service is running";
-    throw new RefusedError(`No response from ${url}: ${remedy}`, EXIT.unreachable);
+    throw new RejectedError(`No response from ${url}: ${remedy}`, EXIT.unreachable);
   }
 }
 
-type Refused = { response: Response; refusal: v.InferOutput<typeof ProblemBody>; scope: string };
+type Rejected = { response: Response; rejection: v.InferOutput<typeof ProblemBody>; scope: string };
 
-function toRefusal(
+function toRejection(
   { url, keyVariable = KEY_VARIABLE }: Target,
-  { response, refusal: { error, message, details }, scope }: Refused,
+  { response, rejection: { error, message, details }, scope }: Rejected,
 ): Error {
   if (response.status === 401)
-    return new RefusedError(
+    return new RejectedError(
       `${url} rejects this key: check ${keyVariable}, or issue a key with the scope ${scope}`,
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")
-    return new RefusedError(`${url} is unavailable: ${message}`, EXIT.unreachable, {
+    return new RejectedError(`${url} is unavailable: ${message}`, EXIT.unreachable, {
       code: error,
     });
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);

@@ -16,7 +16,7 @@ import {
   toProjectHistory,
   writeJournal,
 } from "../../push/pure.ts";
-import { EXIT, RefusedError } from "../cli/command.ts";
+import { EXIT, RejectedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
@@ -56,7 +56,7 @@ export type JournalPlace = { folder: string; journal: string; destination: Desti
 /**
  * Compares the journal with the service: entries to send, and missing files.
  *
- * @throws {RefusedError} a file differs from the applied migration; lists all such files with a remedy
+ * @throws {RejectedError} a file differs from the applied migration; lists all such files with a remedy
  */
 export async function checkJournalFiles(
   place: JournalPlace,
@@ -81,7 +81,7 @@ export async function checkJournalFiles(
     ),
     `The project's migrations are in ${relative(place.folder, place.journal)}`,
   ];
-  throw new RefusedError(lines.join("\n"), EXIT.refused, {
+  throw new RejectedError(lines.join("\n"), EXIT.rejected, {
     code: isDiverged ? "diverged_history" : "edited_migration",
     details: issues.flatMap(
       ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],

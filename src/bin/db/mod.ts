@@ -1,5 +1,5 @@
 /** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
-import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
@@ -154,14 +154,14 @@ async function runPush(
 /**
  * The exit code of a check: {@linkcode EXIT.pending} if changes are pending.
  *
- * @throws {RefusedError} the folder lacks a migration that the service has applied
+ * @throws {RejectedError} the folder lacks a migration that the service has applied
  */
 function toCheckResult({ result, missing }: Pushed): ExitCode {
   if (missing.length === 0) return result.status === "planned" ? EXIT.pending : EXIT.done;
   const message = "The service has applied this migration, but its file is missing";
-  throw new RefusedError(
+  throw new RejectedError(
     `Migrations are missing: ${missing.join(", ")}. Run rowhouse db pull and commit them`,
-    EXIT.refused,
+    EXIT.rejected,
     { code: "missing_migration", details: missing.map((file) => ({ path: `/${file}`, message })) },
   );
 }

@@ -1,6 +1,6 @@
 /** Waits for a service that cannot accept a push yet, up to `--wait` seconds. @module */
 import { Problem } from "../../problem.ts";
-import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
+import { EXIT, RejectedError, type Terminal } from "../cli/command.ts";
 import type { SchemaService } from "./schema_service.ts";
 
 const POLL_LEAST_MS = 200;
@@ -46,7 +46,7 @@ type Wait = { ms: number; why: string; isOver: (waitS: number) => Error };
 
 /** How to wait after an error; `undefined` if waiting does not help. */
 function readWait(error: unknown): Wait | undefined {
-  if (error instanceof RefusedError && error.told.code === "overloaded")
+  if (error instanceof RejectedError && error.told.code === "overloaded")
     return { ms: toPollMs(), why: error.message, isOver: () => error };
   if (!(error instanceof Problem)) return undefined;
   if (error.code === "overloaded")
@@ -60,9 +60,9 @@ function readWait(error: unknown): Wait | undefined {
     ms: toPollMs(),
     why: "another push is in progress, or the tables are in use",
     isOver: (waitS) =>
-      new RefusedError(
+      new RejectedError(
         `Another push is still in progress after ${waitS} s: try again, or wait longer with --wait`,
-        EXIT.refused,
+        EXIT.rejected,
         { code: "push_busy" },
       ),
   };

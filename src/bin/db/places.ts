@@ -7,7 +7,7 @@ import { findNearest } from "../../std/find_nearest.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { quote } from "../../std/quote.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
-import { EXIT, RefusedError, UsageError } from "../cli/command.ts";
+import { EXIT, RejectedError, UsageError } from "../cli/command.ts";
 
 export const PLACES_FILE = "rowhouse.json";
 /** Selects all places. */
@@ -41,7 +41,7 @@ export function readPlaces(folder: string): Place[] {
 /**
  * The settings of a project; the defaults if it has no file.
  *
- * @throws {RefusedError} lists all errors with their paths, but no values: a value can be a secret
+ * @throws {RejectedError} lists all errors with their paths, but no values: a value can be a secret
  */
 export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PLACES_FILE));
@@ -49,9 +49,9 @@ export function readProject(folder: string): ProjectSettings {
   const { places, share, issues } = checkFile(tryParseJson(text));
   if (issues.length === 0) return { places, share };
   const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
-  throw new RefusedError(
+  throw new RejectedError(
     `Cannot use ${PLACES_FILE}: it has ${issues.length} ${issues.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
-    EXIT.refused,
+    EXIT.rejected,
     { code: "invalid_places", details: issues },
   );
 }

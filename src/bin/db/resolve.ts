@@ -16,7 +16,7 @@ import {
   showMigration,
   splitMigrationText,
 } from "../../push/pure.ts";
-import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
 import { openLog } from "../cli/log.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -133,7 +133,7 @@ function explainNothing(destination: Destination, { isBehind }: { isBehind: bool
   return `The histories have not diverged: the service lacks migrations, which ${push} applies`;
 }
 
-/** @throws {RefusedError} the migrations do not fit in one request */
+/** @throws {RejectedError} the migrations do not fit in one request */
 function toRequest(
   ahead: readonly ProjectMigration[],
   declarations: Pick<JoinRequest, "definition" | "declared">,
@@ -141,7 +141,7 @@ function toRequest(
   const request = { ...declarations, migrations: ahead.map(({ text }) => text) };
   const bytes = Buffer.byteLength(JSON.stringify(request));
   if (bytes <= MAX_REPLAY_BYTES) return request;
-  throw new RefusedError(
+  throw new RejectedError(
     `Cannot join ${ahead.length} migrations in one request: they have ${bytes} bytes, max ${MAX_REPLAY_BYTES}`,
   );
 }
@@ -154,9 +154,9 @@ function readDeclared(texts: readonly Pick<MigrationText, "text">[]): Declared[]
     .map((parts) => {
       const read = { ...readMigrationDefinition(parts), ...readMigrationChange(parts) };
       if (!("issues" in read)) return read;
-      throw new RefusedError(
+      throw new RejectedError(
         `Cannot read ${showMigration(parts)}: ${read.issues.join("; ")}`,
-        EXIT.refused,
+        EXIT.rejected,
         { code: "invalid_schema" },
       );
     });

@@ -8,7 +8,7 @@ import {
   showMigration,
   type TableApps,
 } from "../../push/pure.ts";
-import { EXIT, type ExitCode, RefusedError, type Setting, type Terminal } from "../cli/command.ts";
+import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
@@ -54,7 +54,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
       terminal.say(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
   }
   const isWell = failure === null && (drift ?? []).length === 0;
-  return isWell ? EXIT.done : EXIT.refused;
+  return isWell ? EXIT.done : EXIT.rejected;
 }
 
 /** `null` if this is not an operator, or a table is locked; the rest of the status is still shown. */
@@ -69,7 +69,7 @@ async function findDrift(service: SchemaService, { warn }: Terminal): Promise<Dr
 }
 
 type Drift = Awaited<ReturnType<NonNullable<SchemaService["drift"]>>> | null;
-type Pending = string[] | null | RefusedError | Problem;
+type Pending = string[] | null | RejectedError | Problem;
 
 type Recorded = {
   destination: Destination;
@@ -96,9 +96,9 @@ const PLAN_FAILURES: readonly string[] = [
   "isolation_issues",
 ];
 
-function isPlanFailure(error: unknown): error is RefusedError | Problem {
+function isPlanFailure(error: unknown): error is RejectedError | Problem {
   if (error instanceof Problem) return PLAN_FAILURES.includes(error.code);
-  return error instanceof RefusedError && PLAN_FAILURES.includes(error.told.code ?? "");
+  return error instanceof RejectedError && PLAN_FAILURES.includes(error.told.code ?? "");
 }
 
 /** The pending steps of the folder's schema; `null` without a schema. */

@@ -14,7 +14,7 @@ import {
   startCluster,
 } from "../../db/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { withDatabase } from "../cli/database.ts";
 import type { Address } from "../cli/settings.ts";
 import { setUpDatabase } from "../migrate.ts";
@@ -59,7 +59,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
     durable: true,
     fresh: options.isReset,
   }).catch((error) => {
-    throw new RefusedError(toMessage(error));
+    throw new RejectedError(toMessage(error));
   });
   try {
     const died = new Promise<void>((resolve) => {
@@ -94,13 +94,13 @@ async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevD
   };
 }
 
-/** Marks an empty database. @throws {RefusedError} it is not empty, and `dev` did not set it up */
+/** Marks an empty database. @throws {RejectedError} it is not empty, and `dev` did not set it up */
 async function claim(database: Database, url: string): Promise<void> {
   const { isMarked, isEmpty } = await readDevState(database);
   if (isMarked) return;
   if (isEmpty) return await markForDev(database);
   const name = decodeURIComponent(new URL(url).pathname.slice(1));
-  throw new RefusedError(
+  throw new RejectedError(
     `Cannot use the database ${quote(name)} of --database: it is not empty, and rowhouse dev did not set it up. Create an empty database and use that one, or omit --database: dev then runs its own PostgreSQL`,
   );
 }
@@ -141,7 +141,7 @@ async function provision(
     for (const login of [serving, pushing, acting]) await makeLogin(database, login);
     await setUpDatabase(database, urls).catch((error) => {
       const isOwn = error instanceof BaselineError && named === undefined;
-      throw isOwn ? refuseBaseline(typedDataDir) : error;
+      throw isOwn ? rejectBaseline(typedDataDir) : error;
     });
     await grantPush(database, pushing.address.url);
   });
@@ -158,9 +158,9 @@ function toDigest(secret: string): string {
 }
 
 /** The embedded database belongs to dev and can be deleted. */
-function refuseBaseline(typedDataDir: string | undefined): RefusedError {
+function rejectBaseline(typedDataDir: string | undefined): RejectedError {
   const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
-  return new RefusedError(
+  return new RejectedError(
     `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.says}: run rowhouse dev --reset${flag} to delete it and start over`,
   );
 }

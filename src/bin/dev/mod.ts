@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "../../config/mod.ts";
-import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
 import { explainFailure } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom } from "../cli/open.ts";
@@ -121,13 +121,13 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   if (project === undefined) {
     const url = readDevFile(folder)?.baseUrl;
     const where = url === undefined ? "it is starting" : `it runs at ${url}`;
-    throw new RefusedError(`Another rowhouse dev is using this folder: ${where}`);
+    throw new RejectedError(`Another rowhouse dev is using this folder: ${where}`);
   }
   if (dataDir === undefined) return [project];
   try {
     const data = takeLock(`${dataDir}.lock`);
     if (data !== undefined) return [project, data];
-    throw new RefusedError(
+    throw new RejectedError(
       `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
     );
   } catch (error) {
@@ -197,7 +197,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     terminal.say("Watching the schema; Ctrl-C stops everything");
     release();
     try {
-      await Promise.race([stopped, refuseDeath(database)]);
+      await Promise.race([stopped, rejectDeath(database)]);
     } finally {
       watch.stop();
     }
@@ -208,10 +208,10 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   }
 }
 
-/** @throws {RefusedError} the embedded database has exited, so dev cannot serve */
-async function refuseDeath({ died }: DevDatabase): Promise<never> {
+/** @throws {RejectedError} the embedded database has exited, so dev cannot serve */
+async function rejectDeath({ died }: DevDatabase): Promise<never> {
   await died;
-  throw new RefusedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
+  throw new RejectedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
 }
 
 type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };

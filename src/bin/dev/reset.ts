@@ -6,7 +6,7 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { RefusedError, type Setting, UsageError } from "../cli/command.ts";
+import { RejectedError, type Setting, UsageError } from "../cli/command.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { DATA_DIR } from "./database.ts";
@@ -18,7 +18,7 @@ const FILES = [DEV_JOURNAL, TYPES_FILE];
  * Whether the reset was requested and confirmed.
  *
  * @throws {UsageError} a confirmation without --reset
- * @throws {RefusedError} the reply is not yes, or there is no terminal to ask on
+ * @throws {RejectedError} the reply is not yes, or there is no terminal to ask on
  */
 export async function confirmReset({ args, terminal }: Setting): Promise<boolean> {
   if (!args.has("reset")) {
@@ -31,8 +31,8 @@ export async function confirmReset({ args, terminal }: Setting): Promise<boolean
     `This deletes ${database} with every row in it, ${FILES.join(" and ")}. Continue? [y/N]`,
   );
   if (answer === undefined)
-    throw new RefusedError(`Cannot delete ${database} without confirmation: add --yes`);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("Nothing was deleted");
+    throw new RejectedError(`Cannot delete ${database} without confirmation: add --yes`);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new RejectedError("Nothing was deleted");
   return true;
 }
 

@@ -5,7 +5,7 @@ import { makeSecret } from "../../accounts/secrets/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
 const Person = v.object({ email: v.string(), password: v.string() });
@@ -31,7 +31,7 @@ function toPath(folder: string): string {
 /**
  * The stored secrets, or new ones if nothing is stored.
  *
- * @throws {RefusedError} they cannot be read; lost secrets cannot be recovered, so they are never replaced
+ * @throws {RejectedError} they cannot be read; lost secrets cannot be recovered, so they are never replaced
  */
 export function openSecrets(folder: string): Secrets {
   const text = readIfThere(toPath(folder));
@@ -52,7 +52,7 @@ export function openSecrets(folder: string): Secrets {
 function readSecrets(text: string): v.InferOutput<typeof Secrets> {
   const kept = v.safeParse(Secrets, tryParseJson(text));
   if (kept.success) return kept.output;
-  throw new RefusedError(
+  throw new RejectedError(
     `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
   );
 }

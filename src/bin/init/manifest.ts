@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { TESTED_WITH, TRUSTED, toSlug } from "../cli/package.ts";
 import type { Done } from "./files.ts";
 
@@ -83,14 +83,14 @@ function hasCommonJs(folder: string): boolean {
     .some((path) => COMMON_JS.test(readFileSync(path, "utf8")));
 }
 
-/** @throws {RefusedError} it is not a manifest */
+/** @throws {RejectedError} it is not a manifest */
 function parse(text: string): object {
   try {
     const manifest: unknown = JSON.parse(text);
     v.parse(Manifest, manifest);
     return manifest as object;
   } catch {
-    throw new RefusedError(
+    throw new RejectedError(
       "Cannot read package.json: must be a JSON manifest as npm and Bun use it",
     );
   }

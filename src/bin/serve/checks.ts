@@ -12,7 +12,7 @@ import {
   judgeProxies,
   type Service,
 } from "../../service/mod.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import {
   checkFunctions,
   checkMigrated,
@@ -62,18 +62,18 @@ async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
   ];
 }
 
-/** Whether the database is available. @throws {RefusedError} it is available, but cannot be served */
+/** Whether the database is available. @throws {RejectedError} it is available, but cannot be served */
 export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
   const { ROLE, COOKIE_DOMAIN, PREVIEW } = config;
   try {
-    refuse(await examinePoolers(config));
+    reject(await examinePoolers(config));
     await checkVersion(service.db);
     await checkMigrated(service.db);
     if (servesRows(ROLE)) {
       await checkPreviews(service.db, PREVIEW);
       await checkFunctions(service.db);
     }
-    if (servesPeople(ROLE)) refuse(await examineCookieDomain(service.db, COOKIE_DOMAIN));
+    if (servesPeople(ROLE)) reject(await examineCookieDomain(service.db, COOKIE_DOMAIN));
     await service.warm();
     return true;
   } catch (error) {
@@ -103,10 +103,10 @@ function warn(event: string, findings: readonly Finding[], log: Log): void {
     if (level !== "ok") log("warn", event, { message: `The ${about} ${says}: ${remedy}` });
 }
 
-/** @throws {RefusedError} lists all failed checks */
-function refuse(findings: readonly Finding[]): void {
+/** @throws {RejectedError} lists all failed checks */
+function reject(findings: readonly Finding[]): void {
   const failed = findings.filter(({ level }) => level === "fail");
   if (failed.length === 0) return;
   const lines = failed.map(({ about, says, remedy }) => `  ${about}: ${says}; ${remedy}`);
-  throw new RefusedError(`Cannot serve this database\n${lines.join("\n")}`);
+  throw new RejectedError(`Cannot serve this database\n${lines.join("\n")}`);
 }

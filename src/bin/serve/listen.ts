@@ -2,7 +2,7 @@
 
 import type { Log } from "../../observe.ts";
 import type { Service } from "../../service/mod.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 import { type Listener, openListener } from "./listener.ts";
 import { boundSockets } from "./sockets.ts";
 
@@ -32,7 +32,7 @@ export type ListenOptions = {
   isShared?: boolean;
 };
 
-/** @throws {RefusedError} cannot listen on the host or port */
+/** @throws {RejectedError} cannot listen on the host or port */
 export function listen(service: Service, options: ListenOptions): Serving {
   const { host, port, portSetting, isShared = false, maxSockets, log } = options;
   const listener = openListener(service.fetch, { host, port, portSetting, isShared });
@@ -80,6 +80,6 @@ export function findFreePort(): number {
   const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = probe;
   void probe.stop(true);
-  if (port === undefined) throw new RefusedError("No free port on this machine");
+  if (port === undefined) throw new RejectedError("No free port on this machine");
   return port;
 }

@@ -2,7 +2,7 @@
 
 import { MAX_BYTES } from "../../push/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
-import { RefusedError } from "../cli/command.ts";
+import { RejectedError } from "../cli/command.ts";
 
 /** Max seconds without data before a request is complete; fetch.ts allows more afterwards. */
 const IDLE_TIMEOUT_S = 10;
@@ -26,12 +26,12 @@ export type Listener = {
   readonly pendingRequests: () => number;
   /** Rejects new connections, closes idle connections, and finishes requests in progress. */
   readonly pause: () => void;
-  /** @throws {RefusedError} cannot listen on the port */
+  /** @throws {RejectedError} cannot listen on the port */
   readonly resume: () => void;
   readonly stop: (closeActiveConnections?: boolean) => Promise<void>;
 };
 
-/** @throws {RefusedError} cannot listen on the host or port */
+/** @throws {RejectedError} cannot listen on the host or port */
 export function openListener(fetch: Fetch, address: ListenerAddress): Listener {
   let current: Server | undefined = takePort(fetch, address);
   const port = current.port ?? address.port;
@@ -70,7 +70,7 @@ function takePort(fetch: Fetch, address: ListenerAddress): Server {
       fetch,
     });
   } catch (error) {
-    throw new RefusedError(explain(error, address));
+    throw new RejectedError(explain(error, address));
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
-import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
 import { explainFailure } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { openFrom } from "../cli/open.ts";
@@ -70,7 +70,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     log("info", "stopped");
     return EXIT.done;
   } catch (error) {
-    if (error instanceof IsolationError) throw new RefusedError(error.message);
+    if (error instanceof IsolationError) throw new RejectedError(error.message);
     throw explainFailure(error, address);
   }
 }

@@ -51,7 +51,7 @@ export async function superviseWorkers({
   const first = start(0);
   if (!(await first.listening)) {
     isStopping = true;
-    return (first.process.exitCode === 0 ? EXIT.done : EXIT.refused) as ExitCode;
+    return (first.process.exitCode === 0 ? EXIT.done : EXIT.rejected) as ExitCode;
   }
   for (const index of indexes.slice(1)) start(index);
   const reload = makeReload({ workers, start, indexes, log });

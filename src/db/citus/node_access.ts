@@ -11,42 +11,42 @@ import { listLogins, NODE_LOGINS } from "./logins.ts";
 
 /** Gives the service's own roles access, if they lack it. @throws {CitusError} a node still rejects them */
 export async function letRolesIn(admin: Database): Promise<void> {
-  if ((await findRefusals(admin, NODE_LOGINS)).length === 0) return;
+  if ((await findRejections(admin, NODE_LOGINS)).length === 0) return;
   for (const role of NODE_LOGINS) await admin.message(renderPassword(role));
-  refuse(
-    await findRefusals(admin, NODE_LOGINS),
+  reject(
+    await findRejections(admin, NODE_LOGINS),
     "let its pg_hba.conf ask for scram-sha-256; if the role has had a password before, give pg_dist_authinfo its row of then",
   );
 }
 
 /** @throws {CitusError} a node rejects a serving, pushing or Console login */
 export async function checkLoginsLetIn(admin: Database): Promise<void> {
-  refuse(
-    await findRefusals(admin, await listLogins(admin)),
+  reject(
+    await findRejections(admin, await listLogins(admin)),
     "put its password into the passfile of the coordinator's server, or take its rights away",
   );
 }
 
 type RejectedLogin = { node: string; role: string };
 
-function refuse(refusals: readonly RejectedLogin[], remedy: string): void {
-  if (refusals.length === 0) return;
+function reject(rejections: readonly RejectedLogin[], remedy: string): void {
+  if (rejections.length === 0) return;
   throw new CitusError(
-    refusals.map(
+    rejections.map(
       ({ node, role }) =>
         `Node ${node} cannot be reached from the coordinator as ${role}: ${remedy} (docs/scaling.md)`,
     ),
   );
 }
 
-async function findRefusals(admin: Database, roles: readonly string[]): Promise<RejectedLogin[]> {
-  const refusals: RejectedLogin[] = [];
+async function findRejections(admin: Database, roles: readonly string[]): Promise<RejectedLogin[]> {
+  const rejections: RejectedLogin[] = [];
   for (const role of roles) {
     const rows = await admin.message<{ node: string }>(`set local role ${quoteName(role)};
 select nodename || ':' || nodeport as node from pg_catalog.run_command_on_workers('select 1') where not success`);
-    refusals.push(...rows.map(({ node }) => ({ node, role })));
+    rejections.push(...rows.map(({ node }) => ({ node, role })));
   }
-  return refusals;
+  return rejections;
 }
 
 /**

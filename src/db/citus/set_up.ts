@@ -29,8 +29,8 @@ export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
 export const EVERYWHERE = "rowhouse.tag_seed";
 /** The functions that apps' functions call. */
 export const CALLED = [
-  "rowhouse.refuse_key()",
-  "rowhouse.refuse_row(uuid)",
+  "rowhouse.reject_key()",
+  "rowhouse.reject_row(uuid)",
   "rowhouse.claim_key(uuid, bytea, text, text)",
   "rowhouse.answer_key(uuid, bytea, text)",
   "rowhouse.forget_key(uuid, bytea)",

@@ -103,7 +103,7 @@ create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], 
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
-  perform rowhouse.refuse_issues();
+  perform rowhouse.reject_issues();
   perform rowhouse.leave_tables(app, circle);
   if not exists (select from rowhouse.tables where name = any (circle) and owner_app_id = app) then
     return;

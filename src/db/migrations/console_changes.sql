@@ -70,21 +70,21 @@ create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns
   ), counted as (
     select floor(extract(epoch from at - since) / step_s)::integer as place,
       sum(requests)::bigint as requests, sum(errors)::bigint as errors,
-      sum(refusals)::bigint as refusals, jsonb_agg(latencies) as latencies
+      sum(rejections)::bigint as rejections, jsonb_agg(latencies) as latencies
     from shown, rowhouse.statistics where app_id = app and span = step and at >= since_before
     group by 1
   ), rejected as (
     select floor(extract(epoch from at - since) / step_s)::integer as place,
-      sum(requests)::bigint as rejections
+      sum(requests)::bigint as all_rejections
     from shown, rowhouse.rejections where app_id = app and span = step and at >= since_before
     group by 1
   )
   select jsonb_build_object('since', since, 'stepS', step_s, 'steps', steps,
     'counted', (select coalesce(jsonb_agg(jsonb_build_array(place,
-        coalesce(requests, 0) + unproven, coalesce(errors, 0), coalesce(refusals, 0) + unproven,
+        coalesce(requests, 0) + unproven, coalesce(errors, 0), coalesce(rejections, 0) + unproven,
         coalesce(latencies, '[]')) order by place), '[]')
       from counted full join rejected using (place),
-        greatest(coalesce(rejections, 0) - coalesce(refusals, 0), 0) as unproven),
+        greatest(coalesce(all_rejections, 0) - coalesce(rejections, 0), 0) as unproven),
     'changes', rowhouse.changes_between(of_app, since, 'infinity', 200))
   from shown
 $$;

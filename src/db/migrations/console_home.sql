@@ -20,12 +20,12 @@ create function rowhouse.numbers_of(app uuid, shown_span text) returns jsonb lan
 set search_path = pg_catalog, pg_temp as $$
   with within as materialized (
     select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as place,
-      requests, errors, refusals, latencies
+      requests, errors, rejections, latencies
     from rowhouse.span_of(shown_span), rowhouse.statistics where app_id = app and span = step
       and at >= since)
   select jsonb_build_object('requests', coalesce(sum(requests), 0),
     'errors', coalesce(sum(errors), 0),
-    'refusals', coalesce(sum(refusals), 0), 'latencies',
+    'rejections', coalesce(sum(rejections), 0), 'latencies',
     jsonb_build_array(coalesce(sum(latencies[1]), 0), coalesce(sum(latencies[2]), 0),
     coalesce(sum(latencies[3]), 0), coalesce(sum(latencies[4]), 0), coalesce(sum(latencies[5]), 0),
     coalesce(sum(latencies[6]), 0), coalesce(sum(latencies[7]), 0), coalesce(sum(latencies[8]), 0),
@@ -33,7 +33,7 @@ set search_path = pg_catalog, pg_temp as $$
     coalesce(sum(latencies[11]), 0), coalesce(sum(latencies[12]), 0)),
     'counted', (select coalesce(jsonb_agg(to_jsonb(counted) order by counted[1]), '[]') from (
       select array[place, sum(requests)::bigint, sum(errors)::bigint,
-        sum(refusals)::bigint] as counted from within group by place)
+        sum(rejections)::bigint] as counted from within group by place)
       as steps))
   from within
 $$;

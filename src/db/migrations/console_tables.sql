@@ -232,14 +232,14 @@ end
 $$;
 comment on function rowhouse.console_show_push is 'idempotent';
 
--- The state of the end of an app's use of a table: "waiting", "done", or "refused" because rows of
+-- The state of the end of an app's use of a table: "waiting", "done", or "rejected" because rows of
 -- another table reference its rows.
 -- proves: admin
 create function rowhouse.console_find_end(app_slug text, wanted text) returns text as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return coalesce((select case when is_ending then 'waiting' else 'refused' end
+  return coalesce((select case when is_ending then 'waiting' else 'rejected' end
     from rowhouse.registrations where app_id = app.id and table_name = wanted), 'done');
 end
 $$;

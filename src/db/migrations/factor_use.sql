@@ -44,7 +44,7 @@ begin
       and wait is null then
       insert into rowhouse.audit (actor, action, user_id)
         values ('sign-in', 'second_factor_throttled', who);
-      perform rowhouse.queue_mail(who, 'second_factor_refused', null, '{}');
+      perform rowhouse.queue_mail(who, 'second_factor_rejected', null, '{}');
     end if;
   end if;
   if wait is not null then
@@ -157,7 +157,7 @@ grant execute on function rowhouse.finish_second_factor(
 create function rowhouse.note_wrong_factor(who uuid, kind text, shown_from text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
-  values ('sign-in', 'second_factor_refused', who, jsonb_build_object('kind', left(kind, 40)),
+  values ('sign-in', 'second_factor_rejected', who, jsonb_build_object('kind', left(kind, 40)),
     nullif(left(shown_from, 64), ''))
 $$;
 grant execute on function rowhouse.note_wrong_factor(uuid, text, text)

@@ -98,7 +98,7 @@ grant execute on function rowhouse.check_isolation(double precision)
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Raises an error while there are issues: no table or function of an app is dropped then.
-create function rowhouse.refuse_issues() returns void language plpgsql
+create function rowhouse.reject_issues() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.find_issues() <> '[]' then

@@ -89,22 +89,22 @@ create trigger delete_proofs after delete on rowhouse.apps
   for each row execute function rowhouse.delete_proofs();
 
 -- Raised by a generated function if no live proof of the app with the scope was presented.
-create function rowhouse.refuse_key() returns text language plpgsql
+create function rowhouse.reject_key() returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'no live key of this app' using errcode = 'RH401';
 end
 $$;
-grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
+grant execute on function rowhouse.reject_key() to rowhouse_tenant;
 
 -- Raised by a generated function for a row larger than the maximum response.
-create function rowhouse.refuse_row(row_id uuid) returns text language plpgsql
+create function rowhouse.reject_row(row_id uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'a row is too large' using errcode = 'RH413', detail = row_id::text;
 end
 $$;
-grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
+grant execute on function rowhouse.reject_row(uuid) to rowhouse_tenant;
 
 -- The secret that is mixed into tags of pages, so that a tag reveals nothing about its input. The
 -- only row is read by its key: if scans are disabled, PostgreSQL before 18 estimates a table scan
@@ -130,7 +130,7 @@ begin
   perform rowhouse.enter_app(app);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
       and scopes & wanted <> 0 and expires_at > clock_timestamp()) then
-    perform rowhouse.refuse_key();
+    perform rowhouse.reject_key();
   end if;
   return app;
 end

@@ -150,7 +150,7 @@ comment on function rowhouse.claim_mails is 'idempotent';
 grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowhouse_service,
   rowhouse_identity;
 
--- Records the outcome of a mail: "sent"; "refused" if the server rejects it permanently; "void" if
+-- Records the outcome of a mail: "sent"; "rejected" if the server rejects it permanently; "void" if
 -- it is obsolete.
 create function rowhouse.settle_mail(mail_id bigint, outcome text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -160,8 +160,8 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
   where mails.id = mail_id and outcome = 'sent' and sent_at is null
     and invitations.user_id = mails.user_id and links.user_id = mails.user_id;
   update rowhouse.mails set sent_at = case when outcome = 'sent' then clock_timestamp() end,
-    given_up_at = case when outcome = 'refused' then clock_timestamp() end
-  where id = mail_id and sent_at is null and outcome in ('sent', 'refused')
+    given_up_at = case when outcome = 'rejected' then clock_timestamp() end
+  where id = mail_id and sent_at is null and outcome in ('sent', 'rejected')
 $$;
 comment on function rowhouse.settle_mail is 'idempotent';
 grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;

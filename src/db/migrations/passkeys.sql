@@ -45,23 +45,23 @@ create function rowhouse.use_passkey(
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   used rowhouse.passkeys;
-  refusal text;
+  rejection text;
 begin
   select * into used from rowhouse.passkeys where credential_id = wanted and user_id = who;
   if used.credential_id is null then
     return 'unknown';
   end if;
-  refusal := case
+  rejection := case
     when used.digest is distinct from sha256(shown || uuid_send(who)) then 'planted'
     -- Two different counters mean copies of one key. Passkeys that a person's devices synchronize
     -- do not count.
     when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
   end;
-  if refusal is not null then
+  if rejection is not null then
     insert into rowhouse.audit (actor, action, user_id, details)
-    values ('sign-in', 'sign_in_refused', who,
-      jsonb_build_object('method', 'passkey', 'reason', refusal));
-    return refusal;
+    values ('sign-in', 'sign_in_rejected', who,
+      jsonb_build_object('method', 'passkey', 'reason', rejection));
+    return rejection;
   end if;
   update rowhouse.passkeys set sign_count = new_count, last_used_at = now(), digest = fresh_digest,
     secret_id = fresh_secret_id

@@ -129,7 +129,7 @@ create table rowhouse.audit (
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
-create function rowhouse.refuse_change() returns trigger language plpgsql
+create function rowhouse.reject_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
@@ -139,8 +139,8 @@ begin
 end
 $$;
 
-create trigger refuse_change before update or delete or truncate on rowhouse.audit
-  for each statement execute function rowhouse.refuse_change();
+create trigger reject_change before update or delete or truncate on rowhouse.audit
+  for each statement execute function rowhouse.reject_change();
 
 -- Deletes a batch of entries older than the retention; returns their number. Never entries younger
 -- than thirty days, whatever the argument: a stolen login must not remove traces.

@@ -287,15 +287,15 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Records why a provider's response was rejected: a word for operators, never the response.
-create function rowhouse.note_refused_sign_in(
+create function rowhouse.note_rejected_sign_in(
   provider text, reason text, who uuid, shown_from text
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
-  values ('sign-in', 'sign_in_refused', who,
+  values ('sign-in', 'sign_in_rejected', who,
     jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
     nullif(left(shown_from, 64), ''))
 $$;
 grant execute on function rowhouse.find_provider_person(text, text, text),
-  rowhouse.read_own_links(uuid, text), rowhouse.note_refused_sign_in(text, text, uuid, text)
+  rowhouse.read_own_links(uuid, text), rowhouse.note_rejected_sign_in(text, text, uuid, text)
   to rowhouse_service, rowhouse_identity;

@@ -11,7 +11,7 @@ create table rowhouse.statistics (
   at timestamptz not null,
   requests bigint not null check (requests >= 0),
   errors bigint not null check (errors >= 0),
-  refusals bigint not null check (refusals >= 0),
+  rejections bigint not null check (rejections >= 0),
   latencies bigint[] not null check (cardinality(latencies) = 12),
   primary key (app_id, span, at)
 );
@@ -178,19 +178,20 @@ begin
   if not found then
     return false;
   end if;
-  insert into rowhouse.statistics as known (app_id, span, at, requests, errors, refusals, latencies)
+  insert into rowhouse.statistics as known (app_id, span, at, requests, errors, rejections,
+    latencies)
   select app, span, case span when 'minute' then added_minute
     else date_bin('1 hour', added_minute, 'epoch') end,
-    requests, errors, refusals, latencies
+    requests, errors, rejections, latencies
   from jsonb_to_recordset(counted) as one (app uuid, requests bigint, errors bigint,
-    refusals bigint, latencies bigint[]),
+    rejections bigint, latencies bigint[]),
     unnest(array['hour', 'minute']) as span
   -- Skips apps that were deleted since then.
   where app = '00000000-0000-0000-0000-000000000000'
     or exists (select from rowhouse.apps where id = app)
   order by app, span
   on conflict (app_id, span, at) do update set requests = known.requests + excluded.requests,
-    errors = known.errors + excluded.errors, refusals = known.refusals + excluded.refusals,
+    errors = known.errors + excluded.errors, rejections = known.rejections + excluded.rejections,
     latencies = array[known.latencies[1] + excluded.latencies[1],
     known.latencies[2] + excluded.latencies[2], known.latencies[3] + excluded.latencies[3],
     known.latencies[4] + excluded.latencies[4], known.latencies[5] + excluded.latencies[5],

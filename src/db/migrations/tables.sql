@@ -274,7 +274,7 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   if told is not null then
-    perform rowhouse.refuse_issues();
+    perform rowhouse.reject_issues();
   end if;
   if exists (select from rowhouse.registrations where table_name = any (circle)) then
     raise exception 'in use' using errcode = 'RH008';

@@ -214,7 +214,7 @@ export class Acquirer {
   }
 }
 
-const REFUSALS = {
+const REJECTIONS = {
   queue_full: {
     code: "rate_limited",
     message: "Too many requests of this app are already waiting",
@@ -226,8 +226,8 @@ const REFUSALS = {
   waited: { code: "overloaded", message: "No connection became free in time; nothing was started" },
 } as const;
 
-function tooBusy(reason: keyof typeof REFUSALS): Problem {
-  const { code, message } = REFUSALS[reason];
+function tooBusy(reason: keyof typeof REJECTIONS): Problem {
+  const { code, message } = REJECTIONS[reason];
   return new Problem(code, { message, retryAfterS: 1 });
 }
 

@@ -70,17 +70,17 @@ function renderValue(value: unknown): Html {
   return html`<code>${printJson(value)}</code> `;
 }
 
-function renderAnswers({ answers, refusals }: Endpoint, codesPath: string): Html {
+function renderAnswers({ answers, rejections }: Endpoint, codesPath: string): Html {
   return html`<h4>Answers</h4>
 <ul class="fields">${answers.map(({ status, when }) => html`<li><p class="field-line"><span class="status status-good">${status}</span> ${renderProse(when)}</p></li>`)}</ul>
 ${answers.map(
   ({ status, fields }) =>
     fields.length > 0 &&
-    html`<details class="refusals"><summary>Fields <span class="quiet">${status}</span></summary>
+    html`<details class="rejections"><summary>Fields <span class="quiet">${status}</span></summary>
 <ul class="fields">${fields.map((field) => renderField(field))}</ul></details>`,
 )}
-<details class="refusals"><summary>Errors <span class="quiet">${[...new Set(refusals.map(({ status }) => status))].join(" ")}</span></summary>
-<ul class="fields">${refusals.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
+<details class="rejections"><summary>Errors <span class="quiet">${[...new Set(rejections.map(({ status }) => status))].join(" ")}</span></summary>
+<ul class="fields">${rejections.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
 }
 
 const LANGUAGES = [

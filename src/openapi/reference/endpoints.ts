@@ -23,7 +23,7 @@ export type Endpoint = {
   readonly answers: readonly Answer[];
   /** Whether the response is an event stream. */
   readonly isStream: boolean;
-  readonly refusals: readonly { readonly status: string; readonly codes: readonly string[] }[];
+  readonly rejections: readonly { readonly status: string; readonly codes: readonly string[] }[];
 };
 export type Body = {
   readonly fields: readonly Field[];
@@ -71,7 +71,7 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
       .filter(({ status }) => status < "400")
       .map(({ status, response }) => toAnswer(document, status, response)),
     isStream: responses.some(({ response }) => isEventStream(response)),
-    refusals: responses
+    rejections: responses
       .filter(({ status }) => status >= "400")
       .map(({ status, response }) => ({ status, codes: codesOf(response) })),
   };

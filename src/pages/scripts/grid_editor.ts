@@ -192,7 +192,7 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
   if (sent.kind === "lost") {
     const retry = () => renewToken(form).finally(() => void storeForm(editor, form, step));
     showNotSaved(sent.reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
-  } else if (sent.kind === "refused") {
+  } else if (sent.kind === "rejected") {
     showForm(editor, sent.form);
     showIssues(editor, sent.issues);
   } else {
@@ -239,7 +239,7 @@ async function undo(editor: Editor): Promise<void> {
   }
   const sent = await sendRowForm(read.form).catch(lost);
   if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
-  if (sent.kind === "refused") return showNotSaved(sent.issues.join(" "));
+  if (sent.kind === "rejected") return showNotSaved(sent.issues.join(" "));
   await renewRow(rowId, sent.page);
   showSaved("Undone");
 }

@@ -16,7 +16,7 @@ export type SentForm =
   /** The page of rows, to which the server led back. */
   | { kind: "stored"; page: Document }
   /** The form with its validation errors, and what is above it. */
-  | { kind: "refused"; form: HTMLFormElement; issues: string[] }
+  | { kind: "rejected"; form: HTMLFormElement; issues: string[] }
   /** Neither: what was typed is still only here. */
   | { kind: "lost"; reason: string };
 
@@ -38,7 +38,7 @@ export async function sendRowForm(
   const again = adoptForm(answer.page);
   return again === undefined
     ? toLost(answer)
-    : { kind: "refused", form: again, issues: readIssues(answer.page) };
+    : { kind: "rejected", form: again, issues: readIssues(answer.page) };
 }
 
 /** Whether a form was accepted: without a session the server leads to the sign-in, which is no error either. */

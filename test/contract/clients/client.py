@@ -87,9 +87,9 @@ batch = create_strings.sync(
     idempotency_key=str(uuid.uuid4()),
 )
 assert isinstance(batch, StringsRows), batch
-refused = create_strings.sync(client=client, body=StringsInsert(wanted="\0"))
-assert isinstance(refused, Error), refused
-assert not isinstance(refused.details, Unset), refused
+rejected = create_strings.sync(client=client, body=StringsInsert(wanted="\0"))
+assert isinstance(rejected, Error), rejected
+assert not isinstance(rejected.details, Unset), rejected
 missing = delete_refs.sync(row.id, client=client)
 assert isinstance(missing, Error), missing
 deleted = delete_refs.sync_detailed(ref.id, client=client)
@@ -111,9 +111,9 @@ print(
             "changed": changed.wanted,
             "stale": stale.error.value,
             "batch": [one.wanted for one in batch.rows],
-            "refused": {
-                "error": refused.error.value,
-                "paths": [issue.path for issue in refused.details],
+            "rejected": {
+                "error": rejected.error.value,
+                "paths": [issue.path for issue in rejected.details],
             },
             "deleted": deleted.status_code,
             "missing": missing.error.value,

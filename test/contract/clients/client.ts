@@ -43,11 +43,11 @@ const batch = await client.POST("/v1/data/db/strings", {
   params: { header: { "Idempotency-Key": crypto.randomUUID() } },
   body: [{ wanted: "third" }, { wanted: "fourth" }],
 });
-const { error: refused } = await client.POST("/v1/data/db/strings", {
+const { error: rejected } = await client.POST("/v1/data/db/strings", {
   // @ts-expect-error: no text
   body: { wanted: 3 },
 });
-if (refused?.error !== "validation_failed") throw new Error("Not refused");
+if (rejected?.error !== "validation_failed") throw new Error("Not rejected");
 const deleted = await client.DELETE("/v1/data/db/refs/{id}", { params: { path: { id: row.id } } });
 const { data: parents } = await client.GET("/v1/data/db/refs");
 const [ref] = parents?.rows ?? [];
@@ -73,7 +73,7 @@ console.log(
       batch.data !== undefined && "rows" in batch.data
         ? batch.data.rows.map(({ wanted }) => wanted)
         : undefined,
-    refused: { error: refused.error, paths: refused.details?.map(({ path }) => path) },
+    rejected: { error: rejected.error, paths: rejected.details?.map(({ path }) => path) },
     deleted: gone.response.status,
     missing: deleted.error?.error,
     person: { role: person.data?.role },

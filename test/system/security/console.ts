@@ -46,20 +46,20 @@ export const CONSOLE: Page = {
             ...calls.map((call) => callOf(world, of, call)),
           ];
           const every = all(shared, [...LASTING, ...SENSITIVE]);
-          await world.refuses("console", every, SIGNALS.consoleRefused);
+          await world.rejects("console", every, SIGNALS.consoleRejected);
           await ageSession(world, jar);
-          await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
+          await world.rejects("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
         },
       "grant a Console role, or change the account of a person who has one, for an `admin` who is no `super_admin`.":
         async (world) => {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
-          const refused = SENSITIVE.filter((call) => ACCOUNT.test(call));
-          expect(refused.length).toBe(10);
-          await world.refuses(
+          const rejected = SENSITIVE.filter((call) => ACCOUNT.test(call));
+          expect(rejected.length).toBe(10);
+          await world.rejects(
             "console",
             [
-              ...refused,
+              ...rejected,
               "console_invite(WHO, gen_random_uuid(), 'x@example.org', null, null, 'admin', LINK, null, null)",
             ].map((call) => callOf(world, jar, call)),
             SIGNALS.superAdminNeeded,
@@ -72,7 +72,7 @@ export const CONSOLE: Page = {
             sensitive: (jar) => SENSITIVE.map((call) => callOf(world, jar, call)),
           }),
       "read or change a table, or call anything but these reads and actions.": (world) =>
-        world.refuses("console", [
+        world.rejects("console", [
           ...PEOPLE,
           ...KEYS,
           ...ROWS,

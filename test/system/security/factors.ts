@@ -58,7 +58,7 @@ export async function keepsFactors(world: World, login: Login): Promise<void> {
   const { person, jar } = await enrolPerson(world.service, await makePerson(world.service));
   const { jar: waiting } = await passPassword(world.service, person);
   const [id = ""] = (waiting.get(PENDING_COOKIE) ?? "").split(".");
-  await world.refuses(login, [
+  await world.rejects(login, [
     ...["totp_factors", "recovery_codes", "passkeys", "pending_sign_ins"].flatMap((table) => [
       `select from rowhouse.${table}`,
       `delete from rowhouse.${table}`,
@@ -72,7 +72,7 @@ export async function keepsFactors(world: World, login: Login): Promise<void> {
     expect(rows).toEqual([{ outcome: "gone" }]);
   }
   const shown = `'${toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""])}', ''`;
-  await world.refuses(
+  await world.rejects(
     login,
     [
       `select rowhouse.remove_own_totp(${shown}, 600, '')`,
@@ -131,12 +131,12 @@ export async function asksForFactor(
   const every = [...calls.lasting(jar), ...calls.sensitive(jar)];
   await showAt("now() - interval '10 minutes'");
   await world.allows("console", calls.lasting(jar));
-  await world.refuses("console", calls.sensitive(jar), SIGNALS.signInTooOld);
+  await world.rejects("console", calls.sensitive(jar), SIGNALS.signInTooOld);
   await showAt("null");
-  await world.refuses("console", every, SIGNALS.signInTooOld);
+  await world.rejects("console", every, SIGNALS.signInTooOld);
   await write(
     `delete from rowhouse.totp_factors where user_id = '${own.id}';
     update rowhouse.users set factor_asked_at = now() - interval '7 days' where id = '${own.id}'`,
   );
-  await world.refuses("console", every, SIGNALS.secondFactorNeeded);
+  await world.rejects("console", every, SIGNALS.secondFactorNeeded);
 }

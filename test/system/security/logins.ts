@@ -69,7 +69,7 @@ export const SERVING_LOGINS: Page = {
     Cannot: {
       "become another role, or create one.": async (world) => {
         for (const login of [...SERVING, "push"] as const)
-          await world.refuses(login, [
+          await world.rejects(login, [
             "set local role rowhouse_owner",
             "set local role postgres",
             "grant rowhouse_owner to current_user",
@@ -77,7 +77,7 @@ export const SERVING_LOGINS: Page = {
             "create role mine login",
           ]);
         for (const login of SERVING)
-          await world.refuses(login, [
+          await world.rejects(login, [
             "set local role rowhouse_tables",
             "set local role rowhouse_tenant",
           ]);
@@ -85,7 +85,7 @@ export const SERVING_LOGINS: Page = {
       "create a schema, a temporary table, or anything in the schemas `public` and `rowhouse`.":
         async (world) => {
           for (const login of [...SERVING, "push"] as const)
-            await world.refuses(login, [
+            await world.rejects(login, [
               "create schema mine",
               "create temporary table mine (id int)",
               "create table public.mine (id int)",
@@ -96,13 +96,13 @@ export const SERVING_LOGINS: Page = {
       "lift its limit of temporary files, or, once a superuser has run `deploy/superuser.sql`, create a large object or take an advisory lock; the pushing login takes locks.":
         async (world) => {
           for (const login of SERVING)
-            await world.refuses(login, [
+            await world.rejects(login, [
               "select pg_advisory_lock(1)",
               "select pg_advisory_xact_lock_shared(1, 2)",
               "select pg_try_advisory_lock(1)",
             ]);
           for (const login of [...SERVING, "push"] as const)
-            await world.refuses(login, [
+            await world.rejects(login, [
               "select lo_create(0)",
               "select lo_creat(-1)",
               "select lo_from_bytea(0, 'x')",
@@ -113,7 +113,7 @@ export const SERVING_LOGINS: Page = {
         },
       "read a file of the server, or run a program there.": async (world) => {
         for (const login of [...SERVING, "push"] as const)
-          await world.refuses(login, [
+          await world.rejects(login, [
             "select pg_read_file('/etc/passwd')",
             "copy (select 1) to program 'true'",
             "copy (select 1) to '/tmp/mine'",
@@ -168,19 +168,19 @@ export const SERVING_LOGINS: Page = {
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
-        world.refuses("all", [actOf(world, world.jar)]),
+        world.rejects("all", [actOf(world, world.jar)]),
       "read or write a row of an app without the proof of a live key of that app.": async (
         world,
       ) => {
-        await world.refuses("all", ROWS);
-        await world.refuses(
+        await world.rejects("all", ROWS);
+        await world.rejects(
           "all",
           [
             listCall(world.mine, MADE_UP),
             listCall(world.other, proofOf(world.mine.key)),
             listCall(world.mine, "null"),
           ],
-          SIGNALS.keyRefused,
+          SIGNALS.keyRejected,
         );
         expect(
           (await world.tryAs("all", listCall(world.other, proofOf(world.other.key)))).rows[0]?.[
@@ -188,7 +188,7 @@ export const SERVING_LOGINS: Page = {
           ],
         ).toContain("theirs");
       },
-      "read, create, roll or revoke a key.": (world) => world.refuses("all", KEYS),
+      "read, create, roll or revoke a key.": (world) => world.rejects("all", KEYS),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
       "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
       "accept the invitation of another person, and so act as that person, not even with the Console's login.":
@@ -197,7 +197,7 @@ export const SERVING_LOGINS: Page = {
         (world) => getsNoConsoleRole(world),
       "mail its own text, or anything to an address that the service has not set.": (world) =>
         // What is sent of what it can store: test/identity/mail_test.ts.
-        world.refuses("all", [
+        world.rejects("all", [
           "insert into rowhouse.mails (template) values ('invitation')",
           "select rowhouse.queue_mail(id, 'new_device', null, '{}') from rowhouse.users",
           "update rowhouse.users set email = 'x@example.org', display_name = 'x'",
@@ -205,7 +205,7 @@ export const SERVING_LOGINS: Page = {
       "end a session that it cannot prove, keep one alive, lock all of them, or hide that a browser showed two.":
         async (world) => {
           await endsNoSession(world, "all");
-          await world.refuses("all", [
+          await world.rejects("all", [
             "update rowhouse.sessions set last_seen_at = now()",
             "update rowhouse.sessions set expires_at = expires_at + interval '1 day'",
             "select rowhouse.note_session_conflict(array['x', 'y'])",
@@ -221,7 +221,7 @@ export const SERVING_LOGINS: Page = {
             world.jar.get(SESSION_COOKIE) ?? "",
           ]);
           const from = `'${session}', '', 600, 'x'`;
-          await world.refuses(
+          await world.rejects(
             "all",
             [
               `select rowhouse.read_own_account(${from})`,
@@ -241,7 +241,7 @@ export const SERVING_LOGINS: Page = {
         world,
       ) => {
         await plantsRole(world);
-        await world.refuses("all", [
+        await world.rejects("all", [
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
           "update rowhouse.users set email = 'x@example.org'",
           "update rowhouse.users set console_role = 'super_admin'",
@@ -258,7 +258,7 @@ export const SERVING_LOGINS: Page = {
       },
       "add an entry to the audit log in the name of an operator or another person, change an entry, date one back, or delete one that is younger than thirty days.":
         async (world) => {
-          await world.refuses("all", [
+          await world.rejects("all", [
             "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
             "update rowhouse.audit set actor = 'me'",
             "delete from rowhouse.audit",
@@ -270,7 +270,7 @@ export const SERVING_LOGINS: Page = {
           ).toEqual([{ swept: 0 }]);
         },
       "push, or change a table or a function of an app.": (world) =>
-        world.refuses("all", [
+        world.rejects("all", [
           "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
           "update rowhouse.tables set definition = '{}'",
           "alter table data.todos add column x int",
@@ -311,9 +311,9 @@ export const SERVING_LOGINS: Page = {
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
-        world.refuses("gateway", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
+        world.rejects("gateway", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
       "read people, sessions, or what apps' tables look like.": (world) =>
-        world.refuses("gateway", [...PEOPLE, ...DEFINITIONS]),
+        world.rejects("gateway", [...PEOPLE, ...DEFINITIONS]),
     },
   },
   "The data service's serving login": {
@@ -335,13 +335,13 @@ export const SERVING_LOGINS: Page = {
         (world) => addsStatistics(world, "data"),
       "continue or cancel a deletion of rows that an administrator has begun, and begin none.":
         async (world) => {
-          await world.refuses(
+          await world.rejects(
             "data",
             ["select rowhouse.run_rows_job(gen_random_uuid(), 1)"],
             SIGNALS.unknownJob,
           );
           await world.allows("data", ["select rowhouse.cancel_rows_job(gen_random_uuid())"]);
-          await world.refuses("data", [
+          await world.rejects("data", [
             "insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts) values (gen_random_uuid(), '{}', 'delete_app', 'me', '{}')",
             "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
           ]);
@@ -353,18 +353,18 @@ export const SERVING_LOGINS: Page = {
           const revoked = await makeKey(world, world.other);
           await world.allows("data", [listCall(world.other, proofOf(revoked))]);
           await revokeKey({ admin: world.service.service.admin }, revoked.split(/[_.]/)[1] ?? "");
-          await world.refuses(
+          await world.rejects(
             "data",
             [
               listCall(world.other, proofOf(world.mine.key)),
               listCall(world.other, proofOf(revoked)),
             ],
-            SIGNALS.keyRefused,
+            SIGNALS.keyRejected,
           );
-          await world.refuses("data", ROWS);
+          await world.rejects("data", ROWS);
         },
       "read a key, a person, a session, or the name of an app.": (world) =>
-        world.refuses("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
+        world.rejects("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
     },
   },
   "The identity service's serving login": {
@@ -378,9 +378,9 @@ export const SERVING_LOGINS: Page = {
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
-        world.refuses("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
+        world.rejects("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
       "read a key, or what apps' tables look like.": (world) =>
-        world.refuses("identity", [...KEYS, ...DEFINITIONS]),
+        world.rejects("identity", [...KEYS, ...DEFINITIONS]),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "identity"),
     },
   },
@@ -461,12 +461,12 @@ async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
   const { id, email } = await makeAccomplice(service);
   const finished = `select ${finishProvider(id, "'x'", "[]")} as outcome`;
   expect((await tryAs("all", finished)).rows).toEqual([{ outcome: "done" }]);
-  const refused = "this service has not set";
+  const rejected = "this service has not set";
   const deps = testDeps(service.service);
-  await expect(giveConsoleRole(deps, email, "super_admin")).rejects.toThrow(refused);
-  await expect(giveConsoleRole(deps, email, "admin")).rejects.toThrow(refused);
+  await expect(giveConsoleRole(deps, email, "super_admin")).rejects.toThrow(rejected);
+  await expect(giveConsoleRole(deps, email, "admin")).rejects.toThrow(rejected);
   const move = changeEmail(deps, { email, newEmail: `moved-${email}` });
-  await expect(move).rejects.toThrow(refused);
+  await expect(move).rejects.toThrow(rejected);
   expect((await showUser(deps, email)).consoleRole).toBeNull();
   await losesConfirmedAccount({ service, tryAs } as World, { id, email });
   await deleteUser(service.service, email);
@@ -523,7 +523,7 @@ async function lowersNoCount(world: World): Promise<void> {
 
 /** Neither by the digests that it reads, nor all together. */
 async function endsNoSession(world: World, login: Login): Promise<void> {
-  await world.refuses(login, [
+  await world.rejects(login, [
     "delete from rowhouse.sessions",
     ...["row exclusive", "share", "exclusive", "access exclusive"].map(
       (mode) => `lock table rowhouse.sessions in ${mode} mode`,
@@ -580,7 +580,7 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
     expect((await world.tryAs(login, await forgottenCall(world, shown))).rows).toEqual([
       { is_done },
     ]);
-  await world.refuses(login, [
+  await world.rejects(login, [
     "insert into rowhouse.mails (template, user_id) select 'forgotten_password', id from rowhouse.users",
     "select rowhouse.queue_mail(id, 'invitation', null, '{}') from rowhouse.users",
     `insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
@@ -635,7 +635,7 @@ async function signsInByNoPasskey(world: World, login: Login): Promise<void> {
       { outcome: "planted" },
     ]);
   }
-  await world.refuses(login, [
+  await world.rejects(login, [
     "select * from rowhouse.passkeys",
     "update rowhouse.passkeys set user_id = gen_random_uuid()",
     `select rowhouse.use_passkey(${id}, '${person.id}', 'x', 1, sha256('x'), 'x')`,
@@ -660,7 +660,7 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
     "select rowhouse.note_wrong_factor(gen_random_uuid(), 'totp', '')",
-    "select rowhouse.note_refused_sign_in('x', 'x', null, '')",
+    "select rowhouse.note_rejected_sign_in('x', 'x', null, '')",
     "select rowhouse.begin_sign_in('x@example.org', array['x'], 'x', null, '', 10, array[60], 600, 900)",
   ]);
   expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
@@ -672,7 +672,7 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
     `select rowhouse.add_statistics(${made})`,
     "select rowhouse.sweep_statistics(1)",
   ]);
-  await world.refuses(login, [
+  await world.rejects(login, [
     "select * from rowhouse.statistics",
     "select * from rowhouse.kept_requests",
     "select * from rowhouse.rejections",
@@ -696,7 +696,7 @@ async function usesUpLimits(world: World, login: Login): Promise<void> {
   expect(await tell("(60, 1e9), (60, 1e9), (60, -1e9)")).toEqual([0, -60, -60]);
   expect(await tell("(1e9, 0), (60, 0)")).toEqual([1_000_000_000, 60]);
   await world.allows(login, ["select rowhouse.sweep_leases()"]);
-  await world.refuses(login, [
+  await world.rejects(login, [
     "select * from rowhouse.buckets",
     "update rowhouse.buckets set tokens = 1",
     "delete from rowhouse.leases",
@@ -708,7 +708,7 @@ async function usesNonces(world: World, login: Login): Promise<void> {
     "select rowhouse.use_nonces(array[gen_random_uuid()])",
     "select rowhouse.sweep_nonces(1)",
   ]);
-  await world.refuses(login, ["select * from rowhouse.nonces", "delete from rowhouse.nonces"]);
+  await world.rejects(login, ["select * from rowhouse.nonces", "delete from rowhouse.nonces"]);
 }
 
 async function readsOnInSnapshot(world: World): Promise<void> {

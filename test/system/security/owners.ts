@@ -80,13 +80,13 @@ export const OWNING_LOGINS: Page = {
       "store a result of the check of isolation, or the release whose functions are compared.": (
         world,
       ) =>
-        world.refuses("push", [
+        world.rejects("push", [
           "update rowhouse.isolation_checks set issues = '[]'",
           "insert into rowhouse.isolation_checks default values",
           "update rowhouse.release set name = null",
         ]),
       "read a person, a password's hash, a session, a link or the audit log.": (world) =>
-        world.refuses("push", [
+        world.rejects("push", [
           ...PEOPLE,
           "select password_hash from rowhouse.users",
           "select * from rowhouse.password_links",
@@ -94,7 +94,7 @@ export const OWNING_LOGINS: Page = {
           "select rowhouse.begin_sign_in('x', array['x'], 'x', null, 'x', 1, array[1], 1, 1)",
         ]),
       "create, read or revoke a key: it reads only digests of proofs.": async (world) => {
-        await world.refuses(
+        await world.rejects(
           "push",
           KEYS.filter((text) => !text.startsWith("select * from rowhouse.proofs")),
         );
@@ -104,10 +104,10 @@ export const OWNING_LOGINS: Page = {
           select encode(digest, 'hex') as digest from rowhouse.proofs`,
         );
         for (const digest of readDigests(rows))
-          await world.refuses(
+          await world.rejects(
             "data",
             [listCall(world.mine, `decode('${digest}', 'hex')`)],
-            SIGNALS.keyRefused,
+            SIGNALS.keyRejected,
           );
       },
       "record a push that is not an app's next migration, or give a table to another app.": async (
@@ -120,13 +120,13 @@ export const OWNING_LOGINS: Page = {
         expect((await world.tryAs("push", recordCall({ app, tables: ["todos"] }))).code).toBe(
           SIGNALS.notItsPush,
         );
-        await world.refuses("push", [
+        await world.rejects("push", [
           "update rowhouse.tables set owner_app_id = gen_random_uuid()",
           "select rowhouse.transfer_table('todos', 'x', 'me')",
         ]);
       },
       "change or delete a migration that was recorded.": (world) =>
-        world.refuses("push", [
+        world.rejects("push", [
           "update rowhouse.migrations set sql = ''",
           "delete from rowhouse.migrations",
           "truncate rowhouse.migrations",
@@ -147,9 +147,9 @@ export const OWNING_LOGINS: Page = {
     },
     Cannot: {
       "read a person, a password's hash, a session, a link or the audit log.": (world) =>
-        world.refuses("rows", [...PEOPLE, "select * from rowhouse.audit"]),
+        world.rejects("rows", [...PEOPLE, "select * from rowhouse.audit"]),
       "begin to delete an app's rows in an administrator's name.": (world) =>
-        world.refuses("rows", [
+        world.rejects("rows", [
           "insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts) values (gen_random_uuid(), '{}', 'delete_app', 'me', '{}')",
           "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
           "select * from rowhouse.delete_app_step('x', 'me')",

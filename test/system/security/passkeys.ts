@@ -38,7 +38,7 @@ export async function plantsNoPasskey({ service }: World): Promise<void> {
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   expect(await tryPasskeys(service, owner, [asVictim, {}])).toEqual([422, 422]);
-  expect(await listEvents(service, victim.person.id)).toContain("sign_in_refused passkey planted");
+  expect(await listEvents(service, victim.person.id)).toContain("sign_in_rejected passkey planted");
 }
 
 export const PASSKEY: Page = {
@@ -87,7 +87,7 @@ export const PASSKEY: Page = {
           303, 422,
         ]);
         expect(await listEvents(service, holder.person.id)).toContain(
-          "sign_in_refused passkey counter",
+          "sign_in_rejected passkey counter",
         );
       },
     },

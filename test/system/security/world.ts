@@ -50,8 +50,8 @@ export type World = {
   identity: Opened;
   /** What a statement comes to; whatever it did is rolled back. */
   tryAs: (login: Login, text: string) => Promise<Tried>;
-  /** Each is refused with this SQLSTATE; another one would mean that an attack was aimed at nothing. */
-  refuses: (login: Login, texts: readonly string[], code?: string) => Promise<void>;
+  /** Each is rejected with this SQLSTATE; another one would mean that an attack was aimed at nothing. */
+  rejects: (login: Login, texts: readonly string[], code?: string) => Promise<void>;
   allows: (login: Login, texts: readonly string[]) => Promise<void>;
   close: () => Promise<void>;
 };
@@ -79,7 +79,7 @@ export async function openWorld(): Promise<World> {
     data,
     identity: people,
     tryAs,
-    refuses: (login, texts, code = "42501") => expectCodes(login, texts, code),
+    rejects: (login, texts, code = "42501") => expectCodes(login, texts, code),
     allows: (login, texts) => expectCodes(login, texts, ""),
     close: async () => {
       await Promise.all([close(), data.close(), people.close()]);

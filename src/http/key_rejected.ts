@@ -3,7 +3,7 @@ import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 
 /** A 401 with its `WWW-Authenticate`. */
-export function keyRefused(cause?: unknown): Problem {
+export function keyRejected(cause?: unknown): Problem {
   return new Problem("unauthenticated", {
     message: "Send a valid API key as Authorization: Bearer <API_KEY>",
     headers: { "www-authenticate": "Bearer" },

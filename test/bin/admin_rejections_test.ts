@@ -1,4 +1,4 @@
-/** Admin commands that are refused: the reason on standard error, nothing on standard output, nothing changed. @module */
+/** Admin commands that are rejected: the reason on standard error, nothing on standard output, nothing changed. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";

@@ -14,14 +14,14 @@ test.each([
   { name: "the serving login", part: { username: LOGIN } },
   { name: "one of a database that is not there", part: { pathname: "/not_there" } },
   { name: "one of a database without Rowhouse", part: { pathname: "/postgres" } },
-])("$name is rejected with 503, not reported as a bug", ({ part }) => expectRefused(part));
+])("$name is rejected with 503, not reported as a bug", ({ part }) => expectRejected(part));
 
 testUnlessCitus("the nodes trust each other, and so every login")(
-  "one with a wrong password is refused with 503, which is no bug",
-  () => expectRefused({ password: "wrong" }),
+  "one with a wrong password is rejected with 503, which is no bug",
+  () => expectRejected({ password: "wrong" }),
 );
 
-async function expectRefused(part: Partial<URL>): Promise<void> {
+async function expectRejected(part: Partial<URL>): Promise<void> {
   const service = await openTestService({
     toAdminUrl: (url) => Object.assign<URL, object>(new URL(url), part).href,
   });

@@ -35,7 +35,7 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
 export type ProblemGroup = { readonly status: number; readonly codes: readonly ProblemCode[] };
 
 /** All errors of an endpoint, by status. */
-export function listRefusals(route: DescribedRoute, operation: Operation): ProblemGroup[] {
+export function listRejections(route: DescribedRoute, operation: Operation): ProblemGroup[] {
   const codes = new Set<ProblemCode>([
     ...ALWAYS,
     ...OF_ACCESS[route.access],
@@ -55,13 +55,13 @@ export function formOf({ group }: Operation): Form {
 }
 
 /** The component of an error: identical errors share one. */
-export function toRefusalName({ status, codes }: ProblemGroup, form: Form): string {
+export function toRejectionName({ status, codes }: ProblemGroup, form: Form): string {
   return form === "short"
     ? `${status}-identity-${codes.join("-")}`
     : `${status}-${codes.join("-")}`;
 }
 
-export function toRefusalResponse({ status, codes }: ProblemGroup, form: Form): JsonSchema {
+export function toRejectionResponse({ status, codes }: ProblemGroup, form: Form): JsonSchema {
   const listed = toPublicCodes({ status, codes }, form);
   return {
     description: codes

@@ -65,7 +65,7 @@ async function create(path: string, json: unknown): Promise<string> {
   return String(Object(made.json).id);
 }
 
-/** What any endpoint for a key refuses. */
+/** What any endpoint for a key rejects. */
 function keyed(ask: Ask): Cases {
   return {
     invalid_request: { ...ask, headers: { ...ask.headers, host: "a.example.org, b.example.org" } },
