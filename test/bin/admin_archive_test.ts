@@ -1,6 +1,6 @@
 /** `rowhouse admin export-app` and `import-app`: an app in a file, and with the same ids in the same or another service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -11,6 +11,7 @@ import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-archives-"));
 let here: Admin;
 let there: Admin;
 beforeAll(async () => {
@@ -20,9 +21,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await here.close();
   await there.close();
+  rmSync(folder, { recursive: true });
 });
 
-const makeFile = () => join(tmpdir(), `${crypto.randomUUID()}.archive`);
+const makeFile = () => join(folder, `${crypto.randomUUID()}.archive`);
 
 type Names = Record<"projects" | "todos" | "people", string>;
 const makeNames = (): Names => ({

@@ -212,6 +212,33 @@ test("a change of address confirms the new address and ends pending links to the
   await write("delete from rowhouse.mails where template = 'forgotten_password'", []);
 });
 
+test("a change of address works while a mail renews the proof of the address", async () => {
+  const person = await makePerson(service);
+  await drain();
+  const { admin } = service.service;
+  const older = { admin, identitySecrets: IDENTITY_SECRETS };
+  await confirmAddresses(older, [await readAddress(person.id)], { isRenewal: true });
+  let calls = 0;
+  const renewing: typeof admin = {
+    ...admin,
+    query: async (text, values, options) => {
+      const rows = await admin.query(text, values, options);
+      calls += 1;
+      const stored = [await readAddress(person.id)];
+      if (calls === 1)
+        await confirmAddresses({ admin, identitySecrets: SECRETS }, stored, { isRenewal: true });
+      return rows as never;
+    },
+  };
+  const deps = { ...testDeps(service.service), admin: renewing, identitySecrets: SECRETS };
+  const changed = { email: person.email, newEmail: newEmail() };
+  expect(await changeEmail(deps, changed)).toEqual({
+    email: changed.newEmail,
+    before: person.email,
+  });
+  expect([calls, isConfirmed(SECRETS, await readAddress(person.id))]).toEqual([2, true]);
+});
+
 test("an invitation or a provider confirms an address", async () => {
   const email = newEmail();
   const made = { email, displayName: undefined, consoleRole: undefined };

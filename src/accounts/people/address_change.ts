@@ -3,7 +3,7 @@ import { type Actor, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
 import { takenEmail, unknownUser } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { proveFound, toAddressValues } from "./addresses.ts";
+import { proveByEach, toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
 import { changePerson } from "./users.ts";
 
@@ -21,9 +21,9 @@ export async function changeEmail(
   texts: Texts,
 ): Promise<{ email: string; before: string }> {
   const { email: before, newEmail: email } = readBoth(texts);
-  const { id, shown } = await findChanging(deps, { email: before, newEmail: email });
+  const { id, proofs } = await findChanging(deps, { email: before, newEmail: email });
   const digest = toAddressValues(deps.identitySecrets, id, email);
-  const values = { person_id: texts.id ?? id, shown, new_mail: email, ...digest };
+  const values = { person_id: texts.id ?? id, proofs, new_mail: email, ...digest };
   await changePerson(deps, "change_email", { id, email: before }, values);
   return { email, before };
 }
@@ -36,19 +36,19 @@ function readBoth({ email, newEmail }: Texts) {
 }
 
 /**
- * The person with the address, and the proof that this service set it.
+ * The person with the address, and the proofs of the address.
  *
  * @throws {Problem} invalid_request — the address is unknown, or the new address is in use; lists both
  */
 async function findChanging(
   actor: Actor & { identitySecrets: IdentitySecrets },
   { email, newEmail }: Texts,
-): Promise<{ id: string; shown: string | undefined }> {
+): Promise<{ id: string; proofs: string[] }> {
   const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
   const person = found.find((user) => user.email === email);
   const isTaken = found.some((user) => user.email === newEmail && user.email !== email);
   if (person !== undefined && !isTaken)
-    return { id: person.id, shown: proveFound(actor.identitySecrets, person) };
+    return { id: person.id, proofs: proveByEach(actor.identitySecrets, person.id, email) };
   if (person !== undefined) throw takenEmail(newEmail);
   if (!isTaken) throw unknownUser(email);
   const details = [unknownUser(email), takenEmail(newEmail)].map(({ message }) => ({

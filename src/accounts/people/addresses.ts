@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { call, type Database, type Result } from "../../db/mod.ts";
+import { call, type Database } from "../../db/mod.ts";
 import { OPERATOR } from "../actions/audit.ts";
 import {
   findIdentitySecret,
@@ -56,12 +56,12 @@ export function proveConfirmed(
   return Buffer.from(proof).toString("hex");
 }
 
-/** The same of a row of `find_addresses`. */
-export function proveFound(
-  secrets: IdentitySecrets,
-  { id, secret_id, ...address }: Result<"find_addresses">[number],
-): string | undefined {
-  return proveConfirmed(secrets, { ...address, userId: id, secretId: secret_id });
+/**
+ * The proofs of an address by every secret, in hexadecimal. The database compares them with the stored digest, which a mail
+ * can renew at any time.
+ */
+export function proveByEach({ all }: IdentitySecrets, userId: string, email: string): string[] {
+  return all.map((by) => Buffer.from(proveAddress(by, userId, email)).toString("hex"));
 }
 
 /** Confirms an address that is in use by the secret that makes new values. */

@@ -11,7 +11,7 @@ import {
 import { findIssues, rejectFor } from "../actions/issues.ts";
 import { toTakenText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { proveFound, toAddressValues } from "./addresses.ts";
+import { proveByEach, toAddressValues } from "./addresses.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
@@ -116,12 +116,12 @@ export async function giveConsoleRole(
 ): Promise<void> {
   const { email } = readPersonRef(person);
   const [found] = await runAction(actor, "find_addresses", { mails: [email] });
-  const shown = found && proveFound(actor.identitySecrets, found);
-  await changePerson(actor, "set_console_role", person, { new_role: role, shown });
+  const proofs = found && proveByEach(actor.identitySecrets, found.id, email);
+  await changePerson(actor, "set_console_role", person, { new_role: role, proofs });
 }
 
 export async function removeConsoleRole(actor: Actor, person: PersonRef): Promise<void> {
-  await changePerson(actor, "set_console_role", person, { new_role: undefined, shown: undefined });
+  await changePerson(actor, "set_console_role", person, { new_role: undefined, proofs: undefined });
 }
 
 /** Disables a person, which ends all their sessions, or enables them again. */

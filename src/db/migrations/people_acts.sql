@@ -234,19 +234,25 @@ begin
 end
 $$;
 
--- A role is granted only to a person whose address the service has set: "shown" is the proof of
--- the address. A serving login can create a person with any address and a session of that person,
--- but not this proof.
+-- Whether the service has set the address of a person: one of the proofs belongs to the stored
+-- digest. There is one proof per identity secret, because a mail can renew the digest at any time.
+create function rowhouse.has_proved_address(person rowhouse.users, proofs bytea[]) returns boolean
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from unnest(proofs) as proof
+    where sha256(proof || uuid_send(person.id)) = person.email_digest)
+$$;
+
+-- A role is granted only to a person whose address the service has set. A serving login can create
+-- a person with any address and a session of that person, but not a proof of the address.
 -- action: admin, recent sign-in
 --   mail = rowhouse.find_by_super_admin(who, person uuid)
-create function rowhouse.set_console_role(mail text, new_role text, shown bytea, actor text)
+create function rowhouse.set_console_role(mail text, new_role text, proofs bytea[], actor text)
 returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
-  if new_role is not null
-    and (person.email_digest = sha256(shown || uuid_send(person.id))) is not true then
+  if new_role is not null and not rowhouse.has_proved_address(person, proofs) then
     raise exception 'address not confirmed' using errcode = 'RH018';
   end if;
   if new_role is distinct from 'super_admin' then
@@ -312,18 +318,18 @@ $$;
 
 -- Changes the sign-in address. Ends links, which went to the previous address: an invitation must
 -- be sent again. A person with an account gets a mail at both addresses. False if the address is
--- unchanged. The digest covers the person and the new address. "shown" is the proof of the
--- previous address: without it, the new address would confirm an account that an attacker with a
+-- unchanged. The digest covers the person and the new address. The proofs are those of the
+-- previous address: without one, the new address would confirm an account that an attacker with a
 -- serving login has inserted.
 -- action: admin, recent sign-in
 --   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(
-  person_id uuid, shown bytea, new_mail text, mail_digest bytea, mail_secret_id text, actor text
+  person_id uuid, proofs bytea[], new_mail text, mail_digest bytea, mail_secret_id text, actor text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
 begin
-  if (person.email_digest = sha256(shown || uuid_send(person.id))) is not true then
+  if not rowhouse.has_proved_address(person, proofs) then
     raise exception 'address not confirmed' using errcode = 'RH018';
   end if;
   if person.email = new_mail then

@@ -179,7 +179,7 @@ function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
   );
   const proof = IDENTITY_SECRETS.current.prove("address", victim.id, victim.email);
-  const proven = made.replace("PROOF", `'\\x${Buffer.from(proof).toString("hex")}'`);
+  const proven = made.replace("PROOF", `array['\\x${Buffer.from(proof).toString("hex")}'::bytea]`);
   const of = proven
     .replace("PERSON", victim.id)
     .replace("APP_ID", mine.id)
