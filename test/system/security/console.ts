@@ -15,7 +15,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, tables, pushes, people, keys without their secrets, failed requests and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
+      "read apps, tables, pushes, people, keys without secrets, failed requests and the audit log, change apps, and open an app's rows for five minutes. It needs both cookies of an administrator's live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
@@ -24,7 +24,7 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "create, roll and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+      "create, roll and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator who signed in within the last ten minutes.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // Of its tables none is another app's, too.
@@ -37,7 +37,7 @@ export const CONSOLE: Page = {
         },
     },
     Cannot: {
-      "act without both cookies, or create a key, change a person, transfer a table or delete an app ten minutes later.":
+      "act without both cookies, or create a key, change a person, transfer a table or delete an app more than ten minutes after the sign-in.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
@@ -50,7 +50,7 @@ export const CONSOLE: Page = {
           await ageSession(world, jar);
           await world.rejects("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
         },
-      "grant a Console role, or change the account of a person who has one, for an `admin` who is no `super_admin`.":
+      "grant a Console role, or change an account with a Console role, for an `admin` who is not a `super_admin`.":
         async (world) => {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
@@ -65,7 +65,7 @@ export const CONSOLE: Page = {
             SIGNALS.superAdminNeeded,
           );
         },
-      "perform a sensitive action for a person with a second factor, ten minutes after it was shown; or any action in a session that has not shown it, or for a person who has deferred one for longer than a week.":
+      "perform a sensitive action for a person whose second factor was presented more than ten minutes ago, or any action in a session that has not presented it, or for a person who has postponed one for more than a week.":
         (world) =>
           asksForFactor(world, {
             lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),
@@ -83,7 +83,7 @@ export const CONSOLE: Page = {
   },
   "A device's cookie": {
     Can: {
-      "try the passwords of the people whose ids are in it ten times in 15 minutes, even if strangers are at their limit.":
+      "try the passwords of the people whose ids are in it ten times in 15 minutes, even if unknown devices are at their limit.":
         async (world) => {
           const device = await knownDevice(world);
           const { email } = world.victim;

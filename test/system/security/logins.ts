@@ -93,7 +93,7 @@ export const SERVING_LOGINS: Page = {
               "create function rowhouse.mine() returns int language sql as 'select 1'",
             ]);
         },
-      "lift its limit of temporary files, or, once a superuser has run `deploy/superuser.sql`, create a large object or take an advisory lock; the pushing login takes locks.":
+      "lift its limit of temporary files. Once a superuser has run `deploy/superuser.sql`, it cannot create a large object or take an advisory lock; the pushing login takes locks.":
         async (world) => {
           for (const login of SERVING)
             await world.rejects(login, [
@@ -123,9 +123,31 @@ export const SERVING_LOGINS: Page = {
       },
     },
   },
+  "Any serving login": {
+    Can: {
+      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
+        async (world) => {
+          for (const login of SERVING) await addsStatistics(world, login);
+        },
+    },
+    Cannot: {
+      "push, or change a table or a function of an app.": async (world) => {
+        for (const login of SERVING)
+          await world.rejects(login, [
+            "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
+            "update rowhouse.tables set definition = '{}'",
+            "alter table data.todos add column x int",
+            "alter table data.todos disable row level security",
+            "create table data.mine (id int)",
+            "create function api.mine() returns int language sql as 'select 1'",
+            `alter function api."${functionOf(SCHEMA, "todos", "list")}" security invoker`,
+          ]);
+      },
+    },
+  },
   "The serving login of one process": {
     Can: {
-      "read who the people and the apps are: addresses, names, roles, origins, and what apps' tables look like.":
+      "read addresses, names and roles of people, slugs and origins of apps, and the definitions of tables.":
         (world) =>
           world.allows("all", [
             "select email, display_name, console_role from rowhouse.users",
@@ -134,7 +156,7 @@ export const SERVING_LOGINS: Page = {
             "select origin from rowhouse.targets",
             ...DEFINITIONS,
           ]),
-      "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
+      "read the digests of sessions and links, the IP address and browser of each session, and a password's hash by its owner's address.":
         (world) => reachesPeople(world, "all"),
       "add entries to the audit log about rejected sign-ins and wrong codes that never happened, without a limit.":
         (world) => reachesPeople(world, "all"),
@@ -151,7 +173,7 @@ export const SERVING_LOGINS: Page = {
           await reachesPeople(world, "all");
           await countsForDays(world, "all");
         },
-      "create people without a role, without a limit, with links to accounts at providers, none of which the service accepts.":
+      "create people without a role, without a limit. The service does not accept their links to providers.":
         (world) => plantsLinks(world, "all"),
       "have links that set a password mailed to people, five in an hour, and lose queued mails.": (
         world,
@@ -161,10 +183,8 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
-      "use up the limits of an app, a key or an address that it can name, so that requests get 429 until a minute after it stops; raise no limit beyond what each process allows without it.":
+      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit beyond what each process allows without it.":
         (world) => usesUpLimits(world, "all"),
-      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
-        (world) => addsStatistics(world, "all"),
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
@@ -190,10 +210,10 @@ export const SERVING_LOGINS: Page = {
       },
       "read, create, roll or revoke a key.": (world) => world.rejects("all", KEYS),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
-      "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
-      "accept the invitation of another person, and so act as that person, not even with the Console's login.":
-        (world) => acceptsNoInvitation(world, "all"),
-      "get a Console role for a person that it has created, not even with the Console's login, or keep a way to act as that person once an operator has confirmed the address.":
+      "lower a count of sign-in attempts.": (world) => lowersNoCount(world),
+      "accept another person's invitation, even with the Console's login.": (world) =>
+        acceptsNoInvitation(world, "all"),
+      "get a Console role for a person that it has created, even with the Console's login, or keep access to that person once an operator has confirmed the address.":
         (world) => getsNoConsoleRole(world),
       "mail its own text, or anything to an address that the service has not set.": (world) =>
         // What is sent of what it can store: test/identity/mail_test.ts.
@@ -202,7 +222,7 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.queue_mail(id, 'new_device', null, '{}') from rowhouse.users",
           "update rowhouse.users set email = 'x@example.org', display_name = 'x'",
         ]),
-      "end a session that it cannot prove, keep one alive, lock all of them, or hide that a browser showed two.":
+      "end a session that it cannot prove, extend one, lock all sessions, or hide a conflict of two sessions.":
         async (world) => {
           await endsNoSession(world, "all");
           await world.rejects("all", [
@@ -213,8 +233,9 @@ export const SERVING_LOGINS: Page = {
             "delete from rowhouse.session_conflicts",
           ]);
         },
-      "read or change a second factor, or finish a sign-in that waits for one.": (world) =>
-        keepsFactors(world, "all"),
+      "read or change a second factor, or finish a sign-in that waits for a second factor.": (
+        world,
+      ) => keepsFactors(world, "all"),
       "read or change an account as its owner does, without both cookies of a live session.":
         async (world) => {
           const session = toPresented(IDENTITY_SECRETS, "session", [
@@ -256,7 +277,7 @@ export const SERVING_LOGINS: Page = {
           "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
         ]);
       },
-      "add an entry to the audit log in the name of an operator or another person, change an entry, date one back, or delete one that is younger than thirty days.":
+      "add an audit entry in the name of an operator or another person, change or backdate an entry, or delete one younger than 30 days.":
         async (world) => {
           await world.rejects("all", [
             "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
@@ -269,16 +290,6 @@ export const SERVING_LOGINS: Page = {
             (await world.tryAs("all", "select rowhouse.sweep_audit(0) as swept")).rows,
           ).toEqual([{ swept: 0 }]);
         },
-      "push, or change a table or a function of an app.": (world) =>
-        world.rejects("all", [
-          "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
-          "update rowhouse.tables set definition = '{}'",
-          "alter table data.todos add column x int",
-          "alter table data.todos disable row level security",
-          "create table data.mine (id int)",
-          "create function api.mine() returns int language sql as 'select 1'",
-          `alter function api."${functionOf(SCHEMA, "todos", "list")}" security invoker`,
-        ]),
     },
   },
   "The gateway's serving login": {
@@ -304,36 +315,32 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
-      "use up the limits of an app, a key or an address that it can name, so that requests get 429 until a minute after it stops; raise no limit beyond what each process allows without it.":
+      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit beyond what each process allows without it.":
         (world) => usesUpLimits(world, "gateway"),
-      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
-        (world) => addsStatistics(world, "gateway"),
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
         world.rejects("gateway", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
-      "read people, sessions, or what apps' tables look like.": (world) =>
+      "read people, sessions, or the definitions of tables.": (world) =>
         world.rejects("gateway", [...PEOPLE, ...DEFINITIONS]),
     },
   },
   "The data service's serving login": {
     Can: {
-      "read the ids of apps, what all their tables look like, and the SQL of all their migrations.":
-        (world) =>
-          world.allows("data", [...DEFINITIONS, "select app_id from rowhouse.registrations"]),
+      "read the ids of apps, the definitions of all tables, and the SQL of all migrations.": (
+        world,
+      ) => world.allows("data", [...DEFINITIONS, "select app_id from rowhouse.registrations"]),
       "read and write the rows of an app with a proof of its key that it knows.": async (world) =>
         expect(
           (await world.tryAs("data", listCall(world.other, proofOf(world.other.key)))).rows[0]?.[
             "body"
           ],
         ).toContain("theirs"),
-      "continue to read with a revoked proof, in a transaction that keeps an older snapshot.":
+      "continue to read with a revoked proof, in a transaction with an older snapshot.":
         readsOnInSnapshot,
-      "mark nonces as used, so that a signed write whose nonce it has seen is rejected, and list none.":
+      "mark a nonce that it has seen as used, so that the signed write is rejected. It cannot list nonces.":
         (world) => usesNonces(world, "data"),
-      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
-        (world) => addsStatistics(world, "data"),
-      "continue or cancel a deletion of rows that an administrator has begun, and begin none.":
+      "continue or cancel a deletion of rows that an administrator has begun, but not begin one.":
         async (world) => {
           await world.rejects(
             "data",
@@ -348,21 +355,19 @@ export const SERVING_LOGINS: Page = {
         },
     },
     Cannot: {
-      "read or write a row with the proof of another app's key, or of one that was revoked.":
-        async (world) => {
-          const revoked = await makeKey(world, world.other);
-          await world.allows("data", [listCall(world.other, proofOf(revoked))]);
-          await revokeKey({ admin: world.service.service.admin }, revoked.split(/[_.]/)[1] ?? "");
-          await world.rejects(
-            "data",
-            [
-              listCall(world.other, proofOf(world.mine.key)),
-              listCall(world.other, proofOf(revoked)),
-            ],
-            SIGNALS.keyRejected,
-          );
-          await world.rejects("data", ROWS);
-        },
+      "read or write a row with the proof of another app's key, or of a revoked key.": async (
+        world,
+      ) => {
+        const revoked = await makeKey(world, world.other);
+        await world.allows("data", [listCall(world.other, proofOf(revoked))]);
+        await revokeKey({ admin: world.service.service.admin }, revoked.split(/[_.]/)[1] ?? "");
+        await world.rejects(
+          "data",
+          [listCall(world.other, proofOf(world.mine.key)), listCall(world.other, proofOf(revoked))],
+          SIGNALS.keyRejected,
+        );
+        await world.rejects("data", ROWS);
+      },
       "read a key, a person, a session, or the name of an app.": (world) =>
         world.rejects("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
     },
@@ -371,15 +376,13 @@ export const SERVING_LOGINS: Page = {
     Can: {
       "do with people and sessions what the serving login of one process can.": (world) =>
         reachesPeople(world, "identity"),
-      "mark nonces as used, so that a signed write whose nonce it has seen is rejected, and list none.":
+      "mark a nonce that it has seen as used, so that the signed write is rejected. It cannot list nonces.":
         (world) => usesNonces(world, "identity"),
-      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
-        (world) => addsStatistics(world, "identity"),
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
         world.rejects("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
-      "read a key, or what apps' tables look like.": (world) =>
+      "read a key, or the definitions of tables.": (world) =>
         world.rejects("identity", [...KEYS, ...DEFINITIONS]),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "identity"),
     },

@@ -32,7 +32,7 @@ export const OWNING_LOGINS: Page = {
           );
           expect(JSON.stringify(rows)).toContain("theirs");
         },
-      "read the ids and slugs of apps, what all their tables look like, and the SQL of all their migrations.":
+      "read the ids and slugs of apps, the definitions of all tables, and the SQL of all migrations.":
         (world) => world.allows("push", [...DEFINITIONS, "select id, slug from rowhouse.apps"]),
       "create, change and drop apps' tables and functions, and so record the proofs of keys with which processes call them.":
         () =>
@@ -55,7 +55,7 @@ export const OWNING_LOGINS: Page = {
         expect(
           (await world.tryAs("push", recordCall({ app: await world.service.makeApp() }))).code,
         ).toBe(""),
-      "leave a trigger on a table that runs with the rights of any role that writes a row of it by hand.":
+      "leave a trigger on a table that runs with the rights of any role that writes a row by hand.":
         () =>
           inSpareDatabase(async (spare) => {
             const push = postgres(spare.database.pushUrl, { max: 1, onnotice: () => undefined });
@@ -68,11 +68,11 @@ export const OWNING_LOGINS: Page = {
             select current_setting('left.user') as ran, current_user as user`);
             expect(row?.ran).toBe(String(row?.user));
           }),
-      "run code in the sessions that serve, push or delete rows; without `IDENTITY_DATABASE_URL`, one process serves people in them, too, and this login is as powerful as its serving login.":
+      "run code in the sessions that serve, push or delete rows. Without `IDENTITY_DATABASE_URL`, these sessions also serve people, and this login is as powerful as the serving login.":
         async () => expect(await swapReadsPeople("one")).toBe(true),
     },
     Cannot: {
-      "run code in a session of identity, where that has a login of its own, as with `IDENTITY_DATABASE_URL`.":
+      "run code in a session of identity that has its own login, as with `IDENTITY_DATABASE_URL`.":
         async () => {
           expect(await swapReadsPeople("logins")).toBe(false);
           expect(await swapReadsPeople("split")).toBe(false);
@@ -125,7 +125,7 @@ export const OWNING_LOGINS: Page = {
           "select rowhouse.transfer_table('todos', 'x', 'me')",
         ]);
       },
-      "change or delete a migration that was recorded.": (world) =>
+      "change or delete a recorded migration.": (world) =>
         world.rejects("push", [
           "update rowhouse.migrations set sql = ''",
           "delete from rowhouse.migrations",

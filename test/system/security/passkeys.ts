@@ -68,7 +68,7 @@ export const PASSKEY: Page = {
           ];
           expect(await tryPasskeys(service, holder, lies)).toEqual([422, 422, 422]);
         },
-      "sign in as another person, or once its owner has removed it.": async ({ service }) => {
+      "sign in as another person, or after its owner has removed it.": async ({ service }) => {
         const [owner, other] = [await makeHolder(service), await makeHolder(service)];
         const asOther = {
           credentialId: other.authenticator.credentialId,

@@ -16,7 +16,7 @@ import { finishCall, guesses, hashOf, LIST, me, type Page, type World } from "./
 export const SECRETS: Page = {
   "`INTERNAL_HMAC_SECRET` of the data service": {
     Can: {
-      "call the data service as the gateway does, if it can reach it: past limits, and with a key's proof that it knows.":
+      "call the data service as the gateway does, if it can reach the service: without limits, and with a key's proof that it knows.":
         async (world) => {
           const { status, text } = await sendSigned(world.data.url, {
             audience: "data",
@@ -60,7 +60,7 @@ export const SECRETS: Page = {
   },
   "`INTERNAL_HMAC_SECRET` of the identity service": {
     Can: {
-      "call the identity service as the gateway does, if it can reach it: sign-in attempts are counted for any address that it names.":
+      "call the identity service as the gateway does, if it can reach the service: sign-in attempts count for any address that it names.":
         async (world) => {
           const before = await countClients(world);
           await signInSigned(world, "192.0.2.77");
@@ -119,7 +119,7 @@ export const SECRETS: Page = {
             ]);
           }
         },
-      "try the password of a person whose id it knows ten times in 15 minutes for each device that it invents, past the limits for strangers.":
+      "try the password of a person whose id it knows ten times in 15 minutes for each device that it invents, past the limits for unknown devices.":
         async (world) => {
           const { email, id } = world.victim;
           await lockOut(world, email);
@@ -134,7 +134,7 @@ export const SECRETS: Page = {
         },
     },
     Cannot: {
-      "sign in as a person, or read anything, by itself.": async (world) => {
+      "sign in as a person, or read anything, without a dump or a login.": async (world) => {
         const [id] = (world.jar.get(SESSION_COOKIE) ?? "").split(".");
         const proof = IDENTITY_SECRETS.current.prove("session cookie", id ?? "");
         for (const secret of [
