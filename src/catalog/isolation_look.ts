@@ -136,9 +136,14 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
   return `${host}:${port}`;
 }
 
+/**
+ * PostgreSQL checks the right to execute a function before it evaluates a CASE, so a nested query reads the identifier: a
+ * login without the right still gets the issues.
+ */
 const STATE = `select pg_catalog.json_build_object('issues', (${renderIssues(ANCHOR)})::pg_catalog.json,
   'system', case when pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
-    (select system_identifier::pg_catalog.text from pg_catalog.pg_control_system()) end)`;
+    pg_catalog.substring(pg_catalog.query_to_xml(
+      'select system_identifier from pg_catalog.pg_control_system()', false, true, '')::pg_catalog.text, '>([0-9]+)<') end)`;
 
 /** `undefined` for an unavailable node. */
 async function askNode(db: Database, { host, port }: Node): Promise<NodeState | undefined> {

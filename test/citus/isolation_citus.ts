@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { makeIsolationLook } from "../../src/catalog/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeNodeMap, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -137,3 +137,18 @@ test.each(BREAKS)(
     await eventually(async () => (await list()) === 200);
   },
 );
+
+test("a node whose identifier the login cannot read is checked, and gets no calls directly", async () => {
+  const node = await findNode();
+  const { here, elsewhere } = await makeApps(node);
+  const map = makeNodeMap();
+  const right = "execute on function pg_catalog.pg_control_system()";
+  await changeOn(node, `revoke ${right} from public`);
+
+  const state = await makeIsolationLook(service.service.db, map)();
+
+  await changeOn(node, `grant ${right} to public`);
+  expect(state).toMatchObject({ issues: [], ofNodes: {}, silent: [] });
+  expect(map.findEntry(here.id)).toBeUndefined();
+  expect(map.findEntry(elsewhere.id)).toMatchObject({ system: expect.stringMatching(/^\d+$/) });
+});
