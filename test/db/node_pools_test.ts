@@ -4,6 +4,7 @@ import { makeNodeMap } from "../../src/db/citus/nodes.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 
 const url = clusterUrls()?.admin ?? "";
 const { hostname: host, port } = new URL(url);
@@ -24,7 +25,7 @@ let db: Database;
 let unavailable: string[];
 afterEach(() => db.close());
 
-function open(entry: { port?: number; system?: string } = {}) {
+function open(entry: { host?: string; port?: number; system?: string } = {}) {
   const nodes = makeNodeMap();
   nodes.place([EVERYWHERE]);
   nodes.admit("node", { host, port: Number(port), system, ...entry });
@@ -71,6 +72,32 @@ test.each([
 
   expect(processes).toEqual([coordinator, coordinator]);
   expect(unavailable).toEqual([`${host}:${entry.port ?? port}`]);
+});
+
+test("no call waits for a node that was unreachable, and calls return to it", async () => {
+  const proxy = await openPostgresProxy();
+  const node = new URL(proxy.toUrl(url));
+  proxy.freeze();
+  open({ host: node.hostname, port: Number(node.port) });
+  const coordinator = await findProcess({ queue: SERVICE_QUEUE });
+  const first = [1, 2, 3].map(() => findProcess({ queue: APP, isOfApp: true }));
+  // The limits of the wait and of the attempt pass together.
+  await Bun.sleep(2900);
+  Bun.sleepSync(300);
+  expect(await Promise.all(first)).toEqual([coordinator, coordinator, coordinator]);
+  const attempts = proxy.connections();
+
+  await eventually(async () => {
+    expect(await findProcess({ queue: APP, isOfApp: true })).toBe(coordinator);
+    return proxy.connections() > attempts;
+  });
+  // The attempt has not ended.
+  expect(db.stats()).toMatchObject({ open: 1, connecting: 1 });
+
+  await proxy.heal();
+  await eventually(async () => (await findProcess({ queue: APP, isOfApp: true })) !== coordinator);
+  expect(unavailable).toEqual([node.host]);
+  await proxy.close();
 });
 
 test("connections to a node that has left the cluster are closed", async () => {

@@ -23,16 +23,24 @@ export type NodePoolsOptions = Omit<PoolOptions, "onAway" | "onThere"> & {
 
 /** Longer than a statement can take. */
 const CLOSE_S = 60;
+/** Calls for an unreachable node go through the coordinator; so often the node is tried again, and no call waits for it. */
+const RETRY_MS = 1000;
+
+type NodePool = {
+  pool: Pool;
+  /** Whether calls may wait for a connection to the node. */
+  isReachable: (queue: string) => boolean;
+};
 
 /** `connections` are those to one node; `url` is the coordinator's. */
 export function openNodePools(options: NodePoolsOptions): NodePools {
-  const pools = new Map<NodeEntry, Pool>();
+  const pools = new Map<NodeEntry, NodePool>();
   let seen: ReadonlySet<NodeEntry> = new Set();
   const closeGone = (): void => {
     const entries = options.nodes.entries();
     if (entries === seen) return;
     seen = entries;
-    for (const [entry, pool] of pools)
+    for (const [entry, { pool }] of pools)
       if (!entries.has(entry)) {
         pools.delete(entry);
         void pool.close(CLOSE_S);
@@ -43,13 +51,13 @@ export function openNodePools(options: NodePoolsOptions): NodePools {
       closeGone();
       const entry = options.nodes.findEntry(queue);
       if (entry === undefined) return undefined;
-      const pool = pools.get(entry) ?? openNodePool(options, entry);
-      pools.set(entry, pool);
-      return pool;
+      const nodePool = pools.get(entry) ?? openNodePool(options, entry);
+      pools.set(entry, nodePool);
+      return nodePool.isReachable(queue) ? nodePool.pool : undefined;
     },
-    stats: () => [...pools.values()].map((pool) => pool.stats()),
+    stats: () => [...pools.values()].map(({ pool }) => pool.stats()),
     close: async (timeoutS) => {
-      await Promise.all([...pools.values()].map((pool) => pool.close(timeoutS)));
+      await Promise.all([...pools.values()].map(({ pool }) => pool.close(timeoutS)));
     },
   };
 }
@@ -57,23 +65,43 @@ export function openNodePools(options: NodePoolsOptions): NodePools {
 function openNodePool(
   { nodes, onNodeUnavailable, ...options }: NodePoolsOptions,
   entry: NodeEntry,
-): Pool {
+): NodePool {
   const { host, port, system } = entry;
-  let isUnavailable = false;
-  return openPool({
+  let isReported = false;
+  let retryAt: number | undefined;
+  const pool = openPool({
     ...options,
     url: toNodeUrl(options.url, entry),
     system,
     // The apps of one node share its pool: only other apps limit an app.
     nodes: { ...nodes, find: () => undefined },
     onAway: (cause) => {
-      if (!isUnavailable) onNodeUnavailable?.(`${host}:${port}`, cause);
-      isUnavailable = true;
+      if (!isReported) onNodeUnavailable?.(`${host}:${port}`, cause);
+      isReported = true;
+      // The node can reject only the connections for pipelining.
+      if (pool.stats().open === 0) retryAt = performance.now() + RETRY_MS;
     },
     onThere: () => {
-      isUnavailable = false;
+      isReported = false;
+      retryAt = undefined;
     },
   });
+  const retry = async (queue: string): Promise<void> => {
+    const connection = await pool.acquirer.acquire(queue);
+    pool.acquirer.release(queue, connection, false);
+  };
+  return {
+    pool,
+    isReachable: (queue) => {
+      if (retryAt === undefined) return true;
+      if (performance.now() >= retryAt) {
+        retryAt = performance.now() + RETRY_MS;
+        // `onAway` and `onThere` get the result.
+        retry(queue).catch(() => undefined);
+      }
+      return false;
+    },
+  };
 }
 
 function toNodeUrl(coordinatorUrl: string, { host, port }: NodeEntry): string {

@@ -44,7 +44,7 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
     const taken = (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, caller);
-    const connection = taken instanceof Promise ? await orElse(taken, coordinator) : taken;
+    const connection = taken instanceof Promise ? await orElse(taken, parts) : taken;
     if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
     startedAt ??= sentAt;
@@ -77,11 +77,13 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
 /** The connection; `undefined` if the node is unavailable, and the coordinator may serve the call. */
 async function orElse(
   taken: Promise<Connection>,
-  coordinator: Acquirer | undefined,
+  { acquirer, coordinator }: RunParts,
 ): Promise<Connection | undefined> {
   if (coordinator === undefined) return await taken;
   return await taken.catch((error: unknown) => {
-    if (error instanceof Problem && error.code === "unavailable") return undefined;
+    if (!(error instanceof Problem)) throw error;
+    // Without a connection, the caller can have waited for as long as an attempt to connect takes.
+    if (error.code === "unavailable" || acquirer.stats().open === 0) return undefined;
     throw error;
   });
 }
