@@ -22,12 +22,18 @@ type Sent = {
   bytes?: number;
   /** The statement of a group. */
   text?: string;
+  /** Of the second call. */
   caller?: AbortController;
+  /** Called when a group is sent. */
+  onSend?: () => void;
   readLines?: Grouping["readLines"];
 };
 
 /** Sends calls in one turn: the sizes of their groups, and each one's result or error code. */
-async function send(pool: Database, { count, bytes = 1, text = TEXT, caller, readLines }: Sent) {
+async function send(
+  pool: Database,
+  { count, bytes = 1, text = TEXT, caller, onSend, readLines }: Sent,
+) {
   const sizes: number[] = [];
   const results = await Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -38,6 +44,7 @@ async function send(pool: Database, { count, bytes = 1, text = TEXT, caller, rea
         bytes,
         toCall: (rows) => {
           sizes.push(rows.length);
+          onSend?.();
           return { text, parameters: [`{${rows.map((row) => row.id).join(",")}}`] };
         },
         readLines:
@@ -154,5 +161,14 @@ test("calls of a group that had no effect are sent alone, and so are later ones 
     const failing = `select (1 / (cardinality($1::pg_catalog.text[]) - 3))::text`;
     expect(await send(pool, { count: 3, text: failing })).toEqual({ sizes: [3], results: ids(3) });
     expect(await send(pool, { count: 3 })).toEqual({ sizes: [], results: ids(3) });
+  });
+});
+
+test("a caller that leaves does not cancel the sent calls of the others", async () => {
+  await withPool(async (pool) => {
+    const caller = new AbortController();
+    const slow = `select array_to_string($1::text[], ',') from pg_sleep(0.3)`;
+    const sent = { count: 4, text: slow, caller, onSend: () => caller.abort() };
+    expect(await send(pool, sent)).toEqual({ sizes: [4], results: ids(4) });
   });
 });
