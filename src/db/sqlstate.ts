@@ -98,6 +98,13 @@ const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
 
 const UNPLANNED = /^could not create distributed plan/;
 
+/**
+ * A command failed on another node, nearly always because it waited for a lock for too long. Citus reports the node's own
+ * error only as a warning. The transaction was rolled back.
+ */
+const FAILED_ON_NODE = /^failure on connection marked as essential: /;
+const LOCK_TIMEOUT = "55P03";
+
 /** The driver's own codes for a lost connection. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
@@ -162,7 +169,7 @@ export function toDatabaseError(
   error: unknown,
   call: Pick<Failure, "retry" | "isTimedOut" | "isEarly" | "isHandedOver">,
 ): Error {
-  const code = errorCode(error) ?? "";
+  const code = readCode(error) ?? "";
   const isSilent = error instanceof SilenceError;
   if (isSilent || CANCELED.has(code)) {
     // Without a response to the cancellation, the write can still happen.
@@ -193,7 +200,13 @@ function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver
 /** The SQLSTATE or driver's code behind an error of this module; `undefined` for any other error. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
-  return errorCode(error instanceof Problem ? error.cause : error);
+  return readCode(error instanceof Problem ? error.cause : error);
+}
+
+function readCode(error: unknown): string | undefined {
+  const code = errorCode(error);
+  const isOnNode = code === "XX000" && error instanceof Error && FAILED_ON_NODE.test(error.message);
+  return isOnNode ? LOCK_TIMEOUT : code;
 }
 
 function away(cause: unknown): Problem {

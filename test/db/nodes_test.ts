@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { hashBytes } from "../../src/db/citus/hash.ts";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { isWorthAnother, toDatabaseError } from "../../src/db/sqlstate.ts";
+import { isWorthAnother, readSqlState, toDatabaseError } from "../../src/db/sqlstate.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 
 const HALVES = [
@@ -65,6 +65,17 @@ test.each([
   const error = Object.assign(new Error(message), { code: "08006" });
   const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: true } as const;
   expect(toDatabaseError(error, call)).toMatchObject({ code: told });
+});
+
+test("a command that failed on another node counts as a wait for a lock that was too long", () => {
+  const message = "failure on connection marked as essential: 10.0.0.2:5432";
+  const error = Object.assign(new Error(message), { code: "XX000" });
+  const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
+
+  const thrown = toDatabaseError(error, call);
+
+  expect(thrown).toMatchObject({ code: "unavailable" });
+  expect(readSqlState(thrown)).toBe("55P03");
 });
 
 describe("a canceled statement is", () => {
