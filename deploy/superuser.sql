@@ -1,5 +1,5 @@
--- Takes away what PostgreSQL lets every login do and Rowhouse cannot revoke by itself: block others with advisory locks, and fill
--- the disk with large objects. Run it as a superuser in Rowhouse's database after the first migrate. Safe to run again.
+-- Revokes two rights that PostgreSQL grants to every login: to block others with advisory locks, and to fill the disk with large
+-- objects. Run it as a superuser in Rowhouse's database after the first migrate. You can run it again.
 do $$
 declare
   routine record;
@@ -11,7 +11,7 @@ begin
   loop
     execute format('revoke execute on function %s from public', routine.name);
     if routine.is_lock then
-      -- Pushes and migrations take them, so that only one runs at a time.
+      -- Pushes and migrations lock each other out.
       execute format('grant execute on function %s to rowhouse_owner, rowhouse_tables', routine.name);
     end if;
   end loop;

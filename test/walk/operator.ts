@@ -15,7 +15,7 @@ function toSecret(word: string): string {
   return secret;
 }
 
-const SECTION = "## On one machine, from nothing";
+const SECTION = "## Install on one machine";
 const PROGRAM = "/opt/rowhouse";
 
 /** What a step of the page asks for: a file to write, SQL or commands to run. */
