@@ -80,13 +80,17 @@ export const COMMANDS: readonly CommandRow[] = [
   ...fromModule(async () => (await import("./admin/people.ts")).adminPeopleCommands, {
     "admin create-user": "creates an account and prints the link that sets its password",
     "admin password-link": "prints a new password link for a person; older links stop working",
-    "admin set-role": "sets or removes a Console role: admin on every app",
     "admin change-email": "changes the address that a person signs in with",
-    "admin grant": "grants a person a role on an app",
-    "admin revoke": "revokes a person's role on an app, or all roles from a provider's claims",
     "admin disable": "signs a person out everywhere and locks the account",
     "admin enable": "lets a disabled person sign in again",
     "admin reset-second-factor": "removes the second factor of a person who has lost it",
+  }),
+  ...fromModule(async () => (await import("./admin/roles.ts")).adminRoleCommands, {
+    "admin set-role": "sets or removes a Console role: admin on every app",
+    "admin grant": "grants a person a role on an app",
+    "admin revoke": "revokes a person's role on an app, or all roles from a provider's claims",
+  }),
+  ...fromModule(async () => (await import("./admin/sessions.ts")).adminSessionCommands, {
     "admin sessions": "lists a person's sessions, or ends them all",
     "admin end-sessions": "ends all sessions of the people with a role on an app",
   }),

@@ -110,7 +110,7 @@ export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
 }
 
 /** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
-export function noteChanges(site: FunctionSite, rows: string): string {
+export function recordChanges(site: FunctionSite, rows: string): string {
   if (!hasPreview(site, "live")) return "";
   return `  if "$live" then
     insert into rowhouse."changes" ("app_id", "table_name", "row_id") ${rows};

@@ -18,11 +18,12 @@ import {
 } from "../catalog/mod.ts";
 import { quoteBody, quoteName } from "../db/mod.ts";
 import { changesBody } from "./changes_body.ts";
+import { createBody, createManyBody } from "./create_bodies.ts";
 import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
 import { createGroupBody } from "./group_body.ts";
 import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
-import { createBody, createManyBody, deleteBody, updateBody } from "./write_bodies.ts";
+import { deleteBody, updateBody } from "./update_bodies.ts";
 
 const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) => string>> = {
   list: listBody,

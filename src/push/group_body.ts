@@ -5,16 +5,17 @@
  */
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
+import { insertMany } from "./create_bodies.ts";
 import {
   beginAs,
   CONCAT,
   declareLive,
   isTooLarge,
-  noteChanges,
   ROW_TEXT,
+  recordChanges,
   TEXT,
 } from "./function_terms.ts";
-import { idText, insertMany } from "./write_bodies.ts";
+import { idText } from "./write_terms.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
 /** A microsecond apart, as if the rows were created one after the other: two rows rarely have one time by default. */
@@ -29,7 +30,7 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, ids, bodies, bytes, claims } = placeholdersOf("create_group");
   const values = `pg_catalog.array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
   const insert = `${insertMany(table, values, NOW)};
-${noteChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest("$ids") as "$new" ("$id")`)}`;
+${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest("$ids") as "$new" ("$id")`)}`;
   const claim = `(${claims})["$count"]`;
   return `declare
   "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;

@@ -9,7 +9,7 @@ import type { Connection } from "./connection.ts";
 import {
   type Connections,
   type ConnectionsOptions,
-  makeConnections,
+  OwnConnections,
   RECONNECT_DELAY_MS,
 } from "./connections.ts";
 import { type FairQueue, type FullQueue, makeFairQueue } from "./fair_queue.ts";
@@ -83,7 +83,7 @@ export class Acquirer {
     };
     this.#pool =
       callersPerConnection === 1
-        ? makeConnections(options, events)
+        ? new OwnConnections(options, events)
         : makeSharedConnections({ ...options, callersPerConnection }, events);
   }
 

@@ -46,76 +46,97 @@ export const RECONNECT_DELAY_MS = 100;
 const MAX_IDLE_MS = 60_000;
 export const MAX_AGE_MS = 30 * 60_000;
 
-export function makeConnections(
-  options: ConnectionsOptions,
-  { onRoom, onNone }: ConnectionsEvents,
-): Connections {
-  const open = new Set<Connection>();
-  const idle: Connection[] = [];
-  let connecting = 0;
-  let failure: { error: Error; at: number } | undefined;
-  let isClosed = false;
+/** Connections that one caller at a time uses. */
+export class OwnConnections implements Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #events: ConnectionsEvents;
+  readonly #open = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  #connecting = 0;
+  #failure: { error: Error; at: number } | undefined;
+  #isClosed = false;
 
-  const discard = (connection: Connection): void => {
-    open.delete(connection);
-    connection.end();
-  };
-  const onOpened = (connection: Connection): void => {
-    if (isClosed) {
+  constructor(options: ConnectionsOptions, events: ConnectionsEvents) {
+    this.#options = options;
+    this.#events = events;
+  }
+
+  take(): Connection | undefined {
+    for (let next = this.#idle.pop(); next !== undefined; next = this.#idle.pop()) {
+      if (isFresh(next)) return next;
+      this.#discard(next);
+    }
+    return undefined;
+  }
+
+  keep(connection: Connection): void {
+    this.#idle.push(connection);
+  }
+
+  release(connection: Connection, isSuspect: boolean): void {
+    connection.usedAt = performance.now();
+    if (isSuspect || this.#isClosed || isOld(connection) || !connection.isAlive())
+      this.#discard(connection);
+    else this.#idle.push(connection);
+  }
+
+  grow(waiting: number): void {
+    const { connections } = this.#options;
+    while (this.#connecting < waiting && this.#open.size + this.#connecting < connections)
+      void this.#add();
+  }
+
+  failure(): { error: Error; at: number } | undefined {
+    return this.#open.size === 0 ? this.#failure : undefined;
+  }
+
+  size(): { open: number; connecting: number } {
+    return { open: this.#open.size, connecting: this.#connecting };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of [...this.#open]) this.#discard(connection);
+  }
+
+  async #add(): Promise<void> {
+    this.#connecting++;
+    const opened = await openConnection(this.#options).catch((cause: unknown) => ({ cause }));
+    this.#connecting--;
+    if ("cause" in opened) this.#onOpenFailed(opened.cause);
+    else this.#onOpened(opened);
+  }
+
+  #onOpened(connection: Connection): void {
+    if (this.#isClosed) {
       connection.end();
       return;
     }
-    failure = undefined;
-    options.onThere?.();
-    open.add(connection);
-    idle.push(connection);
+    this.#failure = undefined;
+    this.#options.onThere?.();
+    this.#open.add(connection);
+    this.#idle.push(connection);
     connection.onLost = () => {
-      open.delete(connection);
-      onRoom();
+      this.#open.delete(connection);
+      this.#events.onRoom();
     };
-    onRoom();
-  };
-  const onOpenFailed = (cause: unknown): void => {
-    const error = toConnectError(cause);
-    failure = { error, at: performance.now() };
-    if (connecting > 0) return;
-    if (open.size === 0) {
-      options.onAway?.(cause);
-      onNone(error);
-    } else setTimeout(onRoom, RECONNECT_DELAY_MS).unref();
-  };
-  const add = async (): Promise<void> => {
-    connecting++;
-    const opened = await openConnection(options).catch((cause: unknown) => ({ cause }));
-    connecting--;
-    if ("cause" in opened) onOpenFailed(opened.cause);
-    else onOpened(opened);
-  };
+    this.#events.onRoom();
+  }
 
-  return {
-    take: () => {
-      for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
-        if (isFresh(connection)) return connection;
-        discard(connection);
-      }
-      return undefined;
-    },
-    keep: (connection) => void idle.push(connection),
-    release: (connection, isSuspect) => {
-      connection.usedAt = performance.now();
-      if (isSuspect || isClosed || isOld(connection) || !connection.isAlive()) discard(connection);
-      else idle.push(connection);
-    },
-    grow: (waiting) => {
-      while (connecting < waiting && open.size + connecting < options.connections) void add();
-    },
-    failure: () => (open.size === 0 ? failure : undefined),
-    size: () => ({ open: open.size, connecting }),
-    close: () => {
-      isClosed = true;
-      for (const connection of [...open]) discard(connection);
-    },
-  };
+  #onOpenFailed(cause: unknown): void {
+    const error = toConnectError(cause);
+    this.#failure = { error, at: performance.now() };
+    if (this.#connecting > 0) return;
+    if (this.#open.size === 0) {
+      this.#options.onAway?.(cause);
+      this.#events.onNone(error);
+    } else setTimeout(this.#events.onRoom, RECONNECT_DELAY_MS).unref();
+  }
+
+  #discard(connection: Connection): void {
+    this.#open.delete(connection);
+    connection.end();
+  }
 }
 
 function isFresh(connection: Connection): boolean {

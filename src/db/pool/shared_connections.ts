@@ -10,7 +10,7 @@ import {
   type ConnectionsEvents,
   type ConnectionsOptions,
   MAX_AGE_MS,
-  makeConnections,
+  OwnConnections,
 } from "./connections.ts";
 
 export type SharedConnectionsOptions = ConnectionsOptions & {
@@ -37,7 +37,7 @@ export function makeSharedConnections(
   options: SharedConnectionsOptions,
   events: ConnectionsEvents,
 ): Connections {
-  const pool = makeConnections({ ...options, isPipelined: true }, events);
+  const pool = new OwnConnections({ ...options, isPipelined: true }, events);
   const uses = new Map<Connection, Use>();
 
   /** The connection for sending: the first that is quick, otherwise the quickest. */
@@ -60,7 +60,9 @@ export function makeSharedConnections(
   };
 
   return {
-    ...pool,
+    failure: () => pool.failure(),
+    size: () => pool.size(),
+    close: () => pool.close(),
     take: () => {
       const now = performance.now();
       const connection = choose(now);

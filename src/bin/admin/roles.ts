@@ -1,0 +1,112 @@
+/** `rowhouse admin` commands for Console roles and roles on apps. @module */
+import {
+  CONSOLE_ROLES,
+  type ConsoleRole,
+  giveConsoleRole,
+  grantRole,
+  readEmail,
+  removeConsoleRole,
+  revokeRole,
+} from "../../accounts/people/mod.ts";
+import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
+import { quote } from "../../std/quote.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
+import { revokeByProvider } from "./claimed_roles.ts";
+import { YES } from "./confirm.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+
+export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
+
+const setRoleTask: AdminTask = async (deps, args) => {
+  const [text = "", word = ""] = args.positionals;
+  const email = readEmail(text);
+  const role = word === "none" ? undefined : readConsoleRole(word, [...CONSOLE_ROLES, "none"]);
+  if (role === undefined) await removeConsoleRole(deps, email);
+  else await giveConsoleRole({ ...deps, identitySecrets: readRoleSecrets(deps) }, email, role);
+  return {
+    document: { email, consoleRole: role ?? null },
+    lines: [`${email} ${role === undefined ? "now has no Console role" : `is now ${role}`}`],
+  };
+};
+
+function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
+  return readIdentitySecrets(
+    config,
+    "Cannot verify the address: set IDENTITY_SECRET to the secret of the service that the person signs in to",
+  );
+}
+
+const grantTask: AdminTask = async (deps, args) => {
+  const [text = "", slug = "", role = ""] = args.positionals;
+  await grantRole(deps, { email: text, slug, role });
+  const email = readEmail(text);
+  return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };
+};
+
+const revokeTask: AdminTask = async (deps, args) => {
+  const provider = args.text("provider");
+  if (provider !== undefined) return await revokeByProvider(deps, args, provider);
+  const [text = "", slug = ""] = args.positionals;
+  const email = readEmail(text);
+  if (!(await revokeRole(deps, { email, slug })))
+    throw new RejectedError(`Nothing to revoke: ${email} has no role on ${slug}`);
+  return {
+    document: { email, app: slug, role: null },
+    lines: [`${email} now has no role on ${slug}`],
+  };
+};
+
+export const adminRoleCommands = [
+  makeAdminCommand(
+    {
+      name: "admin set-role",
+      example:
+        "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
+      about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
+A role requires an account whose address this service has set: delete any other account and invite the person again.
+Granting a role invalidates an unused password link of the account: create a new one with admin password-link.
+Prints { email, consoleRole } with --json.`,
+      positionals: ["email", "role"],
+    },
+    setRoleTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin grant",
+      example: "rowhouse admin grant ada@example.org wiki editor",
+      about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
+      positionals: ["email", "app", "role"],
+    },
+    grantTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin revoke",
+      example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
+      about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
+removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
+      positionals: ["email", "app"],
+      flags: {
+        provider: {
+          value: "name",
+          isInPlace: true,
+          about: "revokes every role from claims of this provider; replaces <email> <app>",
+        },
+        ...YES,
+      },
+    },
+    revokeTask,
+  ),
+];
+
+/** @throws {UsageError} unknown role */
+export function readConsoleRole(
+  text: string,
+  expected: readonly string[] = CONSOLE_ROLES,
+): ConsoleRole {
+  const role = CONSOLE_ROLES.find((role) => role === text);
+  if (role !== undefined) return role;
+  throw new UsageError(
+    `Unknown Console role ${quote(text)}: expected one of ${expected.join(", ")}`,
+  );
+}

@@ -1,0 +1,60 @@
+/** Settings of an app that are on or off: live updates, and the list of its people. @module */
+import { setAppLive, setPeopleList } from "../accounts/apps/mod.ts";
+import { answerSeeOther, html } from "../pages/mod.ts";
+import { answerAppAct, readApp } from "./app_page.ts";
+import { makeFormPage } from "./form_page.ts";
+import { toAppPath } from "./paths.ts";
+
+type App = Awaited<ReturnType<typeof readApp>>["app"];
+
+type Switch = {
+  action: "set_app_live" | "set_people_list";
+  set: typeof setAppLive;
+  isOn: (app: App) => boolean;
+  /** The name of the setting in a sentence. */
+  subject: string;
+  /** The effects of turning it on and off. */
+  effects: { on: string; off: string };
+};
+
+/** The form sends the wanted state and not a toggle: a form that is sent twice has no second effect. */
+function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
+  return makeFormPage({
+    action,
+    read: readApp,
+    title: ({ slug, app }) => `${isOn(app) ? "Turn off" : "Turn on"} ${subject} of ${slug}`,
+    form: ({ app }) => ({
+      fields: html`<input type="hidden" name="wanted" value="${isOn(app) ? "off" : "on"}">
+<p>${isOn(app) ? effects.off : effects.on}</p>`,
+      button: isOn(app) ? "Turn off" : "Turn on",
+    }),
+    run: async ({ deps, fields }, { slug }) => {
+      await set(deps, slug, fields.get("wanted") === "on");
+      return answerSeeOther(`${toAppPath(slug)}/settings`);
+    },
+    cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+    answer: answerAppAct,
+  });
+}
+
+export const livePage = makeSwitchPage({
+  action: "set_app_live",
+  set: setAppLive,
+  isOn: ({ isLive }) => isLive === true,
+  subject: "live updates",
+  effects: {
+    on: "Clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes.",
+    off: "Event streams of its tables end immediately. Clients poll instead.",
+  },
+});
+
+export const listPeoplePage = makeSwitchPage({
+  action: "set_people_list",
+  set: setPeopleList,
+  isOn: ({ listsPeople }) => listsPeople,
+  subject: "the list of people",
+  effects: {
+    on: "Each person with a role on the app can list the others: id, name, picture and role, never addresses.",
+    off: "The app can no longer list its people.",
+  },
+});

@@ -1,0 +1,167 @@
+/** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
+import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import {
+  beginAs,
+  declareLive,
+  initial,
+  outputs,
+  outputVariable,
+  ROW_TEXT,
+  recordChanges,
+  returnText,
+  TEXT,
+  target,
+  variable,
+} from "./function_terms.ts";
+import { sqlType } from "./types.ts";
+import { answerKey, claimKey, idText, recordRow } from "./write_terms.ts";
+
+export function createBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, id, body, bytes, claim } = placeholdersOf("create");
+  const values = [app, id, ...table.columns.map((_, index) => variable(index))];
+  const declared = table.columns.map(
+    (column, index) =>
+      `  ${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+  );
+  return `declare
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "$row" record;
+  "$text" ${TEXT};
+begin
+${beginAs("create", site)}
+${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
+  insert into ${target(table)}
+  values (${values.join(", ")})
+  returning ${outputs(table)} into "$row";
+${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
+${returnText(id, bytes)}
+end`;
+}
+
+/** The text of the row before its insert, equal to the later `returning`: recorded with a key. */
+function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
+  const own = table.columns.map((column, index) => {
+    return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
+  });
+  const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
+  return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;
+}
+
+/**
+ * Inserts all rows by one statement. If a row violates a rule, retries them one by one, because PostgreSQL does not report
+ * which row it was. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are stored.
+ */
+export function createManyBody(table: ColumnSet, site: FunctionSite): string {
+  if (site.isDistributed) return createEachBody(table, site);
+  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
+  const joined = `pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
+  const insert = insertMany(table, joined);
+  return `declare
+  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
+  "$ids" pg_catalog.uuid[] := ${ids};
+  "$bodies" pg_catalog.jsonb := "$all";
+  "$count" pg_catalog.int4 := 0;
+  "$rows" ${TEXT}[] := '{}';
+  "$text" ${TEXT};
+  "$state" ${TEXT};
+${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
+${beginAs("create_many", site)}
+${claimKey({ app, claim, answer: "null", short })}
+  begin
+    ${insert};
+  exception when integrity_constraint_violation then
+    begin
+      while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
+        "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
+        "$count" := "$count" operator(pg_catalog.+) 1;
+        "$ids" := array[(${ids})["$count"]];
+        ${insert};
+        "$rows" := pg_catalog.array_append("$rows", "$text");
+      end loop;
+      "$text" := pg_catalog.array_to_string("$rows", ',');
+    exception when integrity_constraint_violation then
+      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+        column = "$column", table = "$table", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+    end;
+  end;
+${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
+${answerKey({ app, claim })}
+${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** The response to a batch. */
+function rowsText(texts: string): string {
+  return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
+}
+
+/**
+ * Inserts the rows of `$ids` and `$bodies`, and selects these values of them. `now` is the time of a row, an expression that can
+ * use its position `"$new"."$nth"`; by default all rows have the statement's time.
+ */
+export function insertMany(table: ColumnSet, selected: string, now?: string): string {
+  const { app } = placeholdersOf("create_many");
+  const columns = table.columns.map((column) => initial(table, column, now));
+  const values = [app, '"$new"."$id"', ...columns];
+  const [ordinality, nth] = now === undefined ? ["", ""] : [" with ordinality", ', "$nth"'];
+  return `with "$row" as (
+      insert into ${target(table)}
+      select ${values.join(",\n        ")}
+      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
+      returning ${outputs(table)})
+    select ${selected} from "$row"`;
+}
+
+/**
+ * The same for distributed tables: one statement per row, because Citus cannot plan an insert of a query in a
+ * larger statement. Passes on PostgreSQL's message, which names the constraint, because Citus passes on nothing else.
+ */
+function createEachBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const names = table.columns.map((_, index) => variable(index));
+  const declared = table.columns.map(
+    (column, index) => `  ${variable(index)} ${sqlType(table, column)};\n`,
+  );
+  const read = table.columns.map(
+    (column, index) => `      ${variable(index)} := ${initial(table, column)};\n`,
+  );
+  return `declare
+  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
+  "$body" pg_catalog.jsonb;
+  "$id" pg_catalog.uuid;
+${declared.join("")}  "$row" record;
+  "$count" pg_catalog.int4 := 0;
+  "$rows" ${TEXT}[] := '{}';
+  "$text" ${TEXT};
+  "$state" ${TEXT};
+  "$message" ${TEXT};
+begin
+${beginAs("create_many", site)}
+${claimKey({ app, claim, answer: "null", short })}
+  begin
+    while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
+      "$body" := "$all" operator(pg_catalog.->) "$count";
+      "$count" := "$count" operator(pg_catalog.+) 1;
+      "$id" := (${ids})["$count"];
+${read.join("")}      insert into ${target(table)}
+      values (${[app, '"$id"', ...names].join(", ")})
+      returning ${outputs(table)} into "$row";
+      "$rows" := pg_catalog.array_append("$rows", ${ROW_TEXT});
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+  end;
+  "$text" := ${rowsText(`pg_catalog.array_to_string("$rows", ',')`)};
+${answerKey({ app, claim })}
+${returnText(`(${ids})[1]`, bytes)}
+end`;
+}

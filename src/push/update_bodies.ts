@@ -1,0 +1,150 @@
+/** The bodies of functions that update and delete rows. @see function_terms.ts for their parts @module */
+import {
+  type ColumnSet,
+  type FunctionSite,
+  NO_MATCH,
+  placeholdersOf,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import {
+  beginAs,
+  declareLive,
+  EQUALS,
+  input,
+  isGiven,
+  isRow,
+  outputs,
+  ROW_TEXT,
+  recordChanges,
+  returnText,
+  TEXT,
+  variable,
+} from "./function_terms.ts";
+import { sqlType } from "./types.ts";
+import { answerKey, claimKey, idText, recordRow } from "./write_terms.ts";
+
+/** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
+function isMatch(table: ColumnSet, match: string): string {
+  const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
+  return `(${match} is null or ${tagOf(text)} ${EQUALS} any (pg_catalog.string_to_array(${match}, ',')))`;
+}
+
+/** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
+function tagOf(text: string): string {
+  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** The result of a write without a matching row: empty, or a marker if the row has another tag. */
+function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  return `case when ${match} is not null and exists (
+    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
+}
+
+export function updateBody(table: ColumnSet, site: FunctionSite): string {
+  const { isDistributed } = site;
+  const { app, id, body, bytes, match, claim } = placeholdersOf("update");
+  const declared = table.columns.map(
+    (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
+  );
+  const assigned = table.columns.map(
+    (column, index) =>
+      `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
+  );
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  const rule = `where ${isRow(app, id)}${condition}`;
+  // An empty update does not change the row, nor anything derived from its state.
+  const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
+  const write = `if "$body" ${EQUALS} '{}' then
+    ${read}
+  else
+    update ${rows} set
+    ${assigned.join(",\n    ")}
+    ${rule}
+    returning ${outputs(table)} into "$row";
+  end if;`;
+  return `declare
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "$row" record;
+  "$text" ${TEXT};
+begin
+${beginAs("update", site)}
+${claimKey({ app, claim, answer: "null", short: idText(id) })}
+${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
+  if not found then
+    if ${claim} is not null then
+      perform rowhouse.forget_key(${app}, ${claim});
+    end if;
+    return ${notMatched(table, "update")};
+  end if;
+${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
+${answerKey({ app, claim })}
+${returnText(id, bytes)}
+end`;
+}
+
+export function deleteBody(table: ColumnSet, site: FunctionSite): string {
+  const { isDistributed } = site;
+  const { app, id, match } = placeholdersOf("delete");
+  const variables = `${declareLive("delete", site)}${isDistributed ? `  "$row" record;\n` : ""}`;
+  const declared = variables === "" ? "" : `declare\n${variables}`;
+  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  return `${declared}begin
+${beginAs("delete", site)}
+${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+  if found then
+${recordDelete(table, site)}    return '';
+  end if;
+  return ${notMatched(table, "delete")};
+end`;
+}
+
+/** Records a deleted row, and each table with rows deleted by cascading references. */
+function recordDelete(table: ColumnSet, site: FunctionSite): string {
+  const { app, id } = placeholdersOf("delete");
+  const name = quoteLiteral(table.name);
+  const source = quoteLiteral(`data.${quoteName(table.name)}`);
+  // Searches pg_depend: constraints have no index by the referenced table.
+  const referring = (oid: string) => `select "$k"."conrelid"
+        from pg_catalog.pg_depend as "$d"
+        join pg_catalog.pg_constraint as "$k" on "$k"."oid" ${EQUALS} "$d"."objid"
+        where "$d"."classid" ${EQUALS} 'pg_catalog.pg_constraint'::pg_catalog.regclass
+          and "$d"."refclassid" ${EQUALS} 'pg_catalog.pg_class'::pg_catalog.regclass
+          and "$d"."refobjid" ${EQUALS} ${oid} and "$k"."confrelid" ${EQUALS} "$d"."refobjid"
+          and "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"`;
+  return recordChanges(
+    site,
+    `with recursive "$t" ("$oid") as (
+        ${referring(`${source}::pg_catalog.regclass::pg_catalog.oid`)}
+        union
+        select "$n"."$oid" from "$t" cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid"))
+      select ${app}, ${name}, ${id}
+      union all
+      select ${app}, "$c"."relname", null from "$t"
+      join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$oid"`,
+  );
+}
+
+/**
+ * Rejects a write of a row without a requested tag, in a separate statement: Citus cannot compute tags in the statement that
+ * writes. Locks the row, so that it does not change before the write.
+ */
+function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  const forget =
+    endpoint === "update"
+      ? `
+      if ${placeholdersOf("update").claim} is not null then
+        perform rowhouse.forget_key(${app}, ${placeholdersOf("update").claim});
+      end if;`
+      : "";
+  return `  if ${match} is not null then
+    select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
+    if found and ${tagOf(ROW_TEXT)} operator(pg_catalog.<>) all (pg_catalog.string_to_array(${match}, ',')) then${forget}
+      return '${NO_MATCH}';
+    end if;
+  end if;
+`;
+}

@@ -1,0 +1,233 @@
+/** The dependencies of routes, by what a process serves: callers, rows or identity. @module */
+import { makeLimits, makeOrigins, type Origins } from "../accounts/apps/mod.ts";
+import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
+import { makeRowsKeys } from "../console/mod.ts";
+import {
+  type IdempotencyRoom,
+  LIST_BYTES,
+  LIST_CACHE_BYTES,
+  MAX_STREAMS,
+  MAX_VISITS,
+  type MaxStreams,
+  makeChangeFeed,
+  makeListCache,
+} from "../data/mod.ts";
+import type { Database, VersionWatch } from "../db/mod.ts";
+import {
+  type Audience,
+  makeAuthenticate,
+  makeLease,
+  makeOpenReceive,
+  makeReadAddress,
+  makeSharedBuckets,
+  makeSignedReceive,
+  makeTakeQuota,
+  makeUseNonce,
+  makeVerify,
+} from "../gateway/mod.ts";
+import {
+  type Hashing,
+  type IdentitySettings,
+  isHttps,
+  makeHashing,
+  makeProviders,
+  toVirtualHost,
+} from "../identity/mod.ts";
+import { logError } from "../observe.ts";
+import { makeDocuments } from "../openapi/mod.ts";
+import type { Preview } from "../preview.ts";
+import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
+import { systemRandomBytes } from "../std/random_text.ts";
+import type { FetchDeps } from "./fetch.ts";
+import type { CheckReady } from "./health.ts";
+import type { MailOptions } from "./mailing.ts";
+import {
+  type DataServiceDeps,
+  type IdentityServiceDeps,
+  MAX_REQUEST_BYTES,
+  routes,
+} from "./routes.ts";
+import { makeCallGateway, readSecrets, type UpstreamOptions } from "./upstreams.ts";
+
+/** Options of every role. */
+export type RoleOptions = UpstreamOptions & {
+  keyPrefix: string;
+  /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
+  maxResponseBytes?: number;
+  /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
+  idempotencyBytes?: number | undefined;
+  /** Whether creates are grouped; defaults to true. */
+  groupsCreates?: boolean | undefined;
+  /** Size of the cache for pages of lists; defaults to {@linkcode LIST_CACHE_BYTES}. */
+  listCacheBytes?: number | undefined;
+  /** Enabled previews; defaults to none. */
+  previews?: readonly Preview[];
+  /** Max rows that a query visits; defaults to {@linkcode MAX_VISITS}. */
+  maxVisits?: number | undefined;
+  /** Defaults to {@linkcode MAX_STREAMS}. */
+  maxStreams?: MaxStreams;
+  /** Defaults to {@linkcode PUSH_LIMITS}. */
+  pushLimits?: PushLimits;
+  /** The first creates sessions, links and passwords; all verify. Required in processes that serve identity. */
+  identitySecrets?: readonly string[] | undefined;
+  /** Defaults to {@linkcode makeHashing} at full cost; only tests replace it. */
+  hashing?: Hashing | undefined;
+  /** The mail server and the sender of mails; unset: no mail is sent. */
+  mail?: MailOptions | undefined;
+  /** Proxies whose `X-Forwarded-For` is trusted. */
+  trustedProxies?: readonly string[];
+};
+
+export type Parts = {
+  options: RoleOptions;
+  identity: IdentitySettings;
+  db: Database;
+  admin: Database;
+  /** Connections of the Console's login; unset: no Console. */
+  consoleDb: Database | undefined;
+  /** Connections of the login for identity; the same as `db` without such a login. */
+  identityDb: Database;
+  idempotencyRoom: IdempotencyRoom;
+  /** Aborted at shutdown, to end event streams. */
+  draining: AbortSignal;
+  checkReady: CheckReady;
+  shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
+};
+
+export type CallerParts = {
+  deps: FetchDeps;
+  origins: Origins;
+  refresh: (appsVersion: number) => Promise<void>;
+};
+
+/** Authentication, limits and origins for callers. */
+export function makeCallers(
+  { options, identity, db, shared }: Parts,
+  watch: VersionWatch,
+): CallerParts {
+  const { now } = shared;
+  const origins = makeOrigins(db);
+  const limits = makeLimits(db);
+  const receive = makeOpenReceive({
+    makeRequestId: makeId,
+    readAddress: makeReadAddress(options.trustedProxies ?? []),
+    readVirtualHost: (host) => toVirtualHost(host, identity),
+  });
+  const buckets = makeSharedBuckets({
+    lease: makeLease(db, crypto.randomUUID()),
+    logError: logError(shared.log, "the limits"),
+  });
+  const { keyPrefix } = options;
+  const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });
+  const takeQuota = makeTakeQuota({ limits, buckets });
+  return {
+    deps: {
+      ...shared,
+      receive,
+      callers: {
+        authenticate,
+        takeQuota,
+        origins,
+        isHttps: (host) => isHttps(host, identity),
+        identityUrl: identity.identityUrl,
+      },
+    },
+    origins,
+    refresh: async (version) => {
+      await Promise.all([origins.refresh(version), limits.refresh(version)]);
+    },
+  };
+}
+
+/** A service behind a gateway accepts only requests that the gateway signed, and knows no keys. */
+export function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): FetchDeps {
+  const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
+  return {
+    ...shared,
+    receive: makeSignedReceive({
+      verify,
+      useNonce: makeUseNonce(db),
+      log: shared.log,
+      makeRequestId: makeId,
+      maxBytes: MAX_REQUEST_BYTES,
+    }),
+    callers: undefined,
+  };
+}
+
+export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
+  const { db, admin, options, idempotencyRoom, draining, checkReady, shared } = parts;
+  const {
+    maxResponseBytes = LIST_BYTES,
+    listCacheBytes = LIST_CACHE_BYTES,
+    groupsCreates = true,
+    previews = [],
+    maxVisits = MAX_VISITS,
+    maxStreams = MAX_STREAMS,
+    pushLimits = PUSH_LIMITS,
+  } = options;
+  const { log, guard } = shared;
+  const listCache = makeListCache(listCacheBytes);
+  const changeFeed = previews.includes("live")
+    ? makeChangeFeed({
+        ...{ db, catalog, log, maxStreams },
+        now: () => performance.now(),
+        checkServing: guard.check,
+      })
+    : undefined;
+  draining.addEventListener("abort", () => changeFeed?.end(), { once: true });
+  return {
+    db,
+    admin,
+    catalog,
+    makeId,
+    maxResponseBytes,
+    listCache,
+    groupsCreates,
+    previews,
+    maxVisits,
+    changeFeed,
+    idempotencyRoom,
+    pushLimits,
+    planning: makePlanning(),
+    documents: makeDocuments(routes, previews),
+    checkReady,
+    log,
+  };
+}
+
+export function makeIdentityDeps(
+  { identityDb, consoleDb, identity, checkReady, options, shared }: Parts,
+  origins: Origins,
+): IdentityServiceDeps {
+  return {
+    db: identityDb,
+    consoleDb,
+    hasConsole: consoleDb !== undefined,
+    hasMail:
+      options.mail !== undefined && (identity.identityUrl ?? identity.publicUrl) !== undefined,
+    keyPrefix: options.keyPrefix,
+    makeId,
+    log: shared.log,
+    now: shared.now,
+    identity,
+    origins,
+    identitySecrets: makeIdentitySecrets(options.identitySecrets ?? []),
+    hashing: options.hashing ?? makeHashing(),
+    providers: makeProviders(identity.providers, {
+      now: shared.now,
+      log: shared.log,
+      timeoutS: identity.providerTimeoutS,
+    }),
+    randomBytes: systemRandomBytes,
+    checkReady,
+    callApi: makeCallGateway(options, identity.publicUrl),
+    rowsKeys: makeRowsKeys(),
+    hasFilters: options.previews?.includes("filters") ?? false,
+  };
+}
+
+export function makeId(): string {
+  return Bun.randomUUIDv7();
+}
