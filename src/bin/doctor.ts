@@ -118,6 +118,7 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
     return await examine({
       ...{ ...asked, db, identityDb, admin, databaseUrl, connections, now: Date.now },
       isWhole: (config.ROLE ?? "all") === "all",
+      nodesUrl: (config.CITUS_NODE_POOL ?? 0) > 0 ? databaseUrl : undefined,
     });
   } finally {
     await Promise.all([db?.close(), identityDb?.close(), admin.close()]);

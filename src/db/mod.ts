@@ -52,6 +52,8 @@ export {
   openDatabase,
   SERVICE_QUEUE,
 } from "./pool/mod.ts";
+export { findNodeFailure } from "./pool/node_pools.ts";
+export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";

@@ -10,6 +10,7 @@ import {
   type Database,
   findPooling,
   isDriverPatched,
+  makeNodeMap,
   readRows,
 } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
@@ -28,11 +29,12 @@ import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
 import {
+  checkNodeAddresses,
+  checkNodes,
   examineFunctions,
   examinePreviews,
   judgeIsolation,
   judgeMigrations,
-  judgeNodes,
   judgeRelease,
 } from "./schema_state.ts";
 import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./session.ts";
@@ -58,6 +60,8 @@ export type DoctorDeps = {
   providers?: readonly ProviderSettings[] | undefined;
   /** The value of PREVIEW, if it is valid. */
   previews?: readonly Preview[] | undefined;
+  /** The connection string for calls straight to the nodes of a distributed database, if processes send them. */
+  nodesUrl?: string | undefined;
   /** Connections that all processes of the service open. */
   connections?: Connections;
   now: () => number;
@@ -102,11 +106,20 @@ type AdminOptions = Pick<
   | "providers"
   | "identityDb"
   | "previews"
+  | "nodesUrl"
 > & { db?: Database };
 
 /** The checks that do not need the serving login. */
 export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
-  const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare, previews } = options;
+  const {
+    pushes,
+    adminUrl: url,
+    adminVariable: variable,
+    db = admin,
+    prepare,
+    previews,
+    nodesUrl,
+  } = options;
   const answer = await readRows(admin, "select 1").catch(toAway(variable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "responds" }];
@@ -124,9 +137,14 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   // The logins of the gateway and of identity cannot read the list of tables.
   if (pushes || variable === "ADMIN_DATABASE_URL")
     findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
-  const isolation = await makeIsolationLook(admin)();
-  findings.push(...judgeIsolation(listIssues(isolation)), ...judgeRelease(isolation));
-  findings.push(...judgeNodes(isolation));
+  const nodes = makeNodeMap();
+  const isolation = await makeIsolationLook(admin, nodes)();
+  findings.push(
+    ...judgeIsolation(listIssues(isolation)),
+    ...judgeRelease(isolation),
+    ...checkNodes(isolation),
+    ...(nodesUrl === undefined ? [] : await checkNodeAddresses(nodes.entries(), nodesUrl)),
+  );
   findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
   // If DATABASE_URL cannot be used, the only login can be the pushing login.

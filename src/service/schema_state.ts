@@ -1,8 +1,16 @@
 /** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes. @module */
 import type { Isolation } from "../catalog/mod.ts";
-import { type Database, type MigrationState, OTHER_BASELINE, readPreviews } from "../db/mod.ts";
+import {
+  type Database,
+  findNodeFailure,
+  type MigrationState,
+  type NodeEntry,
+  OTHER_BASELINE,
+  readPreviews,
+} from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
+import { errorCode } from "../std/error_code.ts";
 import type { Finding } from "./finding.ts";
 
 export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): Finding {
@@ -88,7 +96,7 @@ export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[]
 }
 
 /** Nodes of a distributed database; apps on other nodes are still served. */
-export function judgeNodes({ silent, added }: Pick<Isolation, "silent" | "added">): Finding[] {
+export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): Finding[] {
   const unprepared = added.map(
     (node): Finding => ({
       about: "nodes",
@@ -106,4 +114,22 @@ export function judgeNodes({ silent, added }: Pick<Isolation, "silent" | "added"
     }),
   );
   return [...unprepared, ...unavailable];
+}
+
+/** A warning for each node that rejects the login of `url`, does not respond to this machine, or is another server. */
+export async function checkNodeAddresses(
+  nodes: Iterable<NodeEntry>,
+  url: string,
+): Promise<Finding[]> {
+  const failures = await Promise.all(
+    [...nodes].map(async (node) => ({ node, failure: await findNodeFailure(url, node) })),
+  );
+  return failures
+    .filter(({ failure }) => failure !== undefined)
+    .map(({ node: { host, port }, failure }) => ({
+      about: "nodes",
+      level: "warn",
+      says: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
+      remedy: `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`,
+    }));
 }

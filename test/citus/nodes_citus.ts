@@ -87,6 +87,50 @@ test("a login has the coordinator's password on every node, also after a change"
   await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
 });
 
+test("doctor warns of each node that rejects the calls that processes would send to it", async () => {
+  const { database } = service;
+  const login = `rowhouse_test_direct_${crypto.randomUUID().slice(-12)}`;
+  const url = new URL(database.servingUrl);
+  url.username = login;
+  const project = makeProject();
+  const env = {
+    ADMIN_DATABASE_URL: database.adminUrl,
+    DATABASE_URL: url.href,
+    CITUS_NODE_POOL: "1",
+  };
+  const onWorkers = (statement: string) =>
+    askNodes(
+      admin(),
+      `do $$ begin if (select groupid from pg_dist_local_group) <> 0 then
+        perform set_config('citus.enable_ddl_propagation', 'off', true); ${statement};
+      end if; end $$`,
+    );
+  const findWarnings = async (more: Record<string, string> = {}) => {
+    const { out } = await runCommand(["doctor"], { ...project, env: { ...env, ...more } });
+    return out.split("\n").filter((line) => line.includes("does not accept connections from here"));
+  };
+  const workers = await admin().query<{ name: string }>(
+    `select nodename || ':' || nodeport as name from pg_dist_node where groupid <> 0 order by 1`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  await admin().message(
+    `set local citus.enable_ddl_propagation = 'off'; do $$ begin create role ${login} login; end $$; select 1`,
+  );
+  expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
+  expect(await findWarnings()).toEqual([]);
+  await onWorkers(`alter role ${login} nologin`);
+
+  const found = await findWarnings();
+
+  expect(found.toSorted()).toEqual(
+    workers.map(({ name }) => expect.stringContaining(`warn nodes: ${name} does not accept`)),
+  );
+  expect(await findWarnings({ CITUS_NODE_POOL: "0" })).toEqual([]);
+  project.remove();
+  await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
+});
+
 test("only logins with the right execute a function, on any node", async () => {
   const answers = await askNodes(
     admin(),

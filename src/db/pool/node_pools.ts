@@ -5,6 +5,7 @@
  * @module
  */
 import type { PoolStats } from "./acquire.ts";
+import { openConnection } from "./connection.ts";
 import type { NodeEntry, Nodes } from "./nodes.ts";
 import { openPool, type Pool, type PoolOptions } from "./pool.ts";
 
@@ -96,12 +97,24 @@ function openNodePool(
       if (retryAt === undefined) return true;
       if (performance.now() >= retryAt) {
         retryAt = performance.now() + RETRY_MS;
-        // `onAway` and `onThere` get the result.
+        // The pool reports the result.
         retry(queue).catch(() => undefined);
       }
       return false;
     },
   };
+}
+
+/** Why this process cannot connect to a node; `undefined` if it can. `url` is the coordinator's. */
+export async function findNodeFailure(url: string, entry: NodeEntry): Promise<unknown> {
+  const { system } = entry;
+  try {
+    const name = "rowhouse doctor";
+    (await openConnection({ url: toNodeUrl(url, entry), system, prepare: false, name })).end();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 function toNodeUrl(coordinatorUrl: string, { host, port }: NodeEntry): string {
