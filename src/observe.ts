@@ -12,7 +12,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** All fields of log lines. No field contains a header, a body, a row or a connection string. */
-export type LogFields = Partial<AnswerRecord> & {
+export type LogFields = Partial<ResponseRecord> & {
   /** A fixed sentence, or the scrubbed message of an unexpected error. */
   message?: string | undefined;
   /** An unexpected error's name, or the type of a thrown non-error. */
@@ -67,7 +67,7 @@ function makeTimeText(): (time: Date) => string {
 }
 
 /** The log record of a response. No field comes from a header, a body or a row. */
-export type AnswerRecord = {
+export type ResponseRecord = {
   requestId: string;
   method: string;
   /** The route's template, never the path. */

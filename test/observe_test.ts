@@ -104,8 +104,8 @@ describe("a trace through gateway and service", () => {
 
   /** The lines of gateway and service over one request: the service's is written first. */
   async function ask(headers: Record<string, string>): Promise<[Line, Line]> {
-    const answer = await service.call(undefined, "/v1/auth/me", { headers });
-    const requestId = answer.headers.get("x-request-id");
+    const response = await service.call(undefined, "/v1/auth/me", { headers });
+    const requestId = response.headers.get("x-request-id");
     const lines = service.log
       .map((line) => JSON.parse(line) as Line)
       .filter((line) => line.event === "request" && line.requestId === requestId);

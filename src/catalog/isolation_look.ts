@@ -60,23 +60,23 @@ export function makeIsolationLook(
   const ask = async (node: Node): Promise<readonly string[] | undefined> => {
     for (;;) {
       const askedAt = performance.now();
-      const answer = await askNode(db, node);
+      const response = await askNode(db, node);
       // A node that rejects connections is not silent: its callers get an error and can retry.
-      if (answer === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
+      if (response === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
       map?.tell(toName(node), undefined);
       // Without an identifier, calls for the node go through the coordinator.
-      const system = answer?.system ?? undefined;
+      const system = response?.system ?? undefined;
       if (system !== undefined && node.is_synced)
         map?.admit(toName(node), { host: node.host, port: node.port, system });
-      return answer?.issues;
+      return response?.issues;
     }
   };
   const askOnce = async (node: Node): Promise<readonly string[] | undefined> => {
     const name = toName(node);
     const askedAt = performance.now();
-    const answer = asked.get(name) ?? ask(node).finally(() => asked.delete(name));
-    asked.set(name, answer);
-    const found = await withinPatience(answer);
+    const response = asked.get(name) ?? ask(node).finally(() => asked.delete(name));
+    asked.set(name, response);
+    const found = await withinPatience(response);
     if (found !== LATE) return found;
     map?.tell(name, askedAt);
     return undefined;
@@ -95,7 +95,7 @@ export function makeIsolationLook(
     if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], silent: [] };
     const nodes = await readRows<Node>(db, NODES);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
     const added = await readRows<{ name: string }>(db, ADDED);
@@ -103,10 +103,10 @@ export function makeIsolationLook(
       ...found,
       issues,
       ofNodes: Object.fromEntries(
-        answers.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
+        responses.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
       ),
       added: added.map(({ name }) => name),
-      silent: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
+      silent: responses.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
     };
   };
 }
@@ -163,13 +163,13 @@ async function askNode(db: Database, { host, port }: Node): Promise<NodeState | 
 
 const LATE = Symbol("no response in time");
 
-async function withinPatience<Answer>(answer: Promise<Answer>): Promise<Answer | typeof LATE> {
+async function withinPatience<Result>(response: Promise<Result>): Promise<Result | typeof LATE> {
   let timer: Timer | undefined;
   const patience = new Promise<typeof LATE>((resolve) => {
     timer = setTimeout(() => resolve(LATE), NODE_PATIENCE_MS);
   });
   try {
-    return await Promise.race([answer, patience]);
+    return await Promise.race([response, patience]);
   } finally {
     clearTimeout(timer);
   }

@@ -11,28 +11,34 @@ import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { ACTION_WORDS } from "./action_words.ts";
 import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
-import { answerAppPage } from "./app_page.ts";
+import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderAddress, renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
 
 const PAGE_ROWS = 50;
 const DETAILS_CHARS = 4000;
 
-export async function answerActivity(visit: Visit): Promise<Response> {
+export async function handleActivity(visit: Visit): Promise<Response> {
   const { shown, body, status } = await readActivity(visit, undefined);
-  return answerConsolePage({ me: shown.me, entry: "Activity", title: "Activity", body, status });
+  return respondWithConsolePage({
+    me: shown.me,
+    entry: "Activity",
+    title: "Activity",
+    body,
+    status,
+  });
 }
 
 /** @throws {Problem} unknown_app */
-export async function answerAppActivity(visit: Visit): Promise<Response> {
+export async function handleAppActivity(visit: Visit): Promise<Response> {
   const slug = visit.context.params["app"] ?? "";
   const { shown, body, status } = await readActivity(visit, slug);
   const { me, app } = shown;
   if (app === null) throw new Problem("unknown_app");
   const isDisabled = app.disabledAt !== null;
-  return answerAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
+  return respondWithAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
 }
 
 type Activity = { shown: ShownAudit; body: Part; status: number };

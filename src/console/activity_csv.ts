@@ -23,7 +23,7 @@ const COLUMNS = {
 } as const satisfies Record<string, (entry: ConsoleAuditEntry) => string | null>;
 
 /** @throws {Problem} invalid_query — with every issue of the filter */
-export async function answerActivityCsv(visit: Visit): Promise<Response> {
+export async function handleActivityCsv(visit: Visit): Promise<Response> {
   const { issues } = readFilter(visit.context.query, undefined);
   if (issues.length > 0) throw new Problem("invalid_query", { message: issues.join("; ") });
   // Read the first page before the response begins, so that a rejection has its own status.

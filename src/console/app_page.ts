@@ -2,7 +2,7 @@
 import { type ConsoleVisitor, type Span, showConsoleApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
 import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
 
@@ -16,8 +16,8 @@ type AppPage = {
 };
 
 /** A tab of an app. */
-export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
-  return answerConsolePage({
+export function respondWithAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
+  return respondWithConsolePage({
     me,
     entry: "Apps",
     title: slug,
@@ -56,7 +56,7 @@ export async function readApp({ deps, cookies, context }: Visit, span?: Span) {
 }
 
 /** A page for one action on an app. */
-export function answerAppAct(
+export function respondWithAppAction(
   { me, slug }: { me: ConsoleVisitor; slug: string },
   page: { title: string; body: Part; status?: number },
 ): Response {
@@ -64,5 +64,5 @@ export function answerAppAct(
     { name: "Apps", path: APPS },
     { name: slug, path: toAppPath(slug) },
   ];
-  return answerConsolePage({ me, entry: "Apps", crumbs, ...page });
+  return respondWithConsolePage({ me, entry: "Apps", crumbs, ...page });
 }

@@ -2,8 +2,8 @@
 import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
-import { answerDone } from "./done.ts";
+import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
+import { redirectWithNotice } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
@@ -18,7 +18,7 @@ import {
 import { renderRole, renderRoleActs } from "./person.ts";
 import type { ListQuery } from "./search.ts";
 
-export async function answerAppPeople(visit: Visit): Promise<Response> {
+export async function handleAppPeople(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const query = readPeopleQuery(visit);
@@ -39,7 +39,7 @@ export async function answerAppPeople(visit: Visit): Promise<Response> {
   const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
     isDialog: true,
   });
-  return answerAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note, end] });
+  return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note, end] });
 }
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
@@ -82,10 +82,10 @@ export const endAppSessionsPage = makeFormPage({
   }),
   run: async ({ deps }, { slug }) => {
     await endSessionsOfApp(deps, slug);
-    return answerDone(`${toAppPath(slug)}/people`, "ended");
+    return redirectWithNotice(`${toAppPath(slug)}/people`, "ended");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
-  answer: answerAppAct,
+  respond: respondWithAppAction,
 });
 
 export const addPersonPage = makeFormPage({
@@ -110,10 +110,10 @@ export const addPersonPage = makeFormPage({
   },
   run: async (visit, { slug }) => {
     await grantRole(visit.deps, { ...readTyped(visit), slug });
-    return answerDone(`${toAppPath(slug)}/people`, "role");
+    return redirectWithNotice(`${toAppPath(slug)}/people`, "role");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
-  answer: answerAppAct,
+  respond: respondWithAppAction,
   failed: "The person was not added.",
 });
 

@@ -1,7 +1,7 @@
 /** Settings of an app that are on or off: live updates, and the list of its people. @module */
 import { setAppLive, setPeopleList } from "../accounts/apps/mod.ts";
-import { answerSeeOther, html } from "../pages/mod.ts";
-import { answerAppAct, readApp } from "./app_page.ts";
+import { html, redirect } from "../pages/mod.ts";
+import { readApp, respondWithAppAction } from "./app_page.ts";
 import { makeFormPage } from "./form_page.ts";
 import { toAppPath } from "./paths.ts";
 
@@ -30,10 +30,10 @@ function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
     }),
     run: async ({ deps, fields }, { slug }) => {
       await set(deps, slug, fields.get("wanted") === "on");
-      return answerSeeOther(`${toAppPath(slug)}/settings`);
+      return redirect(`${toAppPath(slug)}/settings`);
     },
     cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-    answer: answerAppAct,
+    respond: respondWithAppAction,
   });
 }
 

@@ -1,7 +1,7 @@
 /** The tables that an app uses: owner, declared columns and links to the rows. @module */
 import { type ConsoleAppTable, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppPage } from "./app_page.ts";
+import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable } from "./parts.ts";
@@ -12,7 +12,7 @@ import { ESTIMATES, renderBytes, renderRowCount, renderState } from "./table_par
 
 const TABLE_MAX = 48;
 
-export async function answerAppTables(visit: Visit): Promise<Response> {
+export async function handleAppTables(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
@@ -22,7 +22,7 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
     max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(tables);
-  return answerAppPage({
+  return respondWithAppPage({
     me,
     slug,
     isDisabled: app.disabledAt !== null,

@@ -3,7 +3,7 @@ import { type ConsoleApp, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import {
   renderEmpty,
   renderLink,
@@ -17,7 +17,7 @@ import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
 
-export async function answerApps(visit: Visit): Promise<Response> {
+export async function handleApps(visit: Visit): Promise<Response> {
   const { search, after } = readListQuery(visit.context.query, { maxLength: SLUG_MAX });
   const { me, apps } = await readConsole(visit.deps, "list_apps", {
     search,
@@ -25,7 +25,7 @@ export async function answerApps(visit: Visit): Promise<Response> {
     max_rows: ROWS_READ,
   });
   const { shown, last } = toPage(apps);
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Apps",
     title: "Apps",

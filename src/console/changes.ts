@@ -8,7 +8,7 @@ import { renderMoment, toMinuteText } from "./axis.ts";
 import { renderChange, toNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { findColumnChange } from "./field_change.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { toCount } from "./numbers.ts";
 import { renderEmpty, renderText, renderTextField } from "./parts.ts";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
@@ -17,7 +17,7 @@ import { MIN_REQUESTS } from "./steps.ts";
 
 const MAX_ROWS = 50;
 
-export async function answerChanges({ deps, context }: Visit): Promise<Response> {
+export async function handleChanges({ deps, context }: Visit): Promise<Response> {
   const asked = readAsked(context.query, deps.now());
   const { slug, from, until, unit } = asked;
   const shown = await readConsole(deps, "show_changes", {
@@ -27,7 +27,7 @@ export async function answerChanges({ deps, context }: Visit): Promise<Response>
     until_at: until,
     max_rows: MAX_ROWS,
   });
-  return answerConsolePage({
+  return respondWithConsolePage({
     me: shown.me,
     entry: slug === "" ? "Home" : "Apps",
     title: "What changed",

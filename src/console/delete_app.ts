@@ -2,8 +2,8 @@
 import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { answerAppAct } from "./app_page.ts";
-import { answerDone } from "./done.ts";
+import { respondWithAppAction } from "./app_page.ts";
+import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage } from "./form_page.ts";
 import { renderError, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
@@ -46,13 +46,13 @@ export const deleteAppPage = makeFormPage({
     const end = performance.now() + WORK_MS;
     const isLate = () => performance.now() > end;
     if (await deleteAppByConsole({ ...deps, isLate }, cookies, slug))
-      return answerDone(APPS, "app-deleted");
+      return redirectWithNotice(APPS, "app-deleted");
     const message =
       "The app has many rows and is not fully deleted yet. Delete it again to continue";
     throw new Problem("invalid_request", { message });
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  answer: answerAppAct,
+  respond: respondWithAppAction,
   failed: "The app was not deleted.",
 });
 

@@ -1,6 +1,6 @@
 /** The notice after an action, on the page that follows it. @module */
 import { readParameters } from "../http/mod.ts";
-import { answerSeeOther, type Html, renderNotice } from "../pages/mod.ts";
+import { type Html, redirect, renderNotice } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 
 const DONE = {
@@ -28,8 +28,8 @@ const DONE = {
   deleted: "Account deleted. The audit log keeps only its id.",
 } as const;
 
-export function answerDone(path: string, done: keyof typeof DONE): Response {
-  return answerSeeOther(`${path}?${new URLSearchParams({ done })}`);
+export function redirectWithNotice(path: string, done: keyof typeof DONE): Response {
+  return redirect(`${path}?${new URLSearchParams({ done })}`);
 }
 
 /** The notice for a page that follows an action. */

@@ -1,11 +1,11 @@
 /** Drops an unused table: lists the effects and requires the typed name. @module */
 import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
 import { renderError, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
-import { answerTableAct, readTable, renderRowCount } from "./table_parts.ts";
+import { readTable, renderRowCount, respondWithTableAction } from "./table_parts.ts";
 
 export const dropTablePage = makeFormPage({
   action: "drop_table",
@@ -37,10 +37,10 @@ export const dropTablePage = makeFormPage({
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "drop it");
     await dropTable(visit.deps, { table, told: (visit.fields.get("told") ?? "").split(",") });
-    return answerDone(TABLES, "dropped");
+    return redirectWithNotice(TABLES, "dropped");
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
-  answer: answerTableAct,
+  respond: respondWithTableAction,
   failed: "The table was not dropped.",
 });
 

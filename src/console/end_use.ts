@@ -3,8 +3,8 @@ import { beginEndRegistration } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, readConsole } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { answerAppAct } from "./app_page.ts";
-import { answerDone } from "./done.ts";
+import { respondWithAppAction } from "./app_page.ts";
+import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
 import { renderError, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
@@ -44,12 +44,12 @@ export const endUsePage = makeFormPage({
     const end = performance.now() + WAIT_MS;
     const isLate = () => performance.now() > end;
     const state = await endRegistrationByConsole({ ...visit.deps, isLate }, { slug, table, told });
-    if (state !== "rejected") return answerDone(toAppTablesPath(slug), "use-ended");
+    if (state !== "rejected") return redirectWithNotice(toAppTablesPath(slug), "use-ended");
     const message = "Rows of another table reference these rows: stop using that table first";
     throw new Problem("invalid_request", { message });
   },
   cancel: (_visit, { slug }) => toAppTablesPath(slug),
-  answer: answerAppAct,
+  respond: respondWithAppAction,
   failed: "The app still uses the table.",
 });
 

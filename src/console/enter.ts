@@ -27,7 +27,7 @@ import {
   readSessionOfPage,
   toSessionToken,
 } from "../identity/mod.ts";
-import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 
 export type ConsolePageDeps = PageDeps & {
@@ -68,9 +68,9 @@ export function enter(
     try {
       return await handle(visit);
     } catch (error) {
-      if (error instanceof SignInTooOld) return answerToSignIn(context);
-      if (error instanceof SecondFactorNeeded) return answerToFactor(context);
-      if (error instanceof ConsoleRejected) return await answerRejected(deps, context);
+      if (error instanceof SignInTooOld) return redirectToSignIn(context);
+      if (error instanceof SecondFactorNeeded) return redirectToFactor(context);
+      if (error instanceof ConsoleRejected) return await respondWithAccessDenied(deps, context);
       throw error;
     }
   };
@@ -94,27 +94,30 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
 }
 
 /** Redirects to the sign-in, which returns to this page. */
-export function answerToSignIn(
+export function redirectToSignIn(
   { request }: RequestContext,
   cookies: readonly string[] = [],
 ): Response {
   const to = toTarget(splitTarget(request.url));
-  return answerSeeOther(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`, { cookies });
+  return redirect(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`, { cookies });
 }
 
 /** Redirects to the second factor page, which returns to this page. */
-function answerToFactor({ request }: RequestContext): Response {
+function redirectToFactor({ request }: RequestContext): Response {
   const to = request.method === "GET" ? toTarget(splitTarget(request.url)) : CONSOLE_PATH;
-  return answerSeeOther(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);
+  return redirect(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);
 }
 
-async function answerRejected(deps: ConsolePageDeps, context: RequestContext): Promise<Response> {
+async function respondWithAccessDenied(
+  deps: ConsolePageDeps,
+  context: RequestContext,
+): Promise<Response> {
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor === undefined)
-    return answerToSignIn(context, clearPlanted(context.request, deps.identity));
+    return redirectToSignIn(context, clearPlanted(context.request, deps.identity));
   const body = html`
 <h1>The Console is for administrators</h1>
 <p>You are signed in as <strong>${visitor.email}</strong>, which is not an administrator account. Ask an administrator for access. Your account page lists your apps.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
-  return answerPage({ title: "Access denied", body }, { status: 403 });
+  return respondWithPage({ title: "Access denied", body }, { status: 403 });
 }

@@ -9,7 +9,7 @@ import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderText } from "./parts.ts";
 import {
   ACTIVITY,
@@ -54,14 +54,14 @@ const PAGES: readonly Hit[] = [
   { name: "Your account", path: ACCOUNT_PATH },
 ];
 
-export async function answerFind(visit: Visit): Promise<Response> {
+export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   const found = await readConsole(visit.deps, "find", {
     search: query.search,
     max_rows: query.search === "" ? 0 : MAX_HITS,
   });
   const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
-  return answerConsolePage({
+  return respondWithConsolePage({
     me: found.me,
     entry: undefined,
     title: "Find",

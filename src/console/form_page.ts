@@ -18,7 +18,7 @@ import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { answerToSignIn, type Visit } from "./enter.ts";
+import { redirectToSignIn, type Visit } from "./enter.ts";
 import {
   renderActForm,
   renderError,
@@ -42,7 +42,7 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   run: (visit: Visit, content: Content) => Promise<Response>;
   cancel: (visit: Visit, content: Content) => string;
   /** The body in its frame. */
-  answer: (content: Content, page: FormBody, visit: Visit) => Response;
+  respond: (content: Content, page: FormBody, visit: Visit) => Response;
   /** The function that it calls: the database decides whether it needs a recent sign-in. */
   action: ConsoleFunction;
   /** Heads the errors. */
@@ -54,14 +54,14 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(
   page: FormPage<Content>,
 ): { show: Handle; take: Handle } {
   return {
-    show: async (visit) => await answerForm(page, visit, await page.read(visit)),
+    show: async (visit) => await respondWithForm(page, visit, await page.read(visit)),
     take: async (visit) => {
       const content = await page.read(visit);
       try {
         return await page.run(visit, content);
       } catch (error) {
         if (!(error instanceof Problem) || !isShown(error)) throw error;
-        return await answerForm(page, visit, content, error);
+        return await respondWithForm(page, visit, content, error);
       }
     },
   };
@@ -80,23 +80,23 @@ export function toShownMessages(error: unknown): string[] {
   throw error;
 }
 
-async function answerForm<Content extends { me: ConsoleVisitor }>(
+async function respondWithForm<Content extends { me: ConsoleVisitor }>(
   page: FormPage<Content>,
   visit: Visit,
   content: Content,
   error?: Problem,
 ): Promise<Response> {
-  if (!content.me.isFresh && needsRecentSignIn(page.action)) return answerToSignIn(visit.context);
+  if (!content.me.isFresh && needsRecentSignIn(page.action)) return redirectToSignIn(visit.context);
   const form = await page.form(content, visit);
   const title = page.title(content, visit);
   if ("instead" in form && form.status !== undefined)
-    return page.answer(content, { title, body: form.instead, status: form.status }, visit);
+    return page.respond(content, { title, body: form.instead, status: form.status }, visit);
   const issue = error && renderError(page.failed ?? "Nothing was changed.", toMessages(error));
   const body = [
     issue,
     "instead" in form ? form.instead : renderForm(visit, form, page.cancel(visit, content)),
   ];
-  return page.answer(content, { title, body, status: toStatus(error) }, visit);
+  return page.respond(content, { title, body, status: toStatus(error) }, visit);
 }
 
 function toStatus(error: Problem | undefined): number {

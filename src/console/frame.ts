@@ -8,7 +8,7 @@ import {
   LOGIN_PATH,
   type RejectedRequest,
 } from "../identity/mod.ts";
-import { answerPage, type Html, html, type Part, renderBrand } from "../pages/mod.ts";
+import { type Html, html, type Part, renderBrand, respondWithPage } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { DOCS, FIND } from "./paths.ts";
 
@@ -54,8 +54,8 @@ export type ConsolePage = {
   isImport?: boolean;
 };
 
-export function answerConsolePage(page: ConsolePage): Response {
-  return answerPage(
+export function respondWithConsolePage(page: ConsolePage): Response {
+  return respondWithPage(
     {
       title: toWindowTitle(page),
       body: renderFrame(page),
@@ -76,9 +76,9 @@ function toWindowTitle({ part, title, crumbs = [] }: ConsolePage): string {
 }
 
 /** An error page with the navigation. */
-export function answerConsoleProblem(problem: Problem, rejected: RejectedRequest): Response {
+export function respondWithConsoleProblem(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
-  return answerPage(
+  return respondWithPage(
     { title, body: renderFrame({ title, body }), width: "own", scripts: ["console"] },
     { status: problem.status, headers },
   );

@@ -6,7 +6,7 @@ import { renderAttention, renderCalm } from "./attention.ts";
 import { renderAxis } from "./axis.ts";
 import type { Visit } from "./enter.ts";
 import { renderSteps } from "./first_steps.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanWords } from "./numbers.ts";
 import { renderLink, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
@@ -14,13 +14,13 @@ import { APPS, NEW_APP, toAppPath } from "./paths.ts";
 /** Max apps on Home. */
 const MAX_APPS = 20;
 
-export async function answerHome(visit: Visit): Promise<Response> {
+export async function handleHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
   const home = await readConsole(visit.deps, "home", { shown_span: span, max_rows: MAX_APPS });
   const { me, apps, axis } = home;
   const now = visit.deps.now();
   const hasRows = apps.length > 0 && home.hasKeys && home.hasTables;
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Home",
     title: me.displayName === null ? "Home" : `Hello, ${me.displayName.slice(0, 60)}`,

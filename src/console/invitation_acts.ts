@@ -5,16 +5,16 @@ import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/p
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderText } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import {
-  answerPersonPage,
   findHindrance,
   findLastHindrance,
   makePersonAct,
+  respondWithPersonPage,
 } from "./person_page.ts";
 
 export const resendInvitationAct = makePersonAct({
@@ -30,7 +30,7 @@ export const resendInvitationAct = makePersonAct({
     const link = await resendInvitation(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
     const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
-    return answerPersonPage(shown, { title, body });
+    return respondWithPersonPage(shown, { title, body });
   },
   cancel: toOrigin,
 });
@@ -46,7 +46,7 @@ export const withdrawInvitationAct = makePersonAct({
   }),
   run: async ({ deps }, { person }) => {
     await withdrawInvitation(deps, person);
-    return answerDone(INVITATIONS, "withdrawn");
+    return redirectWithNotice(INVITATIONS, "withdrawn");
   },
   cancel: toOrigin,
 });

@@ -8,21 +8,21 @@ import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import { toRoleWords } from "./people.ts";
 import {
-  answerPeopleList,
   readPeopleQuery,
   renderPersonLink,
+  respondWithPeopleList,
   toPeopleValues,
 } from "./people_list.ts";
 import type { ListQuery } from "./search.ts";
 
-export async function answerInvitations(visit: Visit): Promise<Response> {
+export async function handleInvitations(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
   const { invitations, ...page } = await readConsole(
     visit.deps,
     "list_invitations",
     toPeopleValues(query),
   );
-  return answerPeopleList(visit, {
+  return respondWithPeopleList(visit, {
     ...page,
     path: INVITATIONS,
     query,

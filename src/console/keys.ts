@@ -5,8 +5,8 @@ import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
-import { answerDone, renderDone } from "./done.ts";
+import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
+import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
@@ -20,10 +20,10 @@ const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "schema:push": "push",
 };
 
-export async function answerKeys(visit: Visit): Promise<Response> {
+export async function handleKeys(visit: Visit): Promise<Response> {
   const { me, slug, app, keys } = await readApp(visit);
   const now = visit.deps.now();
-  return answerAppPage({
+  return respondWithAppPage({
     me,
     slug,
     isDisabled: app.disabledAt !== null,
@@ -140,8 +140,8 @@ export const revokeKeyPage = makeFormPage({
   }),
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
-    return answerDone(toKeysPath(slug), "key-revoked");
+    return redirectWithNotice(toKeysPath(slug), "key-revoked");
   },
   cancel: (_visit, { slug }) => toKeysPath(slug),
-  answer: answerAppAct,
+  respond: respondWithAppAction,
 });

@@ -5,6 +5,6 @@
  * @module
  */
 export type { ConsolePageDeps } from "./enter.ts";
-export { answerConsoleProblem } from "./frame.ts";
+export { respondWithConsoleProblem } from "./frame.ts";
 export { consoleRoutes } from "./routes.ts";
 export { makeRowsKeys } from "./rows_keys.ts";

@@ -1,9 +1,9 @@
 /** Creates an app: slug, origins and redirects. @module */
 import { createApp, SLUG } from "../accounts/apps/mod.ts";
 import { readConsole } from "../accounts/console/mod.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { APPS, toAppPath } from "./paths.ts";
 import { readTargetFields, renderTargetFields } from "./settings.ts";
 
@@ -21,10 +21,10 @@ export const newAppPage = makeFormPage({
   run: async (visit) => {
     const slug = readText(visit.fields, "slug");
     await createApp(visit.deps, { slug, ...readTargetFields(visit) });
-    return answerDone(toAppPath(slug), "created");
+    return redirectWithNotice(toAppPath(slug), "created");
   },
   cancel: () => APPS,
-  answer: ({ me }, page) =>
-    answerConsolePage({ me, entry: "Apps", crumbs: [{ name: "Apps", path: APPS }], ...page }),
+  respond: ({ me }, page) =>
+    respondWithConsolePage({ me, entry: "Apps", crumbs: [{ name: "Apps", path: APPS }], ...page }),
   failed: "No app was created.",
 });

@@ -6,7 +6,7 @@ import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
-import { answerAppAct, readApp } from "./app_page.ts";
+import { readApp, respondWithAppAction } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { renderLink, renderSelect, renderSnippet } from "./parts.ts";
@@ -53,10 +53,10 @@ export const newKeyPage = makeFormPage({
     const { name, scopes, life } = readNewKey(fields);
     const expiresAt = toEnd(life, deps.now());
     const { text } = await issueKey(deps, { slug, keyId, name, scopes, expiresAt });
-    return answerIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
+    return respondWithIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
   },
   cancel: (_visit, { slug }) => toKeysPath(slug),
-  answer: answerAppAct,
+  respond: respondWithAppAction,
   failed: "No key was issued.",
 });
 
@@ -92,7 +92,7 @@ function renderScopes(chosen: readonly Scope[]): Html {
   return html`<fieldset class="field"><legend>Scopes</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
 }
 
-export function answerIssuedKey(
+export function respondWithIssuedKey(
   visit: Visit,
   { me, slug }: { me: ConsoleVisitor; slug: string },
   issued: { text: string; scopes: readonly Scope[]; table: string | undefined },
@@ -106,5 +106,5 @@ ${table === undefined && html`<p>This app has no tables yet. Run <code>rowhouse 
 ${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
 <div class="act-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
 </section>`;
-  return answerAppAct({ me, slug }, { title: "Copy this key now", body });
+  return respondWithAppAction({ me, slug }, { title: "Copy this key now", body });
 }

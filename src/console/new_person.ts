@@ -12,10 +12,10 @@ import {
 } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part, renderCopyButton } from "../pages/mod.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
@@ -53,7 +53,7 @@ export const newPersonPage = makeFormPage({
     const emails = [...new Set(readLines(typed.email).map((email) => email.toLowerCase()))];
     if (emails.length > 1) {
       const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });
-      return answerNewPerson(content, { title: "Invitations", body });
+      return respondWithNewPerson(content, { title: "Invitations", body });
     }
     const { email, outcome, linkText } = await invite(visit.deps, {
       id,
@@ -64,17 +64,20 @@ export const newPersonPage = makeFormPage({
     });
     // An existing person gets no new link: go back to the page that shows the role.
     if (linkText === undefined)
-      return answerDone(`${toAppPath(app)}/people`, outcome === "added" ? "added" : "granted");
+      return redirectWithNotice(
+        `${toAppPath(app)}/people`,
+        outcome === "added" ? "added" : "granted",
+      );
     const link = { linkText, isMailed: outcome === "mailed" };
     const body = renderPasswordLink(visit, { link, person: { id, email } });
     const title = link.isMailed ? "Invited" : "Copy this link now";
-    return answerNewPerson(content, { title, body });
+    return respondWithNewPerson(content, { title, body });
   },
   cancel: (visit) => {
     const app = readQuery(visit)("app");
     return app === "" ? PEOPLE : `${toAppPath(app)}/people`;
   },
-  answer: answerNewPerson,
+  respond: respondWithNewPerson,
   failed: "The person was not invited.",
 });
 
@@ -168,10 +171,10 @@ ${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, choice
 ${renderInput("role", APP_ROLE, role, { hint: "" })}</fieldset>`;
 }
 
-function answerNewPerson(
+function respondWithNewPerson(
   { me }: { me: ConsoleVisitor },
   page: { title: string; body: Part; status?: number },
 ): Response {
   const crumbs = [{ name: "People", path: PEOPLE }];
-  return answerConsolePage({ me, entry: "People", crumbs, ...page });
+  return respondWithConsolePage({ me, entry: "People", crumbs, ...page });
 }

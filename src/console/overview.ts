@@ -1,7 +1,7 @@
 /** An app at a glance: where it lives, what it has, and how it does. @module */
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppPage, readApp } from "./app_page.ts";
+import { readApp, respondWithAppPage } from "./app_page.ts";
 import { renderAxis } from "./axis.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
@@ -13,13 +13,13 @@ import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from
 /** More tables are on their own tab. */
 const MAX_TABLES = 12;
 
-export async function answerOverview(visit: Visit): Promise<Response> {
+export async function handleOverview(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
   const { me, slug, app, keys, axis } = await readApp(visit, span);
   const now = visit.deps.now();
   const isDisabled = app.disabledAt !== null;
   const active = keys.filter(({ status }) => status === "active").length;
-  return answerAppPage({
+  return respondWithAppPage({
     me,
     slug,
     isDisabled,

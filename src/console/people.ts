@@ -6,16 +6,16 @@ import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderPill, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, PEOPLE } from "./paths.ts";
 import {
-  answerPeopleList,
   readPeopleQuery,
   renderPersonLink,
+  respondWithPeopleList,
   toPeopleValues,
 } from "./people_list.ts";
 
-export async function answerPeople(visit: Visit): Promise<Response> {
+export async function handlePeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
   const { people, ...page } = await readConsole(visit.deps, "list_people", toPeopleValues(query));
-  return answerPeopleList(visit, {
+  return respondWithPeopleList(visit, {
     ...page,
     path: PEOPLE,
     query,

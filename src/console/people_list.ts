@@ -4,7 +4,7 @@ import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
 import {
@@ -54,11 +54,11 @@ export function renderPeopleList<Row extends { email: string }>(
 }
 
 /** A list of the entry People, with the number of invitations. */
-export function answerPeopleList<Row extends { email: string }>(
+export function respondWithPeopleList<Row extends { email: string }>(
   visit: Visit,
   { me, invited, ...list }: PeopleList<Row> & { me: ConsoleVisitor; invited: number },
 ): Response {
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "People",
     title: "People",

@@ -3,7 +3,7 @@ import { type ShownPerson, showConsolePerson } from "../accounts/console/mod.ts"
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
 import {
   renderEmpty,
@@ -20,7 +20,7 @@ import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
 
-export async function answerPerson(visit: Visit): Promise<Response> {
+export async function handlePerson(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
   const { after } = readListQuery(context.query, { maxLength: SLUG_MAX });
   const shown = await showConsolePerson(deps, cookies, {
@@ -30,7 +30,7 @@ export async function answerPerson(visit: Visit): Promise<Response> {
   });
   const { me, person } = shown;
   const now = deps.now();
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "People",
     title: toPersonName(person),

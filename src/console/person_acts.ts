@@ -15,17 +15,17 @@ import {
 } from "../accounts/people/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import { renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
 import {
-  answerPersonPage,
   findHindrance,
   findLastHindrance,
   hasFactor,
   makePersonAct,
+  respondWithPersonPage,
 } from "./person_page.ts";
 
 export const passwordLinkAct = makePersonAct({
@@ -41,7 +41,7 @@ export const passwordLinkAct = makePersonAct({
     const { person } = shown;
     const link = await makePasswordLink(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
-    return answerPersonPage(shown, { title: "Copy this link now", body });
+    return respondWithPersonPage(shown, { title: "Copy this link now", body });
   },
 });
 
@@ -74,7 +74,7 @@ export const consoleRoleAct = makePersonAct({
     await (role === undefined
       ? removeConsoleRole(deps, person)
       : giveConsoleRole(deps, person, role));
-    return answerDone(toPersonPath(person.id), "console");
+    return redirectWithNotice(toPersonPath(person.id), "console");
   },
 });
 
@@ -99,7 +99,7 @@ export const changeEmailAct = makePersonAct({
   }),
   run: async ({ deps, fields }, { person: { id, email } }) => {
     await changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" });
-    return answerDone(toPersonPath(id), "address");
+    return redirectWithNotice(toPersonPath(id), "address");
   },
 });
 
@@ -121,7 +121,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
   run: async ({ deps, fields }, { person }) => {
     const disabled = fields.get("disabled") !== "no";
     await setDisabled(deps, person, disabled);
-    return answerDone(toPersonPath(person.id), disabled ? "disabled" : "enabled");
+    return redirectWithNotice(toPersonPath(person.id), disabled ? "disabled" : "enabled");
   },
 });
 
@@ -139,7 +139,7 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
   }),
   run: async ({ deps }, { person }) => {
     await resetSecondFactor(deps, person);
-    return answerDone(toPersonPath(person.id), "reset");
+    return redirectWithNotice(toPersonPath(person.id), "reset");
   },
 });
 
@@ -155,7 +155,7 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
   }),
   run: async ({ deps }, { person }) => {
     await endSessionsOf(deps, person);
-    return answerDone(toPersonPath(person.id), "ended");
+    return redirectWithNotice(toPersonPath(person.id), "ended");
   },
 });
 
@@ -171,7 +171,7 @@ export const endSessionAct = makePersonAct({
   run: async ({ deps, context }, { person }) => {
     // A session that has already ended counts as success.
     await endSessionOf(deps, person, context.params["session"] ?? "");
-    return answerDone(toPersonPath(person.id), "ended");
+    return redirectWithNotice(toPersonPath(person.id), "ended");
   },
 });
 
@@ -200,7 +200,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
     if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
       throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
     await deleteUser(deps, person);
-    return answerDone(PEOPLE, "deleted");
+    return redirectWithNotice(PEOPLE, "deleted");
   },
 });
 

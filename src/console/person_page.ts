@@ -14,7 +14,7 @@ import { ACCOUNT_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { PEOPLE, toPersonPath } from "./paths.ts";
 
@@ -77,12 +77,12 @@ export function makePersonAct({ hindrance, form, cancel, ...act }: PersonAct) {
       return { instead: html`<p>${reason}</p><p>${back}</p>` };
     },
     cancel: toOrigin,
-    answer: answerPersonPage,
+    respond: respondWithPersonPage,
   });
 }
 
 /** A page below a person's. */
-export function answerPersonPage(
+export function respondWithPersonPage(
   { me, person }: { me: ConsoleVisitor; person: ListedUser },
   page: { title: string; body: Part; status?: number },
 ): Response {
@@ -90,5 +90,5 @@ export function answerPersonPage(
     { name: "People", path: PEOPLE },
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
-  return answerConsolePage({ me, entry: "People", crumbs, ...page });
+  return respondWithConsolePage({ me, entry: "People", crumbs, ...page });
 }

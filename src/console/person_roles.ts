@@ -4,7 +4,7 @@ import { readConsole, type ShownPerson } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
@@ -44,7 +44,7 @@ export const newRoleAct = makePersonAct({
   run: async (visit, shown) => {
     const slug = readText(visit.fields, "app");
     await grant(visit, shown, slug);
-    return answerDone(toPersonPath(shown.person.id), "role");
+    return redirectWithNotice(toPersonPath(shown.person.id), "role");
   },
 });
 
@@ -68,7 +68,7 @@ export const changeRoleAct = makePersonAct({
   }),
   run: async (visit, shown) => {
     await grant(visit, shown, visit.context.params["app"] ?? "");
-    return answerDone(toOrigin(visit), "role");
+    return redirectWithNotice(toOrigin(visit), "role");
   },
   cancel: toOrigin,
 });
@@ -93,7 +93,7 @@ export const revokeRoleAct = makePersonAct({
   }),
   run: async (visit, { person: { id, email } }) => {
     await revokeRole(visit.deps, { id, email, slug: visit.context.params["app"] ?? "" });
-    return answerDone(toOrigin(visit), "revoked");
+    return redirectWithNotice(toOrigin(visit), "revoked");
   },
   cancel: toOrigin,
 });

@@ -5,17 +5,17 @@ import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderPill, renderText, renderTime } from "./parts.ts";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
 import { renderPusher } from "./pushes.ts";
 import { renderBuilds } from "./table_parts.ts";
 
-export async function answerPush({ deps, cookies, context }: Visit): Promise<Response> {
+export async function handlePush({ deps, cookies, context }: Visit): Promise<Response> {
   const { app: slug = "", seq: text = "" } = context.params;
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new Problem("not_found");
   const { me, push, builds } = await showConsolePush(deps, cookies, { slug, seq: Number(text) });
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Apps",
     title: `${String(push.seq).padStart(4, "0")} ${push.name.replaceAll("_", " ")}`,

@@ -2,7 +2,7 @@
 import { type ConsolePush, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppPage } from "./app_page.ts";
+import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { toPushesPath, toPushPath } from "./paths.ts";
@@ -10,7 +10,7 @@ import { ROWS_READ, renderNext, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
 import { renderBuilds } from "./table_parts.ts";
 
-export async function answerPushes(visit: Visit): Promise<Response> {
+export async function handlePushes(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const text = new Map(readParameters(context.query)).get("before") ?? "";
@@ -22,7 +22,7 @@ export async function answerPushes(visit: Visit): Promise<Response> {
   });
   const { shown, last } = toPage(pushes);
   const path = toPushesPath(slug);
-  return answerAppPage({
+  return respondWithAppPage({
     me,
     slug,
     isDisabled: app.disabledAt !== null,

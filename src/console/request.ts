@@ -6,21 +6,21 @@ import { isUuid } from "../std/is_uuid.ts";
 import { toMinuteText } from "./axis.ts";
 import { toNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
-import { renderAnswer, toShownPath } from "./requests.ts";
+import { renderOutcome, toShownPath } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { toApiUrl } from "./snippets.ts";
 
-export async function answerRequest(visit: Visit): Promise<Response> {
+export async function handleRequest(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
   const { request: id = "" } = context.params;
   if (!isUuid(id)) throw new Problem("not_found", { message: "This is not a request id" });
   const { me, request } = await showConsoleRequest(deps, cookies, id);
   const url = toApiUrl(visit);
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Requests",
     title: `${request.method} ${toShownPath(request)}`,
@@ -40,7 +40,7 @@ export async function answerRequest(visit: Visit): Promise<Response> {
 function renderFigures(request: ShownRequest, now: number): Html {
   const { id, app, at, ms, table } = request;
   const figures: [string, Part][] = [
-    ["Response", renderAnswer(request)],
+    ["Response", renderOutcome(request)],
     ["When", renderTime(at, now)],
     ["Took", toMs(ms)],
     ["App", app === null ? "none" : html`<a href="${toAppPath(app)}">${app}</a>`],

@@ -1,8 +1,8 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
 import { type KeptRequest, listConsoleRequests } from "../accounts/console/mod.ts";
-import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, redirect } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import {
   renderEmpty,
@@ -26,7 +26,7 @@ const PAGE_ROWS = 100;
 const KEPT =
   "Failed and slow requests (over 1 s) are kept for a day, max 100 per minute and process. Rejected requests are kept for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
 
-export async function answerRequests({ deps, cookies, context }: Visit): Promise<Response> {
+export async function handleRequests({ deps, cookies, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
   const isFindable = typed.id === "" || isReference(typed.id);
   const { me, requests } = await listConsoleRequests(deps, cookies, {
@@ -35,8 +35,8 @@ export async function answerRequests({ deps, cookies, context }: Visit): Promise
   });
   const [first] = requests;
   if (typed.id !== "" && first !== undefined && requests.length === 1)
-    return answerSeeOther(toRequestPath(first.id));
-  return answerConsolePage({
+    return redirect(toRequestPath(first.id));
+  return respondWithConsolePage({
     me,
     entry: "Requests",
     title: "Requests",
@@ -87,15 +87,15 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
         ? html`<span class="quiet">none</span>`
         : html`<a href="${toAppPath(request.app)}">${request.app}</a>`,
       html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toShownPath(request))}</code></a><span class="row-note"><code class="request-id">${request.id}</code></span></span>`,
-      renderAnswer(request),
+      renderOutcome(request),
       html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-note"><code>${request.keyId}</code></span>`}</span>`,
       request.ms > SLOW_MS ? html`<b>${toMs(request.ms)}</b>` : toMs(request.ms),
     ]),
   );
 }
 
-export function renderAnswer({ status, code, requests }: KeptRequest): Html {
-  return html`<span class="answer">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+export function renderOutcome({ status, code, requests }: KeptRequest): Html {
+  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
 }
 
 /** The route with the table, if the app has declared it. */

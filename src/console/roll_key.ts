@@ -3,10 +3,10 @@ import { readInput } from "../accounts/actions/mod.ts";
 import { GRACE, rollKey } from "../accounts/apps/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
 import { html } from "../pages/mod.ts";
-import { answerAppAct } from "./app_page.ts";
+import { respondWithAppAction } from "./app_page.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { readActiveKey } from "./keys.ts";
-import { answerIssuedKey } from "./new_key.ts";
+import { respondWithIssuedKey } from "./new_key.ts";
 import { renderText } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
@@ -28,9 +28,9 @@ export const rollKeyPage = makeFormPage({
     const grace = readInput(GRACE, "grace", readText(visit.fields, "grace"));
     const newKeyId = readKeyId(visit.fields.get("key_id"));
     const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
-    return answerIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
+    return respondWithIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
   },
   cancel: (_visit, { slug }) => toKeysPath(slug),
-  answer: answerAppAct,
+  respond: respondWithAppAction,
   failed: "The key was not rotated.",
 });

@@ -1,30 +1,30 @@
 /** The Console's pages as a table. A page with a form is read and sent at one path, so that a sign-in can return to it. @module */
-import { compressAnswer, type RequestContext, type Route } from "../http/mod.ts";
+import { compressResponse, type RequestContext, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
-import { answerActivity, answerAppActivity } from "./activity.ts";
-import { answerActivityCsv } from "./activity_csv.ts";
-import { addPersonPage, answerAppPeople, endAppSessionsPage } from "./app_people.ts";
+import { redirect } from "../pages/mod.ts";
+import { handleActivity, handleAppActivity } from "./activity.ts";
+import { handleActivityCsv } from "./activity_csv.ts";
+import { addPersonPage, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
 import { listPeoplePage, livePage } from "./app_switches.ts";
-import { answerAppTables } from "./app_tables.ts";
-import { answerApps } from "./apps.ts";
-import { answerChanges } from "./changes.ts";
+import { handleAppTables } from "./app_tables.ts";
+import { handleApps } from "./apps.ts";
+import { handleChanges } from "./changes.ts";
 import { deleteAppPage } from "./delete_app.ts";
 import { dropTablePage } from "./drop_table.ts";
 import { endUsePage } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
-import { answerFind } from "./find.ts";
-import { answerHome } from "./home.ts";
+import { handleFind } from "./find.ts";
+import { handleHome } from "./home.ts";
 import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts";
-import { answerInvitations } from "./invitations.ts";
-import { answerKeys, revokeKeyPage } from "./keys.ts";
+import { handleInvitations } from "./invitations.ts";
+import { handleKeys, revokeKeyPage } from "./keys.ts";
 import { newAppPage } from "./new_app.ts";
 import { newKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
-import { answerOverview } from "./overview.ts";
+import { handleOverview } from "./overview.ts";
 import { DOCS, FIND } from "./paths.ts";
-import { answerPeople } from "./people.ts";
-import { answerPerson } from "./person.ts";
+import { handlePeople } from "./people.ts";
+import { handlePerson } from "./person.ts";
 import {
   changeEmailAct,
   consoleRoleAct,
@@ -36,17 +36,17 @@ import {
   resetFactorAct,
 } from "./person_acts.ts";
 import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
-import { answerPush } from "./push.ts";
-import { answerPushes } from "./pushes.ts";
-import { answerRequest } from "./request.ts";
-import { answerRequests } from "./requests.ts";
+import { handlePush } from "./push.ts";
+import { handlePushes } from "./pushes.ts";
+import { handleRequest } from "./request.ts";
+import { handleRequests } from "./requests.ts";
 import { rollKeyPage } from "./roll_key.ts";
 import { ROWS_PAGES } from "./rows_pages.ts";
 import { limitsPage, settingsPage, statePage } from "./settings.ts";
-import { answerConsoleSignIn, answerConsoleSignInForm } from "./sign_in.ts";
+import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
-import { answerTable } from "./table.ts";
-import { answerTables } from "./tables.ts";
+import { handleTable } from "./table.ts";
+import { handleTables } from "./tables.ts";
 import { transferTablePage } from "./transfer_table.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
@@ -57,12 +57,12 @@ const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
 
 export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
-  ...page(CONSOLE_PATH, { show: answerHome }),
-  ...page(`${CONSOLE_PATH}/apps`, { show: answerApps }),
+  ...page(CONSOLE_PATH, { show: handleHome }),
+  ...page(`${CONSOLE_PATH}/apps`, { show: handleApps }),
   ...page(`${CONSOLE_PATH}/new-app`, newAppPage),
-  ...page(FIND, { show: answerFind }),
-  ...page(APP, { show: answerOverview }),
-  ...page(`${APP}/keys`, { show: answerKeys }),
+  ...page(FIND, { show: handleFind }),
+  ...page(APP, { show: handleOverview }),
+  ...page(`${APP}/keys`, { show: handleKeys }),
   ...page(`${APP}/new-key`, newKeyPage),
   ...page(`${KEY}/roll`, rollKeyPage),
   ...page(`${KEY}/revoke`, revokeKeyPage),
@@ -72,15 +72,15 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/live`, livePage),
   ...page(`${APP}/people-list`, listPeoplePage),
   ...page(`${APP}/delete`, deleteAppPage),
-  ...page(`${APP}/people`, { show: answerAppPeople }),
+  ...page(`${APP}/people`, { show: handleAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),
   ...page(`${APP}/end-sessions`, endAppSessionsPage),
   ...page(ROLE, changeRoleAct),
   ...page(`${ROLE}/revoke`, revokeRoleAct),
-  ...page(`${CONSOLE_PATH}/people`, { show: answerPeople }),
-  ...page(`${CONSOLE_PATH}/invitations`, { show: answerInvitations }),
+  ...page(`${CONSOLE_PATH}/people`, { show: handlePeople }),
+  ...page(`${CONSOLE_PATH}/invitations`, { show: handleInvitations }),
   ...page(`${CONSOLE_PATH}/new-person`, newPersonPage),
-  ...page(PERSON, { show: answerPerson }),
+  ...page(PERSON, { show: handlePerson }),
   ...page(`${PERSON}/password-link`, passwordLinkAct),
   ...page(`${PERSON}/resend-invitation`, resendInvitationAct),
   ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAct),
@@ -92,38 +92,38 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/end-sessions`, endSessionsAct),
   ...page(`${PERSON}/sessions/:session`, endSessionAct),
   ...page(`${PERSON}/delete`, deletePersonAct),
-  ...page(`${CONSOLE_PATH}/requests`, { show: answerRequests }),
-  ...page(`${CONSOLE_PATH}/requests/:request`, { show: answerRequest }),
+  ...page(`${CONSOLE_PATH}/requests`, { show: handleRequests }),
+  ...page(`${CONSOLE_PATH}/requests/:request`, { show: handleRequest }),
   ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
-  ...page(`${APP}/tables`, { show: answerAppTables }),
+  ...page(`${APP}/tables`, { show: handleAppTables }),
   ...page(`${TABLE}/end`, endUsePage),
-  ...page(`${APP}/pushes`, { show: answerPushes }),
-  ...page(`${APP}/pushes/:seq`, { show: answerPush }),
-  ...page(`${CONSOLE_PATH}/tables`, { show: answerTables }),
-  ...page(SHARED_TABLE, { show: answerTable }),
+  ...page(`${APP}/pushes`, { show: handlePushes }),
+  ...page(`${APP}/pushes/:seq`, { show: handlePush }),
+  ...page(`${CONSOLE_PATH}/tables`, { show: handleTables }),
+  ...page(SHARED_TABLE, { show: handleTable }),
   ...page(`${SHARED_TABLE}/transfer`, transferTablePage),
   ...page(`${SHARED_TABLE}/drop`, dropTablePage),
-  ...page(`${CONSOLE_PATH}/changes`, { show: answerChanges }),
-  ...page(`${APP}/activity`, { show: answerAppActivity }),
-  ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
-  ...page(`${CONSOLE_PATH}/activity/csv`, { show: answerActivityCsv }),
-  { method: "GET", path: DOCS, access: "open", handle: answerDocs },
-  { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
-  { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },
+  ...page(`${CONSOLE_PATH}/changes`, { show: handleChanges }),
+  ...page(`${APP}/activity`, { show: handleAppActivity }),
+  ...page(`${CONSOLE_PATH}/activity`, { show: handleActivity }),
+  ...page(`${CONSOLE_PATH}/activity/csv`, { show: handleActivityCsv }),
+  { method: "GET", path: DOCS, access: "open", handle: handleDocs },
+  { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
+  { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignInForm },
 ];
 
 /** Compresses pages, but not files, which are streams. */
 function compressed(show: Handle): Handle {
   return async (visit) => {
-    const answer = await show(visit);
-    const isPage = answer.headers.get("content-type")?.startsWith("text/html") === true;
-    return isPage ? await compressAnswer(answer, visit.context.request) : answer;
+    const response = await show(visit);
+    const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
+    return isPage ? await compressResponse(response, visit.context.request) : response;
   };
 }
 
 /** Redirects to the docs on the API's host. */
-function answerDocs(deps: ConsolePageDeps, context: RequestContext): Response {
-  return answerSeeOther(`${toApiUrl({ deps, context })}/docs`);
+function handleDocs(deps: ConsolePageDeps, context: RequestContext): Response {
+  return redirect(`${toApiUrl({ deps, context })}/docs`);
 }
 
 type Handle = Parameters<typeof enter>[0];

@@ -24,7 +24,7 @@ export type RowsCall = {
   isExport?: boolean;
 };
 
-export type RowsAnswer = {
+export type RowsResponse = {
   text: string;
   etag: string;
   /** Whether this is the replayed response of an earlier request with the same key. */
@@ -32,7 +32,7 @@ export type RowsAnswer = {
 };
 
 /** The data endpoints' response. @throws {Problem} their rejection, with the issues of each field */
-export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer> {
+export async function callRows(visit: Visit, call: RowsCall): Promise<RowsResponse> {
   const first = await send(visit, call);
   // A key that ended early, for example because the app was disabled and enabled again.
   const response = first.status === 401 ? await send(visit, call) : first;

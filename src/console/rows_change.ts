@@ -5,7 +5,7 @@
  * @module
  */
 import type { NamedColumn } from "../dsl/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { mapBounded } from "../std/map_bounded.ts";
@@ -24,19 +24,19 @@ import {
 } from "./rows_change_parts.ts";
 import { makeFields, sortIssues } from "./rows_form.ts";
 import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
-import { answerDisabled } from "./rows_page.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPlace } from "./rows_place.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
-import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
+import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
 
 /** In one change. */
 const MAX_ROWS = 500;
 /** Writes that are under way at a time. */
 const MAX_CALLS = 8;
 
-export async function answerChange(visit: Visit): Promise<Response> {
+export async function handleChange(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const query = new URLSearchParams(visit.context.query);
   const change = findChange(table, {
     column: query.get("column") ?? "",
@@ -44,25 +44,25 @@ export async function answerChange(visit: Visit): Promise<Response> {
   });
   const { ids } = readPlace(visit);
   if (change?.kind === "delete" && ids.length > 0)
-    return await answerPreview(visit, table, { change, ids });
-  return await answerForm(visit, table, { change, ids });
+    return await respondWithPreview(visit, table, { change, ids });
+  return await respondWithForm(visit, table, { change, ids });
 }
 
-export async function answerChangeForm(visit: Visit): Promise<Response> {
+export async function handleChangeForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const { fields } = visit;
   const change = findChange(table, {
     column: fields.get("column") ?? "",
     isDeletion: fields.has("delete"),
   });
   if (change?.kind === "set" && fields.get("step") === "undo")
-    return await answerUndo(visit, table, change.column);
+    return await handleUndo(visit, table, change.column);
   const ids = readIds(fields.get("rows") ?? "");
   if (change === undefined || ids.length === 0)
-    return await answerForm(visit, table, { change, ids, message: NOTHING });
+    return await respondWithForm(visit, table, { change, ids, message: NOTHING });
   if (ids.length > MAX_ROWS)
-    return await answerForm(visit, table, {
+    return await respondWithForm(visit, table, {
       change,
       ids: ids.slice(0, MAX_ROWS),
       message: TOO_MANY,
@@ -70,11 +70,11 @@ export async function answerChangeForm(visit: Visit): Promise<Response> {
   const typed = change.kind === "set" ? readTyped(visit, change.column) : undefined;
   const issues = typed === undefined ? [] : findTypingIssues([typed]);
   if (typed !== undefined && issues.length > 0)
-    return await answerForm(visit, table, { change, ids, typed, issues });
+    return await respondWithForm(visit, table, { change, ids, typed, issues });
   const marks = readMarks(fields.get("marks") ?? "");
   if (marks.size === 0 || fields.get("step") !== "write")
-    return await answerPreview(visit, table, { change, ids, typed });
-  return await answerResults(visit, table, { change, marks, typed });
+    return await respondWithPreview(visit, table, { change, ids, typed });
+  return await respondWithResults(visit, table, { change, marks, typed });
 }
 
 const NOTHING = "Select rows, then a column to set or Delete";
@@ -118,7 +118,7 @@ type Asked = {
 };
 
 /** Which change, and to which value. */
-async function answerForm(
+async function respondWithForm(
   visit: Visit,
   table: RowsTable,
   { change, ids, typed, message, issues = [], problem }: Asked,
@@ -137,7 +137,7 @@ async function answerForm(
         });
   const others = [...(message === undefined ? [] : [message]), ...(found?.others ?? [])];
   const isRejected = others.length > 0 || of.size > 0 || problem !== undefined;
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: column === undefined ? "Change rows" : `Set ${column.name}`,
     isAct: true,
     body: [
@@ -156,14 +156,14 @@ function toOpenState(column: NamedColumn): State {
 
 type Wanted = { change: Change; ids: readonly string[]; typed?: TypedValue | undefined };
 
-async function answerPreview(
+async function respondWithPreview(
   visit: Visit,
   table: RowsTable,
   { change, ids, typed }: Wanted,
 ): Promise<Response> {
   const rows = await findRows(visit, { ...table, ids });
   const changed = typed === undefined ? rows : rows.filter((listed) => !isEqual(typed, listed));
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: describeChange(change, changed.length),
     isAct: true,
     body: renderPreview({
@@ -194,7 +194,7 @@ type Confirmed = {
   typed: TypedValue | undefined;
 };
 
-async function answerResults(
+async function respondWithResults(
   visit: Visit,
   table: RowsTable,
   { change, marks, typed }: Confirmed,
@@ -209,19 +209,19 @@ async function answerResults(
     return { ...result, before: value };
   };
   const [first, ...rest] = marks;
-  if (first === undefined) return answerSeeOther(table.path);
+  if (first === undefined) return redirect(table.path);
   const tried = await write(first);
   // An error of the value is the same for every row.
   if (tried.problem?.code === "validation_failed" && typed !== undefined)
-    return await answerForm(visit, table, {
+    return await respondWithForm(visit, table, {
       ...{ change, typed, problem: tried.problem },
       ids: [...marks.keys()],
     });
   const results = [tried, ...(await mapBounded(rest, MAX_CALLS, write))];
   const count = results.filter(({ problem }) => problem === undefined).length;
   if (typed === undefined && count === results.length)
-    return answerSeeOther(`${table.path}?deleted=${count}`);
-  return answerRowsPage(table, {
+    return redirect(`${table.path}?deleted=${count}`);
+  return respondWithRowsPage(table, {
     title: `${change.kind === "delete" ? "Deleted" : "Changed"} ${count} of ${results.length} rows`,
     isAct: true,
     body: renderResults({ visit, table, change, results, state: typed?.state }),
@@ -229,14 +229,14 @@ async function answerResults(
 }
 
 /** Stores the values before a change again, in rows that have not changed since. */
-async function answerUndo(visit: Visit, table: RowsTable, column: NamedColumn): Promise<Response> {
+async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): Promise<Response> {
   const values = readUndo(visit.fields.get("undo") ?? "");
   const results = await mapBounded(values, MAX_CALLS, async ([id, tag, value]) => {
     const body = `{${JSON.stringify(column.name)}:${JSON.stringify(value)}}`;
     return await writeRow(visit, table, { id, tag, body });
   });
   const count = results.filter(({ problem }) => problem === undefined).length;
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: `Restored ${count} of ${results.length} rows`,
     isAct: true,
     body: renderResults({ visit, table, change: undefined, results, state: undefined }),

@@ -1,5 +1,5 @@
 /** Deletes a row after a confirmation, unless the row has changed since. @module */
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { html, type Part, redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderActForm, renderError, renderSnippet } from "./parts.ts";
@@ -7,18 +7,18 @@ import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { toPlainJson } from "./rows_copy.ts";
-import { answerNoRow, type FoundRow, findRow } from "./rows_edit.ts";
-import { answerDisabled } from "./rows_page.ts";
+import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
-import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
+import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
-export async function answerRowDeletion(visit: Visit): Promise<Response> {
+export async function handleRowDeletion(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
-  return await answerQuestion(visit, table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
+  return await respondWithQuestion(visit, table);
 }
 
-export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
+export async function handleRowDeletionForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   try {
     await callRows(visit, {
@@ -30,18 +30,18 @@ export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
   } catch (error) {
     const problem = toRejection(error);
     // Already deleted by another user.
-    if (problem.code !== "not_found") return await answerQuestion(visit, table, problem);
+    if (problem.code !== "not_found") return await respondWithQuestion(visit, table, problem);
   }
-  return answerSeeOther(withPlace(table.path, readPlace(visit), { deleted: "yes" }));
+  return redirect(withPlace(table.path, readPlace(visit), { deleted: "yes" }));
 }
 
-async function answerQuestion(
+async function respondWithQuestion(
   visit: Visit,
   table: RowsTable,
   problem?: Problem,
 ): Promise<Response> {
   const found = await findRow(visit, table);
-  if (found === undefined) return answerNoRow(table);
+  if (found === undefined) return respondWithNoRow(table);
   const { row, etag } = found;
   const place = readPlace(visit);
   const path = toRowPath(table.path, row.id);
@@ -58,7 +58,7 @@ async function answerQuestion(
     look: "danger",
     cancel: withPlace(path, place),
   });
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: `Delete row ${shortenId(row.id)}`,
     isAct: true,
     body: [problem && renderRejection(problem), form],

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { answerSeeOther, html } from "../pages/mod.ts";
+import { html, redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderError, renderLink } from "./parts.ts";
@@ -14,11 +14,11 @@ import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
-import { answerDisabled } from "./rows_page.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPlace, toReferencePath, withPlace } from "./rows_place.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
-import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
+import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export type FoundRow = { row: Row; etag: string };
 
@@ -39,29 +39,30 @@ export async function findRow(
   }
 }
 
-export function answerNoRow(table: RowsTable): Response {
+export function respondWithNoRow(table: RowsTable): Response {
   const body = renderEmpty(
     "Row not found. It may have been deleted.",
     renderLink("All rows", table.path),
   );
-  return answerRowsPage(table, { title: "Row not found", isAct: true, body, status: 404 });
+  return respondWithRowsPage(table, { title: "Row not found", isAct: true, body, status: 404 });
 }
 
-export async function answerRow(visit: Visit): Promise<Response> {
+export async function handleRow(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const found = await findRow(visit, table);
-  if (found === undefined) return answerNoRow(table);
-  return await answerForm(visit, table, { found, typed: [] });
+  if (found === undefined) return respondWithNoRow(table);
+  return await respondWithForm(visit, table, { found, typed: [] });
 }
 
-export async function answerRowForm(visit: Visit): Promise<Response> {
+export async function handleRowForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   const found = await findRow(visit, table);
-  if (found === undefined) return answerNoRow(table);
+  if (found === undefined) return respondWithNoRow(table);
   const typed = readTyped(visit, table);
   const etag = visit.fields.get("etag") ?? "";
-  if (etag !== found.etag) return await answerForm(visit, table, { found, typed, isLate: true });
+  if (etag !== found.etag)
+    return await respondWithForm(visit, table, { found, typed, isLate: true });
   try {
     if (typed.length > 0)
       await callRows(visit, {
@@ -71,13 +72,13 @@ export async function answerRowForm(visit: Visit): Promise<Response> {
         headers: { "if-match": etag },
         body: toBody(typed),
       });
-    return answerSeeOther(withPlace(table.path, readPlace(visit), { stored: found.row.id }));
+    return redirect(withPlace(table.path, readPlace(visit), { stored: found.row.id }));
   } catch (error) {
     const problem = toRejection(error);
     const now = await findRow(visit, table);
-    if (now === undefined) return answerNoRow(table);
+    if (now === undefined) return respondWithNoRow(table);
     const isLate = problem.code === "precondition_failed";
-    return await answerForm(visit, table, {
+    return await respondWithForm(visit, table, {
       found: now,
       typed,
       ...(isLate ? { isLate } : { problem }),
@@ -109,7 +110,7 @@ type Shown = {
   problem?: Problem;
 };
 
-async function answerForm(
+async function respondWithForm(
   visit: Visit,
   table: RowsTable,
   { found: { row, etag }, typed, isLate = false, problem }: Shown,
@@ -135,7 +136,7 @@ async function answerForm(
     deletion: withPlace(`${path}/delete`, place),
     duplicate: withPlace(`${table.path}/new`, place, { like: row.id }),
   });
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: `Row ${shortenId(row.id)}`,
     isAct: true,
     body: [

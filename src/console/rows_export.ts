@@ -9,7 +9,7 @@ import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
 import { toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
-import { answerDisabled } from "./rows_page.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPlace } from "./rows_place.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
@@ -42,12 +42,12 @@ const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
   },
 };
 
-export const answerCsv = (visit: Visit): Promise<Response> => answerExport(visit, "csv");
-export const answerJsonFile = (visit: Visit): Promise<Response> => answerExport(visit, "json");
+export const handleCsv = (visit: Visit): Promise<Response> => handleExport(visit, "csv");
+export const handleJsonFile = (visit: Visit): Promise<Response> => handleExport(visit, "json");
 
-async function answerExport(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
+async function handleExport(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const { appId, table: name } = table;
   const list = (place: PagePlace) => listPatiently(visit, { appId, table: name, ...place });
   const { ids } = readPlace(visit);

@@ -5,9 +5,9 @@
  * @module
  */
 import { MAX_BATCH, MAX_BODY } from "../data/pure.ts";
-import { answerJson } from "../http/mod.ts";
+import { respondWithJson } from "../http/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, redirect } from "../pages/mod.ts";
 import type { Detail } from "../problem.ts";
 import {
   type Batch,
@@ -21,25 +21,30 @@ import type { Visit } from "./enter.ts";
 import { renderError, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
-import { answerDisabled } from "./rows_page.ts";
-import { answerRowsPage, describeColumn, type RowsTable, readRowsTable } from "./rows_table.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
+import {
+  describeColumn,
+  type RowsTable,
+  readRowsTable,
+  respondWithRowsPage,
+} from "./rows_table.ts";
 
 /** A form has 100 KB at most, in which signs of JSON take three bytes. */
 const MAX_TEXT_CHARS = 60_000;
 const MAX_SHOWN = 200;
 
-export async function answerImport(visit: Visit): Promise<Response> {
+export async function handleImport(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  return table.isDisabled ? answerDisabled(table) : answerPage(visit, table);
+  return table.isDisabled ? respondWithDisabledApp(table) : respondWithImportPage(visit, table);
 }
 
-export async function answerImportForm(visit: Visit): Promise<Response> {
+export async function handleImportForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   const batch = visit.fields.get("batch");
-  if (batch !== undefined) return await answerBatch(visit, table, batch);
+  if (batch !== undefined) return await handleBatch(visit, table, batch);
   const text = visit.fields.get("rows") ?? "";
   const { batches, issues } = readText(table, text);
-  if (issues.length > 0) return answerPage(visit, table, { text, issues });
+  if (issues.length > 0) return respondWithImportPage(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));
   const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
@@ -47,26 +52,26 @@ export async function answerImportForm(visit: Visit): Promise<Response> {
     try {
       await sendBatch(visit, table, { body: one.body, key: `paste-${digest}-${number}` });
     } catch (error) {
-      return answerPage(visit, table, {
+      return respondWithImportPage(visit, table, {
         text,
         ...explainStop(error, { stored, lines: one.lines }),
       });
     }
     stored += one.lines.length;
   }
-  return answerSeeOther(`${table.path}?imported=${stored}`);
+  return redirect(`${table.path}?imported=${stored}`);
 }
 
 /** A batch from the script: the response is JSON. */
-async function answerBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
+async function handleBatch(visit: Visit, table: RowsTable, body: string): Promise<Response> {
   try {
     const key = readHeaderValue(visit.fields.get("batch_key"));
     const isReplay = await sendBatch(visit, table, { body, key });
-    return answerJson({ isStored: true, isReplay });
+    return respondWithJson({ isStored: true, isReplay });
   } catch (error) {
     const { code, message, status, details = [], headers } = toRejection(error);
     const retryAfterS = Number(headers["retry-after"] ?? 0);
-    return answerJson({ isStored: false, code, message, details, retryAfterS }, { status });
+    return respondWithJson({ isStored: false, code, message, details, retryAfterS }, { status });
   }
 }
 
@@ -127,9 +132,9 @@ function toLineIssue({ path, message }: Detail, lines: readonly number[]): LineI
   return column === undefined ? { line, message } : { line, column, message };
 }
 
-function answerPage(visit: Visit, table: RowsTable, rejected?: Rejected): Response {
+function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Rejected): Response {
   const { path, definition } = table;
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: "Import rows",
     isAct: true,
     isImport: true,

@@ -4,20 +4,20 @@
  *
  * @module
  */
-import { compressAnswer } from "../http/mod.ts";
+import { compressResponse } from "../http/mod.ts";
 import type { Visit } from "./enter.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { readRowsTable } from "./rows_table.ts";
 
 const QUERY_HEADER = "rows-query";
 
-export async function answerRowsJson(visit: Visit): Promise<Response> {
+export async function handleRowsJson(visit: Visit): Promise<Response> {
   const { appId, table } = await readRowsTable(visit);
   const { request, query } = visit.context;
   const path = `${table}?${request.headers.get(QUERY_HEADER) ?? query}`;
   try {
     const { text } = await callRows(visit, { appId, path });
-    return await compressAnswer(toJsonResponse(text, 200), request);
+    return await compressResponse(toJsonResponse(text, 200), request);
   } catch (error) {
     const { code, message, status, headers } = toRejection(error);
     return toJsonResponse(JSON.stringify({ error: code, message }), status, headers);

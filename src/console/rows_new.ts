@@ -1,6 +1,6 @@
 /** A new row. The form has its own idempotency key, so that a form that is sent twice creates one row. @module */
 import { readParameters } from "../http/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
@@ -9,7 +9,7 @@ import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
-import { answerDisabled } from "./rows_page.ts";
+import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPlace, withPlace } from "./rows_place.ts";
 import {
   isEmptyAsked,
@@ -19,17 +19,17 @@ import {
   toMark,
   toState,
 } from "./rows_state.ts";
-import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
+import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
 
-export async function answerNewRow(visit: Visit): Promise<Response> {
+export async function handleNewRow(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const like = await findLike(visit, table);
   const states = table.definition.columns.map(
     (column) =>
       [column.name, like === undefined ? toFirstState(column) : toState(column, like)] as const,
   );
-  return await answerForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
+  return await respondWithForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
 }
 
 /** The row whose values are the initial input, if the address names an existing row. */
@@ -38,7 +38,7 @@ async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined
   return isUuid(id) ? (await findRow(visit, table, id))?.row : undefined;
 }
 
-export async function answerNewRowForm(visit: Visit): Promise<Response> {
+export async function handleNewRowForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   const { appId, path } = table;
   const values = readValues(visit, table);
@@ -51,11 +51,11 @@ export async function answerNewRowForm(visit: Visit): Promise<Response> {
       headers: { "idempotency-key": key },
       body: toBody(values),
     });
-    return answerSeeOther(withPlace(path, readPlace(visit), { added: readRow(text).id }));
+    return redirect(withPlace(path, readPlace(visit), { added: readRow(text).id }));
   } catch (error) {
     const problem = toRejection(error);
     const isOther = problem.code === "idempotency_mismatch";
-    return await answerForm(visit, table, {
+    return await respondWithForm(visit, table, {
       states: new Map(values.map(({ column, state }) => [column.name, state])),
       key: isOther ? visit.deps.makeId() : key,
       problem: isOther ? SENT_BEFORE : problem,
@@ -92,7 +92,7 @@ type Shown = {
   values?: readonly TypedValue[];
 };
 
-async function answerForm(
+async function respondWithForm(
   visit: Visit,
   table: RowsTable,
   { states, key, problem, values = [] }: Shown,
@@ -113,7 +113,7 @@ async function answerForm(
     button: "Add the row",
     cancel: withPlace(table.path, place),
   });
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: "New row",
     isAct: true,
     body: [issues && renderIssues("The row was not added.", issues), form],

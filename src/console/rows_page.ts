@@ -6,14 +6,7 @@
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import {
-  answerSeeOther,
-  type Html,
-  html,
-  type Part,
-  renderNotice,
-  toScriptPath,
-} from "../pages/mod.ts";
+import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
@@ -40,23 +33,23 @@ import {
 } from "./rows_place.ts";
 import { type Labels, readLabels } from "./rows_related.ts";
 import {
-  answerRowsPage,
   describeColumn,
   type RowsTable,
   readRowsTable,
+  respondWithRowsPage,
   toRowPath,
 } from "./rows_table.ts";
 
-export async function answerRows(visit: Visit): Promise<Response> {
+export async function handleRows(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  if (table.isDisabled) return answerDisabled(table);
+  if (table.isDisabled) return respondWithDisabledApp(table);
   const query = new Map(readParameters(visit.context.query));
   const from = query.get("from")?.trim() ?? "";
-  if (isUuid(from)) return answerSeeOther(toRowPath(table.path, from));
+  if (isUuid(from)) return redirect(toRowPath(table.path, from));
   const asked = readPlace(visit);
   const place = from === "last" ? await findLastPlace(visit, table, asked) : asked;
   const { path } = table;
-  return answerRowsPage(table, {
+  return respondWithRowsPage(table, {
     title: table.table,
     actions: [
       renderColumns(table, place),
@@ -130,12 +123,12 @@ async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Prom
   return { ...asked, offset: last - (last % limit) };
 }
 
-export function answerDisabled(table: RowsTable): Response {
+export function respondWithDisabledApp(table: RowsTable): Response {
   const body = renderEmpty(
     "This app is disabled. Its rows cannot be read or changed.",
     renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
   );
-  return answerRowsPage(table, { title: table.table, body });
+  return respondWithRowsPage(table, { title: table.table, body });
 }
 
 /** The notice of the previous form. */

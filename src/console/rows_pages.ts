@@ -1,24 +1,24 @@
 /** The pages of the rows of one table, by what follows the table's address. @module */
 import type { Visit } from "./enter.ts";
-import { answerChange, answerChangeForm } from "./rows_change.ts";
-import { answerRowDeletion, answerRowDeletionForm } from "./rows_delete.ts";
-import { answerRow, answerRowForm } from "./rows_edit.ts";
-import { answerCsv, answerJsonFile } from "./rows_export.ts";
-import { answerImport, answerImportForm } from "./rows_import.ts";
-import { answerRowsJson } from "./rows_json.ts";
-import { answerNewRow, answerNewRowForm } from "./rows_new.ts";
-import { answerRows } from "./rows_page.ts";
+import { handleChange, handleChangeForm } from "./rows_change.ts";
+import { handleRowDeletion, handleRowDeletionForm } from "./rows_delete.ts";
+import { handleRow, handleRowForm } from "./rows_edit.ts";
+import { handleCsv, handleJsonFile } from "./rows_export.ts";
+import { handleImport, handleImportForm } from "./rows_import.ts";
+import { handleRowsJson } from "./rows_json.ts";
+import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
+import { handleRows } from "./rows_page.ts";
 
 type Handle = (visit: Visit) => Promise<Response>;
 
 export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[] = [
-  { path: "", show: answerRows },
-  { path: "/new", show: answerNewRow, take: answerNewRowForm },
-  { path: "/rows/:row", show: answerRow, take: answerRowForm },
-  { path: "/rows/:row/delete", show: answerRowDeletion, take: answerRowDeletionForm },
-  { path: "/import", show: answerImport, take: answerImportForm },
-  { path: "/change", show: answerChange, take: answerChangeForm },
-  { path: "/list", show: answerRowsJson },
-  { path: "/export/csv", show: answerCsv },
-  { path: "/export/json", show: answerJsonFile },
+  { path: "", show: handleRows },
+  { path: "/new", show: handleNewRow, take: handleNewRowForm },
+  { path: "/rows/:row", show: handleRow, take: handleRowForm },
+  { path: "/rows/:row/delete", show: handleRowDeletion, take: handleRowDeletionForm },
+  { path: "/import", show: handleImport, take: handleImportForm },
+  { path: "/change", show: handleChange, take: handleChangeForm },
+  { path: "/list", show: handleRowsJson },
+  { path: "/export/csv", show: handleCsv },
+  { path: "/export/json", show: handleJsonFile },
 ];

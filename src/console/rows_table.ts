@@ -3,7 +3,7 @@ import { type ShownRows, showConsoleRows } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
 export type RowsTable = ShownRows & { slug: string; table: string; path: string };
@@ -29,12 +29,12 @@ type RowsPage = {
 };
 
 /** A page of the table's rows, or with `isAct` of one of them. */
-export function answerRowsPage(
+export function respondWithRowsPage(
   { me, slug, table, path }: RowsTable,
   page: RowsPage & { isAct?: boolean },
 ): Response {
   const { isAct = false, ...rest } = page;
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Apps",
     crumbs: [

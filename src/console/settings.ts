@@ -10,8 +10,8 @@ import {
 } from "../accounts/apps/mod.ts";
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { answerAppAct, answerAppPage, readApp } from "./app_page.ts";
-import { answerDone, renderDone } from "./done.ts";
+import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
+import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
 import { renderLink, renderTextField } from "./parts.ts";
@@ -28,11 +28,11 @@ export const settingsPage = makeFormPage({
     const remove = { origins: [], redirects: [] };
     const options = { slug, replaced: TARGET_KINDS, add, remove, cookieDomain };
     await setTargets(visit.deps, options);
-    return answerDone(`${toAppPath(slug)}/settings`, "settings");
+    return redirectWithNotice(`${toAppPath(slug)}/settings`, "settings");
   },
   cancel: (_visit, { slug }) => toAppPath(slug),
-  answer: ({ me, slug, app }, { body, status }, visit) =>
-    answerAppPage({
+  respond: ({ me, slug, app }, { body, status }, visit) =>
+    respondWithAppPage({
       me,
       slug,
       isDisabled: app.disabledAt !== null,
@@ -141,10 +141,10 @@ export const limitsPage = makeFormPage({
   }),
   run: async ({ deps, fields }, { slug }) => {
     await setLimit(deps, { slug, ...readInputs(fields, INPUTS) });
-    return answerDone(`${toAppPath(slug)}/settings`, "limits");
+    return redirectWithNotice(`${toAppPath(slug)}/settings`, "limits");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  answer: answerAppAct,
+  respond: respondWithAppAction,
 });
 
 export const statePage = makeFormPage({
@@ -164,8 +164,11 @@ export const statePage = makeFormPage({
   run: async ({ deps, fields }, { slug }) => {
     const disabled = fields.get("disabled") !== "no";
     await setAppDisabled(deps, slug, disabled);
-    return answerDone(`${toAppPath(slug)}/settings`, disabled ? "app-disabled" : "app-enabled");
+    return redirectWithNotice(
+      `${toAppPath(slug)}/settings`,
+      disabled ? "app-disabled" : "app-enabled",
+    );
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  answer: answerAppAct,
+  respond: respondWithAppAction,
 });

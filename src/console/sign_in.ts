@@ -2,53 +2,54 @@
 import { hasAdministrator } from "../accounts/apps/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import {
-  answerSignIn,
-  answerSignInForm,
+  handleSignIn,
   readConsoleReturn,
   readSessionOfPage,
+  respondWithSignInForm,
   type SignInTarget,
   toConsoleSignIn,
 } from "../identity/mod.ts";
-import { answerPage, html, renderCopyButton } from "../pages/mod.ts";
+import { html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { ConsolePageDeps } from "./enter.ts";
 
-export async function answerConsoleSignIn(
+export async function handleConsoleSignIn(
   deps: ConsolePageDeps,
   context: RequestContext,
 ): Promise<Response> {
   checkConsole(deps);
   const { visitor, isConflict } = await readSessionOfPage(deps, context);
-  if (visitor === undefined && !(await hasAdministrator(deps))) return answerUnclaimed(context);
+  if (visitor === undefined && !(await hasAdministrator(deps)))
+    return respondWithUnclaimed(context);
   const target = { ...toTarget(context), email: visitor?.email, isConflict };
   const lead =
     visitor === undefined
       ? "to open the Console"
       : "again: this page needs a sign-in within the last 10 minutes";
-  return answerSignInForm(deps, context, { ...target, lead });
+  return respondWithSignInForm(deps, context, { ...target, lead });
 }
 
-export async function answerConsoleSignInForm(
+export async function handleConsoleSignInForm(
   deps: ConsolePageDeps,
   context: RequestContext,
 ): Promise<Response> {
   checkConsole(deps);
   const fields = await readForm(context.request);
   const target = { ...toTarget(context), lead: "to open the Console" };
-  return await answerSignIn(deps, context, { target, fields });
+  return await handleSignIn(deps, context, { target, fields });
 }
 
 const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
 
 /** The first administrator is created with the CLI, never in a browser. */
-function answerUnclaimed(context: RequestContext): Response {
+function respondWithUnclaimed(context: RequestContext): Response {
   const body = html`
 <h1>This service has no administrator yet</h1>
 <p>Create the first administrator on the server, with the address for sign-in:</p>
 <div class="copyable"><pre class="snippet" tabindex="0" aria-label="The command"><code id="claim">${COMMAND}</code></pre>${renderCopyButton("claim", "the command")}</div>
 <p>It prints a link that sets a password.</p>
 <p><a class="button button-primary" href="${toTarget(context).action}">Sign in</a></p>`;
-  return answerPage({ title: "No administrator yet", body, scripts: ["page"] });
+  return respondWithPage({ title: "No administrator yet", body, scripts: ["page"] });
 }
 
 function checkConsole({ consoleDb }: ConsolePageDeps): void {

@@ -6,7 +6,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { type Difference, findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderPill, renderTable, renderText } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 import {
@@ -19,11 +19,11 @@ import {
   renderRowCount,
 } from "./table_parts.ts";
 
-export async function answerTable(visit: Visit): Promise<Response> {
+export async function handleTable(visit: Visit): Promise<Response> {
   const { me, table } = await readTable(visit);
   const path = toTablePath(table.name);
   const open = table.builds.filter(({ state }) => state !== "done");
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Tables",
     title: table.name,

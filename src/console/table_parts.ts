@@ -9,7 +9,7 @@ import {
 } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderPill, renderTime } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 
@@ -116,7 +116,7 @@ export async function readTable({ deps, context }: Visit) {
 }
 
 /** A page for one action on a table. */
-export function answerTableAct(
+export function respondWithTableAction(
   { me, table: { name } }: { me: ConsoleVisitor; table: { name: string } },
   page: { title: string; body: Part; status: number },
 ): Response {
@@ -124,5 +124,5 @@ export function answerTableAct(
     { name: "Tables", path: TABLES },
     { name, path: toTablePath(name) },
   ];
-  return answerConsolePage({ me, entry: "Tables", crumbs, ...page });
+  return respondWithConsolePage({ me, entry: "Tables", crumbs, ...page });
 }

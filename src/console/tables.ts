@@ -4,7 +4,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { answerConsolePage } from "./frame.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderTable } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 import {
@@ -20,7 +20,7 @@ import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from
 
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
-export async function answerTables(visit: Visit): Promise<Response> {
+export async function handleTables(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   const { me, tables } = await readConsole(visit.deps, "list_tables", {
     search: query.search,
@@ -29,7 +29,7 @@ export async function answerTables(visit: Visit): Promise<Response> {
   });
   const { shown, last } = toPage(tables);
   const isEmpty = shown.length === 0 && query.search === "" && query.after === "";
-  return answerConsolePage({
+  return respondWithConsolePage({
     me,
     entry: "Tables",
     title: "Tables",

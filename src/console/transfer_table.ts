@@ -3,11 +3,11 @@
 import { transferTable } from "../accounts/apps/mod.ts";
 import type { ShownTable } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
-import { answerDone } from "./done.ts";
+import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName } from "./form_page.ts";
 import { renderEmpty, renderLink, renderSelect, renderTextField } from "./parts.ts";
 import { toAppPath, toTablePath } from "./paths.ts";
-import { answerTableAct, readTable } from "./table_parts.ts";
+import { readTable, respondWithTableAction } from "./table_parts.ts";
 
 export const transferTablePage = makeFormPage({
   action: "transfer_table",
@@ -33,10 +33,10 @@ export const transferTablePage = makeFormPage({
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "transfer its ownership");
     await transferTable(visit.deps, { table, slug: (visit.fields.get("app") ?? "").trim() });
-    return answerDone(toTablePath(table), "transferred");
+    return redirectWithNotice(toTablePath(table), "transferred");
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
-  answer: answerTableAct,
+  respond: respondWithTableAction,
   failed: "Ownership was not transferred.",
 });
 

@@ -37,11 +37,11 @@ const NOTHING = "{}";
 
 const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem>>> = {
   create: wouldBeTooLarge,
-  create_many: answerTooLarge,
+  create_many: rowsTooLarge,
   update: wouldBeTooLarge,
 };
 
-export function answerTooLarge(maxBytes: number): Problem {
+export function rowsTooLarge(maxBytes: number): Problem {
   return new Problem("body_too_large", {
     message: `The rows would be larger than ${maxBytes} bytes as JSON, the max size of a response; nothing was written: send fewer at a time`,
   });

@@ -1,5 +1,5 @@
 /** Writes with an idempotency key: their claims, and the replay of their responses. @module */
-import { MAX_KEPT_ANSWER_BYTES } from "../db/mod.ts";
+import { MAX_KEPT_RESPONSE_BYTES } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { KEY_BYTES, type Replay, readReplay, toClaim } from "./idempotency.ts";
@@ -17,13 +17,13 @@ export function claimFor(
   return toClaim(context, { key, path, body, hasRoom });
 }
 
-type Answered = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
+type Written = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
 
 /** The first response to this key, if this call is a replay. */
 export function takeReplay(
   { idempotencyRoom }: DataDeps,
   { principal }: KeyRequestContext,
-  { key, found, rows = 1 }: Answered,
+  { key, found, rows = 1 }: Written,
 ): Replay | undefined {
   if (key === undefined) return undefined;
   const replay = readReplay(found);
@@ -34,7 +34,7 @@ export function takeReplay(
 
 /** The recorded bytes of a response. */
 function countKept(bytes: number, rows: number): number {
-  return bytes <= MAX_KEPT_ANSWER_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
+  return bytes <= MAX_KEPT_RESPONSE_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
 }
 
 /** The id at the start of a row's text. */

@@ -2,8 +2,8 @@
 import {
   IF_NONE_MATCH,
   type Operation,
-  type OperationAnswer,
   type OperationParameter,
+  type OperationResponse,
   TAGS_SCHEMA,
 } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
@@ -28,12 +28,12 @@ const IDEMPOTENCY_KEY: OperationParameter = {
   description: "Makes retries safe: requests with the same key within 24 hours take effect once.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
 };
-const SAME: OperationAnswer = {
+const SAME: OperationResponse = {
   status: 304,
   when: "Not modified: the `ETag` in `If-None-Match` is current.",
   headers: ["ETag"],
 };
-const ROW: OperationAnswer["bodies"] = [{ table: "row" }];
+const ROW: OperationResponse["bodies"] = [{ table: "row" }];
 
 /** Error codes of every table endpoint. */
 const COMMON = [
@@ -114,7 +114,7 @@ export const OPERATIONS = {
     summary: "List rows that match conditions",
     parameters: [LIMIT, OFFSET, ...OF_QUERY, IF_NONE_MATCH],
     isFiltered: true,
-    answers: [
+    responses: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "found" }], headers: ["ETag"] },
       SAME,
     ],
@@ -125,7 +125,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "List rows in order of creation",
     parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
-    answers: [
+    responses: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
       SAME,
     ],
@@ -136,7 +136,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "Get a row",
     parameters: [ID, IF_NONE_MATCH],
-    answers: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, SAME],
+    responses: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, SAME],
     problems: [...READS, "invalid_id", "not_found"],
   },
   changes: {
@@ -144,7 +144,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "Stream the changes of a live app's table",
     parameters: [LAST_EVENT_ID],
-    answers: [
+    responses: [
       {
         status: 200,
         when: 'Server-sent events with an `id`. `ready`: the stream begins. `changes`: a JSON list of `{"put": row}` and `{"delete": id}`. `reset`: list the table again.',
@@ -160,7 +160,7 @@ export const OPERATIONS = {
     summary: "Create a row, or up to 1,000 rows in one transaction",
     parameters: [IDEMPOTENCY_KEY],
     bodies: [{ table: "insert" }, { table: "inserts" }],
-    answers: [
+    responses: [
       {
         status: 201,
         when: "The stored row, or the stored rows in the order of the request.",
@@ -176,7 +176,7 @@ export const OPERATIONS = {
     summary: "Update columns of a row",
     parameters: [ID, IF_MATCH, IDEMPOTENCY_KEY],
     bodies: [{ table: "update" }],
-    answers: [
+    responses: [
       {
         status: 200,
         when: "The stored row.",
@@ -198,7 +198,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "Delete a row",
     parameters: [ID, IF_MATCH],
-    answers: [{ status: 204, when: "The row is deleted." }],
+    responses: [{ status: 204, when: "The row is deleted." }],
     problems: [
       ...COMMON,
       "invalid_id",

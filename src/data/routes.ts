@@ -6,30 +6,21 @@
  */
 import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
 import {
-  type AnswerOptions,
-  answerEmpty,
   checkObject,
   isNamed,
   type KeyRequestContext,
   listTags,
+  type ResponseOptions,
   type Route,
   readEncoding,
   readIfMatch,
   readIfNoneMatch,
   rejectQuery,
+  respondEmpty,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import {
-  answerBatch,
-  answerPage,
-  answerReader,
-  answerRow,
-  answerSame,
-  answerUntagged,
-  encodePage,
-} from "./answers.ts";
 import { callFunction, checkProof } from "./call.ts";
-import { answerTooLarge } from "./call_error.ts";
+import { rowsTooLarge } from "./call_error.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
@@ -40,6 +31,15 @@ import { ONLY_PAGES } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
 import { readRow } from "./read_row.ts";
+import {
+  encodePage,
+  respondToReader,
+  respondUnchanged,
+  respondUntagged,
+  respondWithBatch,
+  respondWithListPage,
+  respondWithRow,
+} from "./responses.ts";
 import { findQueriedPage, readAskedList, toQueryWords } from "./run_query.ts";
 
 const LIST = `${DATA_PATH}/:table`;
@@ -87,9 +87,9 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
       : await findQueriedPage(deps, context, { table, query, tags });
   const { tag, page = kept } = await encodePage(current, encoding);
   if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
-  if (known !== undefined && isNamed(known, tag)) return answerSame(tag, known);
+  if (known !== undefined && isNamed(known, tag)) return respondUnchanged(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
-  return answerPage(page);
+  return respondWithListPage(page);
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -99,7 +99,10 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
   const id = readRowRequest(context);
   const known = readIfNoneMatch(context.request);
   const values = { id, bytes: deps.maxResponseBytes };
-  return answerReader(await callFunction(deps, context, { table, endpoint: "get", values }), known);
+  return respondToReader(
+    await callFunction(deps, context, { table, endpoint: "get", values }),
+    known,
+  );
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -135,9 +138,9 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   });
   const replay = takeReplay(deps, context, { key, found: made });
   if (replay === undefined)
-    return answerRow(made, { status: 201, headers: { location: `${path}/${id}` } });
+    return respondWithRow(made, { status: 201, headers: { location: `${path}/${id}` } });
   const location = `${path}/${readId(replay.body)}`;
-  return answerReplay(replay, { status: 201, headers: { location } });
+  return respondWithReplay(replay, { status: 201, headers: { location } });
 }
 
 type SentBatch = {
@@ -160,7 +163,7 @@ async function createMany(
   const bytes = deps.maxResponseBytes;
   if (read.leastBytes > bytes) {
     await checkProof(deps, context, table);
-    throw answerTooLarge(bytes);
+    throw rowsTooLarge(bytes);
   }
   // Sorted in case the clock went back: responses and lists have the order of the ids.
   const ids = Array.from({ length: read.count }, () => deps.makeId()).sort();
@@ -177,7 +180,9 @@ async function createMany(
     },
   });
   const replay = takeReplay(deps, context, { key, found: made, rows: read.count });
-  return replay === undefined ? answerBatch(made) : answerBatch(replay.body, replayHeaders(replay));
+  return replay === undefined
+    ? respondWithBatch(made)
+    : respondWithBatch(replay.body, replayHeaders(replay));
 }
 
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -211,13 +216,16 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     },
   });
   const replay = takeReplay(deps, context, { key, found: updated });
-  return replay === undefined ? answerRow(takeMatched(updated)) : answerReplay(replay);
+  return replay === undefined ? respondWithRow(takeMatched(updated)) : respondWithReplay(replay);
 }
 
 /** Replays the first response. */
-function answerReplay(replay: Replay, { headers, ...options }: AnswerOptions = {}): Response {
+function respondWithReplay(
+  replay: Replay,
+  { headers, ...options }: ResponseOptions = {},
+): Response {
   const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
-  return replay.isShort ? answerUntagged(replay.body, all) : answerRow(replay.body, all);
+  return replay.isShort ? respondUntagged(replay.body, all) : respondWithRow(replay.body, all);
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -230,7 +238,7 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     values: { id, match },
   });
   if (takeMatched(found) === null) throw new Problem("not_found");
-  return answerEmpty();
+  return respondEmpty();
 }
 
 /** The result of a write. @throws {Problem} precondition_failed — the row is in another state */

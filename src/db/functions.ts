@@ -77,12 +77,6 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
-  answer_key: {
-    retry: "unsafe",
-    takes: { app: "uuid", claim: "bytea", first_answer: "text" },
-    returns: "void",
-    isSet: false,
-  },
   apply_claimed_roles: {
     retry: "unsafe",
     takes: { who: "uuid", by_provider: "text", claimed: "jsonb", claimed_secret_id: "text" },
@@ -330,7 +324,7 @@ export const FUNCTIONS = {
   },
   claim_key: {
     retry: "unsafe",
-    takes: { app: "uuid", claim: "bytea", first_answer: "text", short: "text" },
+    takes: { app: "uuid", claim: "bytea", first_response: "text", short: "text" },
     returns: "text",
     isSet: false,
   },
@@ -347,6 +341,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   codes_version: { retry: "safe", takes: { who: "uuid" }, returns: "text", isSet: false },
+  complete_key: {
+    retry: "unsafe",
+    takes: { app: "uuid", claim: "bytea", first_response: "text" },
+    returns: "void",
+    isSet: false,
+  },
   confirm_addresses: {
     retry: "safe",
     takes: { confirmed: "jsonb", new_secret_id: "text", actor: "text" },

@@ -125,7 +125,7 @@ with relations as (
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
   union all
-  -- What keys are believed by, and what writes were answered, are kept apart as rows are.
+  -- The tables of keys' proofs and of stored responses have the same policies as rows.
   select oid, 'rowhouse.' || relname, 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('rowhouse') and relkind in ('r', 'p')

@@ -65,7 +65,7 @@ export {
   readDevState,
 } from "./provision.ts";
 export { readRows } from "./read_rows.ts";
-export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";
+export { MAX_KEPT_RESPONSE_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,
   MIN_POSTGRES_VERSION,

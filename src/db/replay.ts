@@ -13,4 +13,4 @@ export const REPLAY = {
 } as const;
 
 /** Of a larger response only the ids are stored. */
-export const MAX_KEPT_ANSWER_BYTES = 16_384;
+export const MAX_KEPT_RESPONSE_BYTES = 16_384;

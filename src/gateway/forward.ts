@@ -157,10 +157,10 @@ async function send(upstream: Upstream, context: RequestContext, call: Call): Pr
 
 class DeadlineError extends Error {
   constructor(ms: number) {
-    super(`No answer within ${ms} ms`);
+    super(`No response within ${ms} ms`);
   }
 }
-class AnswerError extends Error {}
+class ForeignResponseError extends Error {}
 
 /** The response for the caller. A response without our request id did not come from the service. */
 async function take(
@@ -169,7 +169,7 @@ async function take(
   draining: AbortSignal,
 ): Promise<Response> {
   if (response.headers.get("x-request-id") !== requestId)
-    throw new AnswerError(`Answered ${response.status} without the request id`);
+    throw new ForeignResponseError(`Response ${response.status} without the request id`);
   const announced = response.headers.get("content-length");
   const isWhole = announced !== null && Number(announced) <= WHOLE_BYTES;
   const headers = toCallerHeaders(response.headers);

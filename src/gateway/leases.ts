@@ -166,20 +166,20 @@ function toSent(bucket: SharedBucket): Sent {
 /** Applies a lease, minus the tokens that were used while the statement ran. */
 function settle(
   { bucket, report, demand }: Sent,
-  answer: Leased | undefined,
+  response: Leased | undefined,
   { askedAt, time }: { askedAt: number; time: number },
 ): void {
-  if (answer === undefined || bucket.perMinute !== report.perMinute) return;
+  if (response === undefined || bucket.perMinute !== report.perMinute) return;
   bucket.unreported -= report.taken;
   bucket.demand -= demand;
   // A single process never allows more than the limit, even if the database grants more.
   refill(bucket, bucket.perMinute, time);
-  bucket.tokens = Math.min(bucket.tokens, answer.left - bucket.unreported);
+  bucket.tokens = Math.min(bucket.tokens, response.left - bucket.unreported);
   bucket.lease = {
-    tokens: answer.leased - bucket.unreported,
-    granted: answer.leased,
+    tokens: response.leased - bucket.unreported,
+    granted: response.leased,
     endsAt: askedAt + LEASE_MS,
-    isShort: answer.leased < report.wanted,
+    isShort: response.leased < report.wanted,
     askedAt,
   };
 }

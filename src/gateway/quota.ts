@@ -38,14 +38,14 @@ export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }):
   };
   return (principal) => {
     const meters = toMeters(principal);
-    const answer = (empty: SharedBucket | undefined): Quota => {
+    const reportQuota = (empty: SharedBucket | undefined): Quota => {
       const rejected = meters.find(({ bucket }) => bucket === empty);
       if (rejected !== undefined) throw rateLimited(rejected, meters);
       return toQuota(meters, meters.reduce(toNearest));
     };
     // All or none: a request over the app's limit does not use a token of the key.
     const empty = buckets.take(meters.map(({ bucket }) => bucket));
-    return empty instanceof Promise ? empty.then(answer) : answer(empty);
+    return empty instanceof Promise ? empty.then(reportQuota) : reportQuota(empty);
   };
 }
 

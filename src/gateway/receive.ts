@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { answerJson, splitTarget, toTarget, type VirtualHost } from "../http/mod.ts";
+import { respondWithJson, splitTarget, toTarget, type VirtualHost } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
@@ -105,7 +105,7 @@ function toUnsigned(request: Request, requestId: string): Received {
 /** The same response for every failure. Only the log has the reason. */
 function reject({ log, makeRequestId }: SignedDeps, { method }: Request, reason: string): Response {
   log("warn", "signature rejected", { reason, method });
-  return answerJson(
+  return respondWithJson(
     { error: "invalid_signature" },
     {
       status: 401,

@@ -1,7 +1,7 @@
 /** Compressed responses, with an entity tag, as 304 without a body, or without a tag. @module */
 import { type EncodedBody, encodeBody, readEncoding } from "./encoding.ts";
 import { type NamedTags, tagHeader } from "./preconditions.ts";
-import { answerBytes, answerEmpty, toBody } from "./respond.ts";
+import { respondEmpty, respondWithBytes, toBody } from "./respond.ts";
 
 /** A body and the tag of its state. Each encoding has its own tag. */
 export type TaggedBody = EncodedBody & { readonly tag: string };
@@ -9,18 +9,18 @@ export type TaggedBody = EncodedBody & { readonly tag: string };
 type Headers = Readonly<Record<string, string>>;
 
 /** The response with body and tag. */
-export function answerTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
+export function respondTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
   const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
-  return answerBytes(body, { headers: { ...headers, ...toEncodingHeader(encoding), etag } });
+  return respondWithBytes(body, { headers: { ...headers, ...toEncodingHeader(encoding), etag } });
 }
 
 /** The 304 response to a caller that sent the current tag. */
-export function answerNotModified(
+export function respondNotModified(
   tag: string,
   known: NamedTags | undefined,
   headers: Headers,
 ): Response {
-  return answerEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
+  return respondEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
 }
 
 export function toEncodingHeader(encoding: EncodedBody["encoding"]): Record<string, string> {
@@ -31,11 +31,11 @@ export function toEncodingHeader(encoding: EncodedBody["encoding"]): Record<stri
  * A compressed response. Never use it for a body with both a secret, such as a form token, and text that an attacker can
  * choose: the compressed size would reveal the secret. @see https://www.breachattack.com
  */
-export async function compressAnswer(answer: Response, request: Request): Promise<Response> {
+export async function compressResponse(response: Response, request: Request): Promise<Response> {
   const accepted = readEncoding(request.headers.get("accept-encoding"));
-  const { body, encoding } = await encodeBody(await answer.bytes(), accepted);
-  const headers = new Headers(answer.headers);
+  const { body, encoding } = await encodeBody(await response.bytes(), accepted);
+  const headers = new Headers(response.headers);
   headers.append("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
-  return new Response(toBody(body), { status: answer.status, headers });
+  return new Response(toBody(body), { status: response.status, headers });
 }

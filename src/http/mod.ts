@@ -9,9 +9,9 @@ export {
   readText,
 } from "./body.ts";
 export {
-  answerNotModified,
-  answerTagged,
-  compressAnswer,
+  compressResponse,
+  respondNotModified,
+  respondTagged,
   type TaggedBody,
   toEncodingHeader,
 } from "./conditional.ts";
@@ -26,14 +26,14 @@ export {
 export { readForm } from "./form_body.ts";
 export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
-  ANSWER_HEADERS,
   type Deprecation,
   IF_NONE_MATCH,
   type JsonSchema,
   OPERATION_GROUPS,
   type Operation,
-  type OperationAnswer,
   type OperationParameter,
+  type OperationResponse,
+  RESPONSE_HEADERS,
   type Shape,
   TAGS_SCHEMA,
   type TableShape,
@@ -48,11 +48,11 @@ export {
 } from "./preconditions.ts";
 export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
-  type AnswerOptions,
-  answerBytes,
-  answerEmpty,
-  answerJson,
-  answerProblem,
+  type ResponseOptions,
+  respondEmpty,
+  respondWithBytes,
+  respondWithJson,
+  respondWithProblem,
   sizeOf,
   toBody,
 } from "./respond.ts";

@@ -44,15 +44,15 @@ export const IF_NONE_MATCH: OperationParameter = {
   schema: { ...TAGS_SCHEMA, examples: ['"5d41402abc4b2a76b9719d911017c592"'] },
 };
 
-export type OperationAnswer = {
+export type OperationResponse = {
   readonly status: number;
   readonly when: string;
   /** Alternatives; without any, the response has no body. */
   readonly bodies?: readonly Shape[];
   /** Defaults to JSON. */
   readonly mediaType?: "text/event-stream";
-  /** Names of {@linkcode ANSWER_HEADERS}. */
-  readonly headers?: readonly AnswerHeader[];
+  /** Names of {@linkcode RESPONSE_HEADERS}. */
+  readonly headers?: readonly ResponseHeader[];
 };
 
 /** The groups of the OpenAPI document, in order. */
@@ -74,17 +74,17 @@ export type Operation = {
   readonly isFiltered?: true;
   /** Alternatives for the request body. */
   readonly bodies?: readonly Shape[];
-  readonly answers: readonly OperationAnswer[];
+  readonly responses: readonly OperationResponse[];
   /** Error codes in addition to those that follow from the access. */
   readonly problems: readonly ProblemCode[];
 };
 
 /** Response headers for programs. */
-export const ANSWER_HEADERS = {
+export const RESPONSE_HEADERS = {
   ETag: "The state of the row or page, for `If-Match` and `If-None-Match`.",
   Location: "The path of the new row.",
   "Idempotency-Replayed": "`true` if the write happened before. This is the original response.",
   "Preference-Applied":
     "`return=minimal` on a replayed response that was too large to store. It contains only the id.",
 } as const;
-export type AnswerHeader = keyof typeof ANSWER_HEADERS;
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;

@@ -3,7 +3,7 @@ import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";
 
-export type AnswerOptions = { status?: number; headers?: Record<string, string> };
+export type ResponseOptions = { status?: number; headers?: Record<string, string> };
 
 /** Holds the body size of a response. */
 const SIZE = Symbol("bytes");
@@ -14,7 +14,10 @@ export function sizeOf(response: Response & { [SIZE]?: number }): number | undef
 }
 
 /** A response with finished JSON: the database's bytes are neither parsed nor decoded. */
-export function answerBytes(bytes: Uint8Array<ArrayBuffer>, options: AnswerOptions = {}): Response {
+export function respondWithBytes(
+  bytes: Uint8Array<ArrayBuffer>,
+  options: ResponseOptions = {},
+): Response {
   const { status = 200, headers } = options;
   const response: Response & { [SIZE]?: number } = new Response(toBody(bytes), {
     status,
@@ -44,17 +47,17 @@ export function toBody(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> 
 }
 
 /** A response with a value as JSON. */
-export function answerJson(value: unknown, options: AnswerOptions = {}): Response {
-  return answerBytes(new TextEncoder().encode(JSON.stringify(value)), options);
+export function respondWithJson(value: unknown, options: ResponseOptions = {}): Response {
+  return respondWithBytes(new TextEncoder().encode(JSON.stringify(value)), options);
 }
 
 /** A response without a body. */
-export function answerEmpty(options: AnswerOptions = {}): Response {
+export function respondEmpty(options: ResponseOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }
 
 /** The response for a problem: code, message, request id and, for invalid fields, all details. */
-export function answerProblem(
+export function respondWithProblem(
   problem: Problem,
   requestId: string,
   message = problem.message,
@@ -65,5 +68,5 @@ export function answerProblem(
     requestId,
     ...(problem.details === undefined ? {} : { details: problem.details }),
   };
-  return answerJson(body, { status: problem.status, headers: problem.headers });
+  return respondWithJson(body, { status: problem.status, headers: problem.headers });
 }

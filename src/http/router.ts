@@ -30,7 +30,7 @@ export type KeyRequestContext = RequestContext & { readonly principal: Principal
 
 export type OptionalKeyContext = RequestContext & { readonly principal?: Principal | undefined };
 
-type Answer = Response | Promise<Response>;
+type HandlerResult = Response | Promise<Response>;
 
 type PreviewedPath = { readonly path: string; readonly operation: Operation };
 
@@ -51,17 +51,17 @@ export type KeyRoute<Deps> = Endpoint & {
   readonly scope: Scope;
   /** Keys with this scope are also accepted: the handler checks the request. */
   readonly lesserScope?: Scope;
-  readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
+  readonly handle: (deps: Deps, context: KeyRequestContext) => HandlerResult;
 };
 /** An open endpoint, or an endpoint for a session, whose cookie the handler reads. */
 export type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session" | "optional-session";
-  readonly handle: (deps: Deps, context: RequestContext) => Answer;
+  readonly handle: (deps: Deps, context: RequestContext) => HandlerResult;
 };
 /** An open endpoint that returns more with a key. A presented key must be valid. */
 export type OptionalKeyRoute<Deps> = Endpoint & {
   readonly access: "optional-key";
-  readonly handle: (deps: Deps, context: OptionalKeyContext) => Answer;
+  readonly handle: (deps: Deps, context: OptionalKeyContext) => HandlerResult;
 };
 /** An endpoint. `access` defines the checks before `handle` runs. */
 export type Route<Deps> = KeyRoute<Deps> | OptionalKeyRoute<Deps> | OpenRoute<Deps>;

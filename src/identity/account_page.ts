@@ -3,11 +3,11 @@ import { type OwnAccount, readOwnAccount } from "../accounts/account_settings/mo
 import { NotSignedIn, type ShownCookies, SignInTooOld } from "../accounts/actions/mod.ts";
 import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
 import {
-  answerPage,
-  answerSeeOther,
   type Html,
   html,
   type Part,
+  redirect,
+  respondWithPage,
   type ScriptName,
 } from "../pages/mod.ts";
 import { clearPlanted, readPageCookies } from "./cookies.ts";
@@ -61,16 +61,16 @@ export function enterAccount(
     try {
       const account = await readOwnAccount(deps, shown);
       if (isFactorDemanded(deps, account) && !isSecurityPage(request))
-        return answerSeeOther(ADD_FACTOR_PATH);
+        return redirect(ADD_FACTOR_PATH);
       return await handle({ deps, shown, context, account, fields, token });
     } catch (error) {
       if (error instanceof NotSignedIn)
-        return answerSeeOther(
+        return redirect(
           isSecurityPage(request) ? toFreshSignIn(ACCOUNT_SECURITY_PATH) : LOGIN_PATH,
           { cookies: clearPlanted(request, deps.identity) },
         );
       if (error instanceof SignInTooOld)
-        return answerSeeOther(
+        return redirect(
           toFreshSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
         );
       throw error;
@@ -99,14 +99,17 @@ export type AccountPage = {
   scripts?: readonly ScriptName[];
 };
 
-export function answerAccountPage(
+export function respondWithAccountPage(
   deps: TabDeps,
   { tab, title, body, scripts = [], ...options }: AccountPage,
 ): Response {
   const framed = html`${renderTabs(deps, tab)}
 <h1>${title}</h1>
 ${body}`;
-  return answerPage({ title, body: framed, width: "wide", scripts: ["page", ...scripts] }, options);
+  return respondWithPage(
+    { title, body: framed, width: "wide", scripts: ["page", ...scripts] },
+    options,
+  );
 }
 
 type TabDeps = Pick<PageDeps, "providers">;

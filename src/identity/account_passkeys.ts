@@ -17,25 +17,25 @@ import {
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import {
-  answerSeeOther,
   type Html,
   html,
+  redirect,
   renderField,
   renderForm,
   renderNotice,
   renderTime,
 } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
-import { answerRemoval, readRemoved } from "./account_removal.ts";
+import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
+import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
-import { readAttestation, verifyAttestation } from "./passkey_answer.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { PASSKEY_FIELD, renderPasskeyForm } from "./passkey_form.ts";
 import { toCreationOptions } from "./passkey_options.ts";
+import { readAttestation, verifyAttestation } from "./passkey_response.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
-import { answerRecoveryCodes } from "./recovery_codes_page.ts";
+import { respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
 import { findWayOn, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
@@ -65,18 +65,18 @@ const ISSUES: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = 
 const WRONG = "The passkey could not be verified. Please try again.";
 const UNNAMED = `Enter a name of 1 to ${PASSKEY_LABEL_MAX_CHARS} characters.`;
 
-export async function answerPasskeys(visit: OwnVisit): Promise<Response> {
-  return (await answerRemove(visit)) ?? (await answerWith(visit, undefined));
+export async function handlePasskeys(visit: OwnVisit): Promise<Response> {
+  return (await handleRemoval(visit)) ?? (await respondWithPasskeys(visit, undefined));
 }
 
 /** The confirmation page for a removal. @throws {SignInTooOld} */
-async function answerRemove(visit: OwnVisit): Promise<Response | undefined> {
+async function handleRemoval(visit: OwnVisit): Promise<Response | undefined> {
   const { deps, shown, context } = visit;
   const wanted = readRemoved(context.query);
   if (wanted === undefined) return undefined;
   const passkey = (await readOwnPasskeys(deps, shown)).list.find(({ ref }) => ref === wanted);
   if (passkey === undefined) return undefined;
-  return answerRemoval(visit, await readOwnSecondFactor(deps, shown), {
+  return respondWithRemoval(visit, await readOwnSecondFactor(deps, shown), {
     action: ACCOUNT_PASSKEYS_PATH,
     title: "Remove the passkey",
     text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
@@ -85,28 +85,28 @@ async function answerRemove(visit: OwnVisit): Promise<Response | undefined> {
 }
 
 /** Adds, renames or removes a passkey. @throws {SignInTooOld} */
-export async function answerPasskeysForm(visit: OwnVisit): Promise<Response> {
+export async function handlePasskeysForm(visit: OwnVisit): Promise<Response> {
   const act = visit.fields.get("act") ?? "add";
   const change = CHANGES.get(act);
-  if (change === undefined) return await answerAdd(visit);
+  if (change === undefined) return await handleAdd(visit);
   const failure = await change(visit);
   return failure === undefined
-    ? answerSeeOther(`${ACCOUNT_PASSKEYS_PATH}?done=${act}`)
-    : await answerWith(visit, failure);
+    ? redirect(`${ACCOUNT_PASSKEYS_PATH}?done=${act}`)
+    : await respondWithPasskeys(visit, failure);
 }
 
 /** If this is the first second factor, shows recovery codes and then continues to the original destination. */
-async function answerAdd(visit: OwnVisit): Promise<Response> {
+async function handleAdd(visit: OwnVisit): Promise<Response> {
   const { deps, context, account } = visit;
   const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
   const next = (await findWayOn(deps, context)) ?? home;
   const codes = makeRecoveryCodes(deps, account.id);
   const outcome = await add(visit, codes);
-  if (typeof outcome === "object") return await answerWith(visit, outcome);
+  if (typeof outcome === "object") return await respondWithPasskeys(visit, outcome);
   const cookies = [clearChallenge()];
   if (outcome === "first")
-    return answerRecoveryCodes(visit, { codes: codes.texts, next, added: outcome, cookies });
-  return answerSeeOther(home, {
+    return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome, cookies });
+  return redirect(home, {
     cookies: [...cookies, markFactorDevice(deps, context.request, account.id)],
   });
 }
@@ -120,17 +120,22 @@ const CHANGES: ReadonlyMap<string, Change> = new Map([
 async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "first" | "done"> {
   const { deps, shown, account, context, fields } = visit;
   const party = findRelyingParty(deps.identity);
-  const answer = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
+  const attestation = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
   const label = readLabel(fields.get(LABEL) ?? "") ?? toDefaultLabel(visit);
-  if (party === undefined || answer === undefined) return reject(WRONG);
+  if (party === undefined || attestation === undefined) return reject(WRONG);
   const { sessionId, list } = await readOwnPasskeys(deps, shown);
   const purpose = { kind: "register", userId: account.id, sessionId } as const;
   const challenge = readChallenge(deps, context.request, purpose);
   if (challenge === undefined)
-    return reject(list.some(({ credentialId }) => credentialId === answer.id) ? REPEATED : STALE);
-  const { waitS } = await beginPasskey(deps, { credentialId: answer.id, address: context.address });
+    return reject(
+      list.some(({ credentialId }) => credentialId === attestation.id) ? REPEATED : STALE,
+    );
+  const { waitS } = await beginPasskey(deps, {
+    credentialId: attestation.id,
+    address: context.address,
+  });
   if (waitS > 0) return toThrottled(waitS);
-  const made = await verifyAttestation(answer, { party, challenge });
+  const made = await verifyAttestation(attestation, { party, challenge });
   if (made === undefined) return reject(WRONG);
   const added = { ...made, userId: account.id, sessionId, challenge, label, codes };
   const outcome = await addOwnPasskey(deps, shown, added);
@@ -169,7 +174,10 @@ function toDefaultLabel({ context }: OwnVisit): string {
   return toDeviceName(context.request.headers.get("user-agent"));
 }
 
-async function answerWith(visit: OwnVisit, failure: Failure | undefined): Promise<Response> {
+async function respondWithPasskeys(
+  visit: OwnVisit,
+  failure: Failure | undefined,
+): Promise<Response> {
   const { deps, shown, context } = visit;
   const passkeys = await readOwnPasskeys(deps, shown);
   const remark = failure === undefined ? REMARKS.get(context.query) : undefined;
@@ -182,7 +190,7 @@ ${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Passkeys",
     body,

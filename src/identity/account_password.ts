@@ -9,9 +9,9 @@ import { changeOwnPassword, type OwnAccount } from "../accounts/account_settings
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { makeSession } from "../accounts/secrets/mod.ts";
 import { beginSignIn, toDeviceName } from "../accounts/sessions/mod.ts";
-import { answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
+import { html, redirect, renderForm, renderNotice } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import {
@@ -36,18 +36,18 @@ type Failure = {
   issues?: Issues;
 };
 
-export function answerPassword(visit: OwnVisit): Response {
+export function handlePassword(visit: OwnVisit): Response {
   const isChanged = visit.context.query === "changed=yes";
-  return answerForm(visit, { status: 200 }, isChanged);
+  return respondWithForm(visit, { status: 200 }, isChanged);
 }
 
-export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
+export async function handlePasswordForm(visit: OwnVisit): Promise<Response> {
   const { fields, account } = visit;
   const typed = { present: fields.get("present") ?? "", ...readNewPassword(fields) };
   // Validate before counting or hashing: a typo in the new password must not use up an attempt.
   const issues = findIssues(account, typed);
   if (Object.values(issues).some((list) => list.length > 0))
-    return answerForm(visit, { status: 422, issues });
+    return respondWithForm(visit, { status: 422, issues });
   return await change(visit, typed);
 }
 
@@ -64,9 +64,10 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
   const device = readDeviceCookie(context.request, deps.identitySecrets);
   const from = { email: account.email, address: context.address, device };
   const attempt = await beginSignIn(deps, from);
-  if (!("isDisabled" in attempt)) return answerForm(visit, describeThrottle(attempt.waitS));
+  if (!("isDisabled" in attempt)) return respondWithForm(visit, describeThrottle(attempt.waitS));
   const right = await verifyPassword(deps, attempt, present);
-  if (right === undefined || attempt.known?.userId !== account.id) return answerWrong(visit);
+  if (right === undefined || attempt.known?.userId !== account.id)
+    return respondWithWrongPassword(visit);
   const session = makeSession(deps, account.id);
   const isDone = await changeOwnPassword(deps, shown, {
     proof: right.proof,
@@ -79,17 +80,17 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
   });
   // Another request has just changed the password, which ended this session.
   if (!isDone) throw new NotSignedIn();
-  return answerSeeOther(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
+  return redirect(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
 }
 
-function answerWrong(visit: OwnVisit): Response {
+function respondWithWrongPassword(visit: OwnVisit): Response {
   const present = ["This is not your current password."];
-  return answerForm(visit, { status: 422, issues: { present, password: [], again: [] } });
+  return respondWithForm(visit, { status: 422, issues: { present, password: [], again: [] } });
 }
 
 const NO_ISSUES: Issues = { present: [], password: [], again: [] };
 
-function answerForm(
+function respondWithForm(
   { deps, account, token }: OwnVisit,
   { status, headers, notice, issues = NO_ISSUES }: Failure,
   isChanged = false,
@@ -110,7 +111,7 @@ function answerForm(
     token: { name: TOKEN_FIELD, value: token },
     fields,
   };
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Password",
     title: "Password",
     status,

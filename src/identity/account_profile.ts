@@ -1,9 +1,9 @@
 /** `/account`: a person's name and picture URL, which apps receive. @module */
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
 import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
-import { answerSeeOther, html, renderField, renderForm, renderNotice } from "../pages/mod.ts";
+import { html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
 
@@ -11,14 +11,14 @@ const SAVED = `${ACCOUNT_PATH}?saved=yes`;
 
 type Issues = { name: string[]; picture: string[] };
 
-export function answerProfile(visit: OwnVisit): Response {
+export function handleProfile(visit: OwnVisit): Response {
   const { displayName, avatarUrl } = visit.account;
   const typed = { name: displayName ?? "", picture: avatarUrl ?? "" };
   const isSaved = visit.context.query === "saved=yes";
-  return answerForm(visit, { typed, isSaved, issues: { name: [], picture: [] } });
+  return respondWithForm(visit, { typed, isSaved, issues: { name: [], picture: [] } });
 }
 
-export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
+export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, fields } = visit;
   const typed = {
     name: (fields.get("name") ?? "").trim(),
@@ -26,12 +26,12 @@ export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
   };
   const issues = { name: findNameIssues(typed.name), picture: findPictureIssues(typed.picture) };
   if (issues.name.length + issues.picture.length > 0)
-    return answerForm(visit, { typed, isSaved: false, issues });
+    return respondWithForm(visit, { typed, isSaved: false, issues });
   await changeOwnProfile(deps, shown, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
   });
-  return answerSeeOther(SAVED);
+  return redirect(SAVED);
 }
 
 const CONTROL = /\p{Cc}/u;
@@ -58,7 +58,7 @@ type State = {
   issues: Issues;
 };
 
-function answerForm(
+function respondWithForm(
   { deps, account, token }: OwnVisit,
   { typed, isSaved, issues }: State,
 ): Response {
@@ -89,7 +89,7 @@ function answerForm(
     }),
   ];
   const form = { action: ACCOUNT_PATH, token: { name: TOKEN_FIELD, value: token }, fields };
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Profile",
     title: "Profile",
     status: isRejected ? 422 : 200,

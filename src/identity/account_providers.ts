@@ -5,20 +5,20 @@ import {
   unlinkOwnProvider,
 } from "../accounts/account_settings/mod.ts";
 import {
-  answerPage,
-  answerSeeOther,
   type Html,
   html,
+  redirect,
   renderForm,
   renderNotice,
   renderTime,
+  respondWithPage,
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
-import { answerQuestion, readRemoved } from "./account_removal.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
+import { readRemoved, respondWithQuestion } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
-import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
+import { PROVIDER_WORDS, respondWithProviderPage } from "./provider_pages.ts";
 import { startAtProvider } from "./provider_start.ts";
 import { type Provider, ProviderAway } from "./providers.ts";
 
@@ -30,23 +30,23 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ["done=unlink", "Account unlinked."],
 ]);
 
-export async function answerLinks(visit: OwnVisit): Promise<Response> {
+export async function handleLinks(visit: OwnVisit): Promise<Response> {
   return (
-    (await answerUnlink(visit)) ??
-    (await answerWith(visit, { remark: REMARKS.get(visit.context.query) }))
+    (await handleUnlink(visit)) ??
+    (await respondWithLinks(visit, { remark: REMARKS.get(visit.context.query) }))
   );
 }
 
 /** The confirmation page; the last sign-in method cannot be unlinked. @throws {SignInTooOld} */
-async function answerUnlink(visit: OwnVisit): Promise<Response | undefined> {
+async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
   const { deps, account, context } = visit;
   const provider = deps.providers.find(readRemoved(context.query));
   if (provider === undefined) return undefined;
   const { name, issuer, label } = provider.settings;
   const { linkedAt, isFresh } = await readOwnLinks(deps, account);
   if (!linkedAt.has(issuer)) return undefined;
-  if (!account.hasPassword && linkedAt.size === 1) return await answerLast(visit, label);
-  return answerQuestion(visit, {
+  if (!account.hasPassword && linkedAt.size === 1) return await respondWithLastLink(visit, label);
+  return respondWithQuestion(visit, {
     tab: "Linked",
     act: UNLINK,
     isFresh,
@@ -58,26 +58,26 @@ async function answerUnlink(visit: OwnVisit): Promise<Response | undefined> {
 }
 
 /** Continues to the provider, or unlinks it. @throws {Problem} invalid_request — unknown provider */
-export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
+export async function handleLinksForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, fields } = visit;
   const provider = deps.providers.find(fields.get("provider"));
   if (provider === undefined)
     throw new Problem("invalid_request", { message: "The form names no known provider." });
-  if (fields.get("act") === LINK) return await answerToProvider(visit, provider);
+  if (fields.get("act") === LINK) return await respondWithProviderLink(visit, provider);
   const { name, issuer, label } = provider.settings;
   const outcome = await unlinkOwnProvider(deps, shown, { issuer, provider: name });
-  if (outcome === "done") return answerSeeOther(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
-  return await answerLast(visit, label);
+  if (outcome === "done") return redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
+  return await respondWithLastLink(visit, label);
 }
 
-async function answerLast(visit: OwnVisit, label: string): Promise<Response> {
-  return await answerWith(visit, {
+async function respondWithLastLink(visit: OwnVisit, label: string): Promise<Response> {
+  return await respondWithLinks(visit, {
     issue: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
   });
 }
 
 /** An intermediate page: browsers apply `form-action` to every redirect after a form, and providers can use several hosts. */
-async function answerToProvider(
+async function respondWithProviderLink(
   { deps, account }: OwnVisit,
   provider: Provider,
 ): Promise<Response> {
@@ -93,16 +93,16 @@ async function answerToProvider(
 <p>You continue to <strong>${new URL(href).host}</strong>. The account that you choose there can then sign in here as <strong>${account.email}</strong>.</p>
 <p><a class="button button-primary" href="${href}"><span>Continue to <bdi>${label}</bdi></span></a></p>
 <p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
-    return answerPage({ title: "Link an account", body }, { cookies: [cookie] });
+    return respondWithPage({ title: "Link an account", body }, { cookies: [cookie] });
   } catch (error) {
     if (!(error instanceof ProviderAway)) throw error;
-    return answerProviderPage({ ...PROVIDER_WORDS.away(label), back: ACCOUNT_PROVIDERS_PATH });
+    return respondWithProviderPage({ ...PROVIDER_WORDS.away(label), back: ACCOUNT_PROVIDERS_PATH });
   }
 }
 
 type Notices = { remark?: string | undefined; issue?: string };
 
-async function answerWith(
+async function respondWithLinks(
   { deps, account, token }: OwnVisit,
   { remark, issue }: Notices,
 ): Promise<Response> {
@@ -116,7 +116,7 @@ ${issue !== undefined && renderNotice("error", issue)}
 ${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
   const status = issue === undefined ? 200 : 422;
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Linked",
     title: "Linked accounts",
     body,

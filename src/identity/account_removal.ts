@@ -7,7 +7,7 @@
 import type { OwnSecondFactor } from "../accounts/account_settings/mod.ts";
 import { SignInTooOld } from "../accounts/actions/mod.ts";
 import { html, type Part, renderForm } from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit, type TabName } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage, type TabName } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 
 export type Removal = {
@@ -25,7 +25,7 @@ export function readRemoved(query: string): string | undefined {
 }
 
 /** The confirmation page for a second factor. @throws {SignInTooOld} */
-export function answerRemoval(
+export function respondWithRemoval(
   visit: OwnVisit,
   { isFresh, totpSince, passkeys }: OwnSecondFactor,
   { text, ...removal }: Removal,
@@ -33,13 +33,19 @@ export function answerRemoval(
   const isLast = passkeys + (totpSince === null ? 0 : 1) === 1;
   const body = html`<p>${text}</p>
 ${isLast && html`<p class="notice notice-warn">This is your only second factor. Without it, your password or provider is enough to sign in, and your recovery codes stop working.</p>`}`;
-  return answerQuestion(visit, { tab: "Security", act: "remove", isFresh, ...removal, text: body });
+  return respondWithQuestion(visit, {
+    tab: "Security",
+    act: "remove",
+    isFresh,
+    ...removal,
+    text: body,
+  });
 }
 
 type Question = Removal & { tab: TabName; act: string; isFresh: boolean };
 
 /** @throws {SignInTooOld} */
-export function answerQuestion(
+export function respondWithQuestion(
   { deps, token }: OwnVisit,
   { tab, act, isFresh, action, title, text, fields }: Question,
 ): Response {
@@ -52,5 +58,5 @@ ${renderForm({
   button: title,
 })}
 <p class="more"><a href="${action}">Cancel</a></p>`;
-  return answerAccountPage(deps, { tab, title, body });
+  return respondWithAccountPage(deps, { tab, title, body });
 }

@@ -12,19 +12,12 @@ import {
   removeOwnTotp,
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
-import {
-  answerSeeOther,
-  type Html,
-  html,
-  renderForm,
-  renderNotice,
-  renderTime,
-} from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
-import { answerRemoval, readRemoved } from "./account_removal.ts";
+import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
+import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
+import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
-import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_codes_page.ts";
+import { CODES_SHOWN, REPLACED_FIELD, respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty } from "./relying_party.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
 
@@ -39,11 +32,11 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-export async function answerSecurity(visit: OwnVisit): Promise<Response> {
+export async function handleSecurity(visit: OwnVisit): Promise<Response> {
   const { deps, shown, context, token } = visit;
   const own = await readOwnSecondFactor(deps, shown);
   if (readRemoved(context.query) === "app" && own.totpSince !== null)
-    return answerRemoval(visit, own, {
+    return respondWithRemoval(visit, own, {
       action: ACCOUNT_SECURITY_PATH,
       title: "Remove the authenticator app",
       text: "You will no longer need its codes to sign in.",
@@ -51,7 +44,7 @@ export async function answerSecurity(visit: OwnVisit): Promise<Response> {
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
   const remark = REMARKS.get(context.query);
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Security",
     body: html`<p class="lead">What signing in asks for besides the password</p>
@@ -64,18 +57,18 @@ ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">With the 
 }
 
 /** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
-export async function answerSecurityForm(visit: OwnVisit): Promise<Response> {
+export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, fields, account } = visit;
   if (fields.get("act") === REMOVE) {
     await removeOwnTotp(deps, shown);
-    return answerSeeOther(REMOVED);
+    return redirect(REMOVED);
   }
   const codes = makeRecoveryCodes(deps, account.id);
   const replaced = fields.get(REPLACED_FIELD) ?? "";
   const outcome = await putOwnRecoveryCodes(deps, shown, { userId: account.id, codes, replaced });
-  if (outcome === "repeated") return answerSeeOther(CODES_SHOWN);
-  if (outcome === "nobody") return answerSeeOther(ACCOUNT_SECURITY_PATH);
-  return answerRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
+  if (outcome === "repeated") return redirect(CODES_SHOWN);
+  if (outcome === "nobody") return redirect(ACCOUNT_SECURITY_PATH);
+  return respondWithRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
 }
 
 function renderStale(): Html {

@@ -1,15 +1,8 @@
 /** `/account/sessions`: lists and ends a person's sessions. @module */
 import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
 import { isIdText } from "../accounts/secrets/mod.ts";
-import {
-  answerSeeOther,
-  type Html,
-  html,
-  renderForm,
-  renderNotice,
-  renderTime,
-} from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
@@ -20,12 +13,12 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ["ended=others", "All other sessions ended."],
 ]);
 
-export function answerSessions({ deps, account, context, token }: OwnVisit): Response {
+export function handleSessions({ deps, account, context, token }: OwnVisit): Response {
   const { sessions } = account;
   const others = sessions.filter(({ isOwn }) => !isOwn);
   const now = deps.now();
   const remark = REMARKS.get(context.query);
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Sessions",
     title: "Sessions",
     body: html`<p class="lead">Your active sessions. End any session that you do not recognize, then change your password.</p>
@@ -36,12 +29,12 @@ ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: A
 }
 
 /** Ends one session, or all others. */
-export async function answerSessionsForm({ deps, shown, fields }: OwnVisit): Promise<Response> {
+export async function handleSessionsForm({ deps, shown, fields }: OwnVisit): Promise<Response> {
   const wanted = fields.get("session") ?? "";
   const isAll = wanted === ALL_OTHERS;
   if (isAll) await endOwnSessions(deps, shown, undefined);
   else if (isIdText(wanted)) await endOwnSessions(deps, shown, wanted);
-  return answerSeeOther(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
+  return redirect(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
 }
 
 function renderSession(

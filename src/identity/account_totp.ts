@@ -18,19 +18,12 @@ import {
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
-import {
-  answerSeeOther,
-  type Html,
-  html,
-  renderField,
-  renderForm,
-  renderNotice,
-} from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { type Html, html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
-import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_codes_page.ts";
+import { CODES_SHOWN, REPLACED_FIELD, respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findWayOn } from "./return_to.ts";
 
 const SEALED_FIELD = "sealed";
@@ -39,30 +32,30 @@ const LIFE_MS = 600_000;
 const CODE_CHARS = 16;
 
 /** @throws {SignInTooOld} */
-export async function answerTotp(visit: OwnVisit): Promise<Response> {
+export async function handleTotp(visit: OwnVisit): Promise<Response> {
   const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps, visit.shown);
   if (!isFresh) throw new SignInTooOld();
-  return answerForm(visit, { totp: makeNew(visit), replaced: totpVersion });
+  return respondWithForm(visit, { totp: makeNew(visit), replaced: totpVersion });
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function answerTotpForm(visit: OwnVisit): Promise<Response> {
+export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const { deps, shown, account, fields } = visit;
   const replaced = fields.get(REPLACED_FIELD) ?? "";
   const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
   if (totp === undefined)
-    return answerForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
+    return respondWithForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
   const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
   const step = findStep(totp.key, code, deps.now());
-  if (step === undefined) return answerForm(visit, { totp, replaced, issue: WRONG });
+  if (step === undefined) return respondWithForm(visit, { totp, replaced, issue: WRONG });
   const next = (await findWayOn(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
   const codes = makeRecoveryCodes(deps, account.id);
   const record = makeTotpRecord(deps, account.id, totp.key);
   const options = { userId: account.id, totp: record, step, codes, replaced };
   const outcome = await putOwnTotp(deps, shown, options);
   if (outcome === "nobody") throw new NotSignedIn();
-  if (outcome === "repeated") return answerSeeOther(CODES_SHOWN);
-  return answerRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
+  if (outcome === "repeated") return redirect(CODES_SHOWN);
+  return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
 }
 
 const EXPIRED =
@@ -76,7 +69,7 @@ function makeNew({ deps }: OwnVisit): NewTotp {
 
 type State = { totp: NewTotp; replaced: string; notice?: string; issue?: string };
 
-function answerForm(visit: OwnVisit, { totp, replaced, notice, issue }: State): Response {
+function respondWithForm(visit: OwnVisit, { totp, replaced, notice, issue }: State): Response {
   const { deps, context, account, token } = visit;
   const sealed = sealNewTotp(deps, account.id, totp);
   const code = renderField({
@@ -100,7 +93,12 @@ ${renderForm({
 })}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`;
   const status = notice === undefined && issue === undefined ? 200 : 422;
-  return answerAccountPage(deps, { tab: "Security", title: "Authenticator app", body, status });
+  return respondWithAccountPage(deps, {
+    tab: "Security",
+    title: "Authenticator app",
+    body,
+    status,
+  });
 }
 
 function renderKey(key: string, uri: string): Html {

@@ -6,28 +6,28 @@
  */
 import type { Visitor } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { answerPage, answerSeeOther, type Html, html, renderTime } from "../pages/mod.ts";
+import { type Html, html, redirect, renderTime, respondWithPage } from "../pages/mod.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 import { checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
 
 /** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
-export async function answerAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
+export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
   const returnTo = readReturnTo(context.query);
   const { location, back } = await checkReturnTo(deps, context, returnTo);
   const { visitor } = await readSessionOfPage(deps, context);
-  if (visitor === undefined) return answerSeeOther(back);
-  if (visitor.factorDueAt === null) return answerSeeOther(location);
+  if (visitor === undefined) return redirect(back);
+  if (visitor.factorDueAt === null) return redirect(location);
   const isDemanded =
     visitor.isFactorOverdue && (returnTo.kind === "console" || isFactorDemanded(deps, visitor));
   const later = isDemanded ? undefined : location;
-  return answerAsk(visitor, { returnTo, later, now: deps.now() });
+  return respondWithFactorPrompt(visitor, { returnTo, later, now: deps.now() });
 }
 
 type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
 
-function answerAsk(visitor: Visitor, { returnTo, later, now }: Ask): Response {
+function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask): Response {
   const title = later === undefined ? "Add a second factor first" : "Add a second factor";
   const body = html`
 <h1>${title}</h1>
@@ -35,7 +35,7 @@ function answerAsk(visitor: Visitor, { returnTo, later, now }: Ask): Response {
 <p>A second factor protects your account if someone learns your password. You sign in with a code from an app on your phone or with a passkey. Setup takes about a minute.</p>
 <p><a class="button button-primary" href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}">Add a second factor</a></p>
 ${later === undefined ? renderDemanded(returnTo) : html`<p><a class="button button-quiet" href="${later}">Later</a></p>${renderDue(visitor, now)}`}`;
-  return answerPage({ title, body });
+  return respondWithPage({ title, body });
 }
 
 function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {

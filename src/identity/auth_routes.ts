@@ -9,11 +9,11 @@ import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
 import { endSessions, type PeoplePage, readMe, readPeople } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import {
-  answerEmpty,
-  answerJson,
   corsHeaders,
   type RequestContext,
   type Route,
+  respondEmpty,
+  respondWithJson,
   withCookies,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
@@ -35,43 +35,43 @@ export type AuthDeps = {
 const NO_STORE = { "cache-control": "no-store" };
 
 export const authRoutes: readonly Route<AuthDeps>[] = [
-  { method: "GET", path: ME_PATH, access: "session", operation: OPERATIONS.me, handle: answerMe },
+  { method: "GET", path: ME_PATH, access: "session", operation: OPERATIONS.me, handle: handleMe },
   {
     method: "GET",
     path: PEOPLE_PATH,
     access: "session",
     operation: OPERATIONS.people,
-    handle: answerPeople,
+    handle: handlePeople,
   },
   {
     method: "POST",
     path: LOGOUT_PATH,
     access: "optional-session",
     operation: OPERATIONS.logout,
-    handle: answerLogout,
+    handle: handleLogout,
   },
 ];
 
-async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
+async function handleMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
   const { presented, reading, demandsFactor } = toReading(deps, request);
   const me = await readMe(reading, presented, { slug, demandsFactor });
-  if (me.isConflict) return answerConflict(deps);
+  if (me.isConflict) return respondWithConflict(deps);
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (slug !== undefined && !me.isAppKnown) throw new Problem("unknown_app");
   if (slug !== undefined && me.user.role === null) throw new Problem("forbidden");
-  return answerJson(me.user, { headers: NO_STORE });
+  return respondWithJson(me.user, { headers: NO_STORE });
 }
 
-async function answerPeople(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
+async function handlePeople(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const { presented, reading, demandsFactor } = toReading(deps, request);
   const page = readPeoplePage(query);
   const me = await readPeople(reading, presented, { ...page, demandsFactor });
-  if (me.isConflict) return answerConflict(deps);
+  if (me.isConflict) return respondWithConflict(deps);
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (!me.isAppKnown) throw new Problem("unknown_app");
   if (me.people === undefined) throw new Problem("forbidden");
-  return answerJson({ people: me.people, next: me.next }, { headers: NO_STORE });
+  return respondWithJson({ people: me.people, next: me.next }, { headers: NO_STORE });
 }
 
 /** Reads a session. @throws {Problem} unauthenticated — without a session */
@@ -89,11 +89,14 @@ function toReading(deps: AuthDeps, request: Request) {
 }
 
 /** Several live sessions count as none. */
-function answerConflict({ identity }: AuthDeps): Response {
-  return withCookies(answerAuthProblem(new Problem("unauthenticated")), clearSession(identity));
+function respondWithConflict({ identity }: AuthDeps): Response {
+  return withCookies(
+    respondWithAuthProblem(new Problem("unauthenticated")),
+    clearSession(identity),
+  );
 }
 
-async function answerLogout(
+async function handleLogout(
   deps: AuthDeps,
   { request, address }: RequestContext,
 ): Promise<Response> {
@@ -103,7 +106,7 @@ async function answerLogout(
   if (request.headers.get("sec-fetch-site") === "cross-site") throw new Problem("forbidden");
   const presented = readSessionCookie(request, deps.identitySecrets);
   await endSessions(deps, { presented, from: address });
-  return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
+  return withCookies(respondEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 
 /** Whether an origin can sign people out: registered origins, the pages and the gateway. */
@@ -140,9 +143,9 @@ function readPeoplePage(query: string): PeoplePage {
 }
 
 /** A problem as browser apps receive it: only the code, and `request_failed` for every server error. */
-export function answerAuthProblem(problem: Problem): Response {
+export function respondWithAuthProblem(problem: Problem): Response {
   const error = problem.status >= 500 ? "request_failed" : problem.code;
-  return answerJson(
+  return respondWithJson(
     { error },
     { status: problem.status, headers: { ...problem.headers, ...NO_STORE } },
   );

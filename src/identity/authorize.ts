@@ -5,12 +5,12 @@
  * @module
  */
 import { type RequestContext, readCookies, readForm, toSetCookie } from "../http/mod.ts";
-import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
-import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
+import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 /** Counts redirects from one app in quick succession. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
@@ -18,21 +18,21 @@ const MAX_RETURNS = 5;
 const PAUSE_S = 20;
 
 /** The sign-in form, or a redirect to the app if the person has a session. */
-export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
+export async function handleAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
   const authorizeQuery = readAuthorizeQuery(context.query);
   const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   if (session.visitor !== undefined && isFactorDemanded(deps, session.visitor))
-    return answerSeeOther(toAddFactor(readReturnTo(context.query)));
-  if (session.visitor !== undefined) return answerReturn(context, { slug: app.slug, href });
-  return answerSignInForm(deps, context, {
+    return redirect(toAddFactor(readReturnTo(context.query)));
+  if (session.visitor !== undefined) return redirectToApp(context, { slug: app.slug, href });
+  return respondWithSignInForm(deps, context, {
     ...toSignInTarget(deps, { query: context.query, slug: app.slug, href }),
     isConflict: session.isConflict,
   });
 }
 
 /** The response to the form; the target is checked again. */
-export async function answerAuthorizeForm(
+export async function handleAuthorizeForm(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
@@ -41,7 +41,7 @@ export async function answerAuthorizeForm(
   const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
-  return await answerSignIn(deps, context, { target, fields });
+  return await handleSignIn(deps, context, { target, fields });
 }
 
 type SignInTargetOptions = { query: string; slug: string; href: string };
@@ -64,15 +64,15 @@ function toSignInTarget(
 }
 
 /** A redirect to the app, unless the app has just sent the same visitor several times. */
-function answerReturn(
+function redirectToApp(
   { request }: RequestContext,
   { slug, href }: { slug: string; href: string },
 ): Response {
   const count = readReturns(request, slug);
   const cookie = (value: string, maxAgeS: number) =>
     toSetCookie(RETURNS_COOKIE, value, { path: "/", maxAgeS });
-  if (count >= MAX_RETURNS) return answerLoop({ slug, href }, [cookie("", 0)]);
-  return answerSeeOther(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
+  if (count >= MAX_RETURNS) return respondWithLoop({ slug, href }, [cookie("", 0)]);
+  return redirect(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
 }
 
 function readReturns(request: Request, slug: string): number {
@@ -81,7 +81,7 @@ function readReturns(request: Request, slug: string): number {
   return counted === slug ? Number(count) : 0;
 }
 
-function answerLoop(
+function respondWithLoop(
   { slug, href }: { slug: string; href: string },
   cookies: readonly string[],
 ): Response {
@@ -92,5 +92,5 @@ function answerLoop(
 <p>Usually the app is open at an address that does not receive the sign-in cookie, or your browser blocks its cookies${protocol === "http:" && html`, or the app must be opened with https`}. If this keeps happening, contact your administrator.</p>
 <p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
 <p><a href="${LOGIN_PATH}">Your account</a></p>`;
-  return answerPage({ title: "Too many redirects", body }, { status: 409, cookies });
+  return respondWithPage({ title: "Too many redirects", body }, { status: 409, cookies });
 }

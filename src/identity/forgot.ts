@@ -7,7 +7,7 @@
 import { askForPassword, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
+import { html, redirect, renderForm, renderNotice, respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { renderEmailField } from "./account_fields.ts";
@@ -20,23 +20,27 @@ import { describeThrottle } from "./sign_in_page.ts";
 const TITLE = "Forgot your password?";
 
 /** @throws {Problem} unknown_app; invalid_request — the return address is invalid */
-export async function answerForgot(deps: PageDeps, context: RequestContext): Promise<Response> {
-  if (!deps.hasMail) return answerWithoutMail();
+export async function handleForgot(deps: PageDeps, context: RequestContext): Promise<Response> {
+  if (!deps.hasMail) return respondWithoutMail();
   const { back } = await checkReturnTo(deps, context, readReturnTo(context.query));
-  if (new URLSearchParams(context.query).has("sent")) return answerSent(back);
-  return answerForm(deps, context, { status: 200, back });
+  if (new URLSearchParams(context.query).has("sent")) return respondWithSent(back);
+  return respondWithForm(deps, context, { status: 200, back });
 }
 
-/** @throws {Problem} forbidden — the form token is invalid; and as {@linkcode answerForgot} */
-export async function answerForgotForm(deps: PageDeps, context: RequestContext): Promise<Response> {
+/** @throws {Problem} forbidden — the form token is invalid; and as {@linkcode handleForgot} */
+export async function handleForgotForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
-  if (!deps.hasMail) return answerWithoutMail();
+  if (!deps.hasMail) return respondWithoutMail();
   const returnTo = readReturnTo(context.query);
   const { back } = await checkReturnTo(deps, context, returnTo);
   const typed = fields.get("email") ?? "";
   if (typed.trim() === "")
-    return answerForm(deps, context, { status: 422, back, issues: ["Enter your email address."] });
+    return respondWithForm(deps, context, {
+      status: 422,
+      back,
+      issues: ["Enter your email address."],
+    });
   const canonical = toCanonicalEmail(typed);
   // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";
@@ -45,9 +49,9 @@ export async function answerForgotForm(deps: PageDeps, context: RequestContext):
     address: context.address,
     returnTo: returnTo.kind === "app" ? returnTo : undefined,
   });
-  if (waitS > 0) return answerForm(deps, context, { ...describeThrottle(waitS), back, typed });
+  if (waitS > 0) return respondWithForm(deps, context, { ...describeThrottle(waitS), back, typed });
   const query = new URLSearchParams(toReturnQuery(returnTo));
-  return answerSeeOther(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
+  return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
 }
 
 type State = Pick<CheckedReturn, "back"> & {
@@ -58,7 +62,7 @@ type State = Pick<CheckedReturn, "back"> & {
   issues?: string[];
 };
 
-function answerForm(deps: PageDeps, context: RequestContext, state: State): Response {
+function respondWithForm(deps: PageDeps, context: RequestContext, state: State): Response {
   const { status, headers, notice, typed, issues = [], back } = state;
   const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
   const body = html`
@@ -72,25 +76,25 @@ ${renderForm({
   button: "Send link",
 })}
 <p class="aside"><a href="${back}">Back to sign-in</a></p>`;
-  return answerPage(
+  return respondWithPage(
     { title: TITLE, body, scripts: ["page"] },
     { status, cookies, ...(headers === undefined ? {} : { headers }) },
   );
 }
 
-function answerSent(back: string): Response {
+function respondWithSent(back: string): Response {
   const body = html`
 <h1>Check your mail</h1>
 <p>If this address has an account with a password, we sent a mail with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
 <p>If no mail arrives within a few minutes, check your spam folder or contact your administrator.</p>
 <p><a class="button button-primary" href="${back}">Back to sign-in</a></p>`;
-  return answerPage({ title: "Check your mail", body });
+  return respondWithPage({ title: "Check your mail", body });
 }
 
-function answerWithoutMail(): Response {
+function respondWithoutMail(): Response {
   const body = html`
 <h1>${TITLE}</h1>
 <p>Ask your administrator for a link to set a new password.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Back to sign-in</a></p>`;
-  return answerPage({ title: TITLE, body });
+  return respondWithPage({ title: TITLE, body });
 }

@@ -8,13 +8,13 @@ import {
 } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import {
-  answerPage,
-  answerSeeOther,
   type Html,
   html,
   type Part,
+  redirect,
   renderForm,
   renderNotice,
+  respondWithPage,
 } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
@@ -22,7 +22,7 @@ import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
-import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
+import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
@@ -37,22 +37,21 @@ const MAX_APPS = 50;
 const SLUG_MAX = 40;
 
 /** The person's apps; without a session, the sign-in form. */
-export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
+export async function handleLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const search = readSearch(context.query);
   const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
   const target = toTarget(context.query);
   const { visitor } = session;
   if (visitor !== undefined && target.location !== LOGIN_PATH)
-    return answerSignInForm(deps, context, {
+    return respondWithSignInForm(deps, context, {
       ...target,
       email: visitor.email,
       lead: AGAIN,
       isConflict: false,
     });
-  if (visitor !== undefined && isFactorDemanded(deps, visitor))
-    return answerSeeOther(ADD_FACTOR_PATH);
+  if (visitor !== undefined && isFactorDemanded(deps, visitor)) return redirect(ADD_FACTOR_PATH);
   if (visitor !== undefined)
-    return answerAccount(
+    return respondWithAccount(
       deps,
       { ...session, visitor, search },
       {
@@ -61,7 +60,7 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
         hasConsole: deps.hasConsole && visitor.isAdministrator,
       },
     );
-  return answerSignInForm(deps, context, {
+  return respondWithSignInForm(deps, context, {
     ...target,
     isConflict: session.isConflict,
     remark: REMARKS.get(new URLSearchParams(context.query).get("signed-out")),
@@ -69,9 +68,9 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
 }
 
 /** The response to the form. */
-export async function answerLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
+export async function handleLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
-  return await answerSignIn(deps, context, { target: toTarget(context.query), fields });
+  return await handleSignIn(deps, context, { target: toTarget(context.query), fields });
 }
 
 const AGAIN = "This page requires a sign-in within the last 10 minutes";
@@ -84,21 +83,21 @@ function toTarget(query: string): SignInTarget {
 }
 
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
-export async function answerSignOut(
+export async function handleSignOut(
   deps: PageDeps,
   { request, address: from }: RequestContext,
 ): Promise<Response> {
   const fields = await readForm(request);
   // A second tab or a double click: the session has already ended.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
-    return answerSeeOther(SIGNED_OUT);
+    return redirect(SIGNED_OUT);
   checkForm(request, deps.identity, { fields, binding: "session" });
   const cookies = readPageCookies(request, deps.identitySecrets);
   const isEverywhere = fields.get("everywhere") === "yes";
   const presented = [cookies.session, cookies.identity].join(",");
   if (isEverywhere) await endSessionsEverywhere(deps, { ...cookies, from });
   else await endSessions(deps, { presented, from });
-  return answerSeeOther(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
+  return redirect(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
     cookies: [...clearPages(deps.identity), clearPending()],
   });
 }
@@ -110,7 +109,7 @@ function readSearch(query: string): string {
 
 type SignedIn = Pick<PageSession, "apps" | "hasMoreApps"> & { visitor: Visitor; search: string };
 
-function answerAccount(
+function respondWithAccount(
   deps: PageDeps,
   { visitor: { email, displayName }, ...list }: SignedIn,
   { token, hasConsole, remark }: { token: string; hasConsole: boolean; remark: string | undefined },
@@ -126,7 +125,7 @@ ${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console<
 ${renderSignOut(token, { isEverywhere: false })}
 ${renderSignOut(token, { isEverywhere: true })}
 </div>`;
-  return answerPage({ title: "Your apps", body, width: "wide", scripts: ["page"] });
+  return respondWithPage({ title: "Your apps", body, width: "wide", scripts: ["page"] });
 }
 
 function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): Part {

@@ -1,9 +1,9 @@
 /** Identity: sessions, sign-in pages, account pages and passwords. The database grants access. @module */
 export {
   type AuthDeps,
-  answerAuthProblem,
   authCorsHeaders,
   authRoutes,
+  respondWithAuthProblem,
 } from "./auth_routes.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 export {
@@ -29,7 +29,7 @@ export {
   CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
-export { answerProblemPage, describeProblem, type RejectedRequest } from "./problem_page.ts";
+export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.ts";
 export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
 export { discover, makeProviders } from "./providers.ts";
 export {
@@ -38,4 +38,4 @@ export {
   isHttps,
   toVirtualHost,
 } from "./settings.ts";
-export { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
+export { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";

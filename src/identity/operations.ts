@@ -78,7 +78,7 @@ export const OPERATIONS = {
         schema: { type: "string", pattern: SLUG_PATTERN },
       },
     ],
-    answers: [{ status: 200, when: "The person.", bodies: [USER] }],
+    responses: [{ status: 200, when: "The person.", bodies: [USER] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
   },
   people: {
@@ -106,14 +106,14 @@ export const OPERATIONS = {
         schema: { type: "integer", minimum: 1, maximum: 999_999_999, default: MAX_PEOPLE },
       },
     ],
-    answers: [{ status: 200, when: "The people, by id.", bodies: [PEOPLE] }],
+    responses: [{ status: 200, when: "The people, by id.", bodies: [PEOPLE] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
   },
   logout: {
     id: "sign_out",
     group: "identity",
     summary: "Sign out of all apps",
-    answers: [{ status: 204, when: "Signed out, or there was no session." }],
+    responses: [{ status: 204, when: "Signed out, or there was no session." }],
     problems: ["forbidden"],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,18 +1,18 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
-import { answerSeeOther, assetRoutes, brandRoute } from "../pages/mod.ts";
+import { assetRoutes, brandRoute, redirect } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
-import { answerPasskeys, answerPasskeysForm } from "./account_passkeys.ts";
-import { answerPassword, answerPasswordForm } from "./account_password.ts";
-import { answerProfile, answerProfileForm } from "./account_profile.ts";
-import { answerLinks, answerLinksForm } from "./account_providers.ts";
-import { answerSecurity, answerSecurityForm } from "./account_security.ts";
-import { answerSessions, answerSessionsForm } from "./account_sessions.ts";
-import { answerTotp, answerTotpForm } from "./account_totp.ts";
-import { answerAddFactor } from "./add_factor.ts";
-import { answerAuthorize, answerAuthorizeForm } from "./authorize.ts";
-import { answerForgot, answerForgotForm } from "./forgot.ts";
-import { answerLogin, answerLoginForm, answerSignOut } from "./login.ts";
+import { handlePasskeys, handlePasskeysForm } from "./account_passkeys.ts";
+import { handlePassword, handlePasswordForm } from "./account_password.ts";
+import { handleProfile, handleProfileForm } from "./account_profile.ts";
+import { handleLinks, handleLinksForm } from "./account_providers.ts";
+import { handleSecurity, handleSecurityForm } from "./account_security.ts";
+import { handleSessions, handleSessionsForm } from "./account_sessions.ts";
+import { handleTotp, handleTotpForm } from "./account_totp.ts";
+import { handleAddFactor } from "./add_factor.ts";
+import { handleAuthorize, handleAuthorizeForm } from "./authorize.ts";
+import { handleForgot, handleForgotForm } from "./forgot.ts";
+import { handleLogin, handleLoginForm, handleSignOut } from "./login.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
@@ -31,38 +31,38 @@ import {
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
 } from "./paths.ts";
-import { answerProviderCallback } from "./provider_callback.ts";
-import { answerProviderStart } from "./provider_start.ts";
-import { answerSecondFactor, answerSecondFactorForm } from "./second_factor.ts";
-import { answerSetPassword, answerSetPasswordForm } from "./set_password.ts";
+import { handleProviderCallback } from "./provider_callback.ts";
+import { handleProviderStart } from "./provider_start.ts";
+import { handleSecondFactor, handleSecondFactorForm } from "./second_factor.ts";
+import { handleSetPassword, handleSetPasswordForm } from "./set_password.ts";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
-  { method: "GET", path: "/", access: "open", handle: () => answerSeeOther(LOGIN_PATH) },
-  { method: "GET", path: AUTHORIZE_PATH, access: "open", handle: answerAuthorize },
-  { method: "POST", path: AUTHORIZE_PATH, access: "open", handle: answerAuthorizeForm },
-  { method: "GET", path: LOGIN_PATH, access: "open", handle: answerLogin },
-  { method: "POST", path: LOGIN_PATH, access: "open", handle: answerLoginForm },
-  { method: "GET", path: SECOND_FACTOR_PATH, access: "open", handle: answerSecondFactor },
-  { method: "POST", path: SECOND_FACTOR_PATH, access: "open", handle: answerSecondFactorForm },
-  { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: answerAddFactor },
-  ...own(ACCOUNT_PATH, { show: answerProfile, take: answerProfileForm }),
-  ...own(ACCOUNT_PASSWORD_PATH, { show: answerPassword, take: answerPasswordForm }),
-  ...own(ACCOUNT_PASSKEYS_PATH, { show: answerPasskeys, take: answerPasskeysForm }),
-  ...own(ACCOUNT_PROVIDERS_PATH, { show: answerLinks, take: answerLinksForm }),
-  ...own(ACCOUNT_SECURITY_PATH, { show: answerSecurity, take: answerSecurityForm }),
-  ...own(ACCOUNT_TOTP_PATH, { show: answerTotp, take: answerTotpForm }),
-  ...own(ACCOUNT_SESSIONS_PATH, { show: answerSessions, take: answerSessionsForm }),
-  { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: answerSignOut },
-  { method: "GET", path: FORGOT_PATH, access: "open", handle: answerForgot },
-  { method: "POST", path: FORGOT_PATH, access: "open", handle: answerForgotForm },
-  { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },
-  { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPasswordForm },
-  { method: "GET", path: `${OIDC_PATH}/:provider`, access: "open", handle: answerProviderStart },
+  { method: "GET", path: "/", access: "open", handle: () => redirect(LOGIN_PATH) },
+  { method: "GET", path: AUTHORIZE_PATH, access: "open", handle: handleAuthorize },
+  { method: "POST", path: AUTHORIZE_PATH, access: "open", handle: handleAuthorizeForm },
+  { method: "GET", path: LOGIN_PATH, access: "open", handle: handleLogin },
+  { method: "POST", path: LOGIN_PATH, access: "open", handle: handleLoginForm },
+  { method: "GET", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactor },
+  { method: "POST", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactorForm },
+  { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: handleAddFactor },
+  ...own(ACCOUNT_PATH, { show: handleProfile, take: handleProfileForm }),
+  ...own(ACCOUNT_PASSWORD_PATH, { show: handlePassword, take: handlePasswordForm }),
+  ...own(ACCOUNT_PASSKEYS_PATH, { show: handlePasskeys, take: handlePasskeysForm }),
+  ...own(ACCOUNT_PROVIDERS_PATH, { show: handleLinks, take: handleLinksForm }),
+  ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, take: handleSecurityForm }),
+  ...own(ACCOUNT_TOTP_PATH, { show: handleTotp, take: handleTotpForm }),
+  ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, take: handleSessionsForm }),
+  { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: handleSignOut },
+  { method: "GET", path: FORGOT_PATH, access: "open", handle: handleForgot },
+  { method: "POST", path: FORGOT_PATH, access: "open", handle: handleForgotForm },
+  { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: handleSetPassword },
+  { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: handleSetPasswordForm },
+  { method: "GET", path: `${OIDC_PATH}/:provider`, access: "open", handle: handleProviderStart },
   {
     method: "GET",
     path: `${OIDC_PATH}/:provider/callback`,
     access: "open",
-    handle: answerProviderCallback,
+    handle: handleProviderCallback,
   },
   ...assetRoutes,
   brandRoute,

@@ -13,10 +13,10 @@ import {
 import { type Html, html } from "../pages/mod.ts";
 import { readPendingCookie } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { readAssertion, verifyAssertion } from "./passkey_answer.ts";
 import { makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { renderPasskeyForm } from "./passkey_form.ts";
 import { toRequestOptions } from "./passkey_options.ts";
+import { readAssertion, verifyAssertion } from "./passkey_response.ts";
 import { findRelyingParty } from "./relying_party.ts";
 
 type Offer = { action: string; token: string; pending: PendingSignIn; isAgain: boolean };
@@ -57,14 +57,18 @@ export async function findPasskeyFactor(
 ): Promise<RightFactor | undefined> {
   const party = findRelyingParty(deps.identity);
   const challenge = readChallenge(deps, request, toPurpose(deps, request));
-  const answer = readAssertion(text);
-  if (party === undefined || challenge === undefined || answer === undefined) return undefined;
-  const hex = Buffer.from(answer.id, "base64url").toString("hex");
+  const assertion = readAssertion(text);
+  if (party === undefined || challenge === undefined || assertion === undefined) return undefined;
+  const hex = Buffer.from(assertion.id, "base64url").toString("hex");
   const known = attempt.passkeys?.find(({ id }) => id === hex);
   if (known === undefined) return undefined;
   const publicKey = new Uint8Array(Buffer.from(known.publicKey, "hex"));
-  const stored = { credentialId: answer.id, publicKey, userId: attempt.userId };
-  const verified = await verifyAssertion(answer, { party, challenge }, { stored, isAlone: false });
+  const stored = { credentialId: assertion.id, publicKey, userId: attempt.userId };
+  const verified = await verifyAssertion(
+    assertion,
+    { party, challenge },
+    { stored, isAlone: false },
+  );
   if (verified === undefined) return undefined;
   return toPasskeyFactor(deps, { ...stored, secretId: known.secretId }, verified.signCount);
 }

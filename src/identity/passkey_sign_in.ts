@@ -16,10 +16,10 @@ import {
   toSessionCookies,
 } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { readAssertion, verifyAssertion } from "./passkey_answer.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { renderPasskeyForm } from "./passkey_form.ts";
 import { toRequestOptions } from "./passkey_options.ts";
+import { readAssertion, verifyAssertion } from "./passkey_response.ts";
 import { findRelyingParty } from "./relying_party.ts";
 
 const PURPOSE = { kind: "sign-in" } as const;
@@ -57,17 +57,21 @@ export async function signInWithPasskey(
   context: RequestContext,
   text: string,
 ): Promise<PasskeySignIn> {
-  const answer = readAssertion(text);
+  const assertion = readAssertion(text);
   const party = findRelyingParty(deps.identity);
   const challenge = readChallenge(deps, context.request, PURPOSE);
-  if (answer === undefined || party === undefined) return { kind: "rejected" };
+  if (assertion === undefined || party === undefined) return { kind: "rejected" };
   if (challenge === undefined) return { kind: "stale" };
   const { address } = context;
-  const attempt = await beginPasskey(deps, { credentialId: answer.id, address });
+  const attempt = await beginPasskey(deps, { credentialId: assertion.id, address });
   if (!("stored" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
   const { stored } = attempt;
   if (stored === undefined) return { kind: "rejected" };
-  const verified = await verifyAssertion(answer, { party, challenge }, { stored, isAlone: true });
+  const verified = await verifyAssertion(
+    assertion,
+    { party, challenge },
+    { stored, isAlone: true },
+  );
   if (verified === undefined) return { kind: "rejected" };
   return await startSession(deps, context, { stored, challenge, ...verified });
 }

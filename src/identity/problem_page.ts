@@ -1,5 +1,5 @@
 /** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
-import { answerPage, type Html, html, renderCopyButton } from "../pages/mod.ts";
+import { type Html, html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
 
@@ -46,13 +46,16 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
 export type RejectedRequest = { requestId: string; method: string };
 
 /** The error page for a problem. */
-export function answerProblemPage(problem: Problem, rejected: RejectedRequest): Response {
+export function respondWithProblemPage(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
   const page = html`
 <h1>${title}</h1>
 ${body}
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
-  return answerPage({ title, body: page, scripts: ["page"] }, { status: problem.status, headers });
+  return respondWithPage(
+    { title, body: page, scripts: ["page"] },
+    { status: problem.status, headers },
+  );
 }
 
 /** Title, body and headers of an error page. */

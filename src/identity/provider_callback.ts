@@ -18,17 +18,17 @@ import {
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
 import { readDeviceCookie, readPageCookies, readPresented } from "./cookies.ts";
 import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
-  answerProviderPage,
-  answerThrottled,
   PROVIDER_WORDS,
   type ProviderRejection,
+  respondWithProviderPage,
+  respondWithThrottle,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
 import { readClaimedRoles } from "./provider_roles.ts";
@@ -37,21 +37,21 @@ import { clearState, type ProviderState, readState } from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
 import { type Admitted, toCookies } from "./sign_in.ts";
-import { answerAdmitted } from "./sign_in_page.ts";
+import { redirectAdmitted } from "./sign_in_page.ts";
 
 /** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has the return address */
-export async function answerProviderCallback(
+export async function handleProviderCallback(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
   const provider = findProvider(deps, context);
   const state = readOwnState(deps, context, provider);
-  if (state === undefined) return answerStale(LOGIN_PATH);
+  if (state === undefined) return respondWithStale(LOGIN_PATH);
   const { location, back } = await checkReturnTo(deps, context, state.returnTo);
   const { address } = context;
   const attempt = await beginProviderSignIn(deps, { state: state.state, address });
-  if (attempt.waitS > 0) return answerThrottled(attempt.waitS, back);
-  if (!attempt.isFirst) return answerStale(back);
+  if (attempt.waitS > 0) return respondWithThrottle(attempt.waitS, back);
+  if (!attempt.isFirst) return respondWithStale(back);
   const callback = toCallback(deps, provider);
   const { query } = context;
   const result = await exchange(provider, { callback, query, state, now: deps.now });
@@ -74,8 +74,8 @@ function readOwnState(
 }
 
 /** Not audited, and the cookie is not cleared: any other site can send a browser here. */
-function answerStale(back: string): Response {
-  return answerProviderPage({ ...PROVIDER_WORDS.stale(), back });
+function respondWithStale(back: string): Response {
+  return respondWithProviderPage({ ...PROVIDER_WORDS.stale(), back });
 }
 
 type Arrival = {
@@ -106,7 +106,7 @@ async function signInAs(
   if (admitted === undefined) return await reject(deps, arrival, { rejection: "unlinked" });
   const cookies = [...admitted.cookies, clearState()];
   const action = toReturnQuery(state.returnTo);
-  return answerAdmitted({ ...admitted, cookies }, { location, action });
+  return redirectAdmitted({ ...admitted, cookies }, { location, action });
 }
 
 /** Links the account to the person who started the sign-in and who must still be signed in. */
@@ -122,7 +122,7 @@ async function linkAs(
     { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
   ).catch(toNobody);
   if (outcome !== "done") return await reject(deps, arrival, { rejection: outcome, userId });
-  return answerSeeOther(`${location}?done=link`, { cookies: [clearState()] });
+  return redirect(`${location}?done=link`, { cookies: [clearState()] });
 }
 
 function toNobody(error: unknown): "nobody" {
@@ -192,5 +192,9 @@ async function reject(
 ): Promise<Response> {
   const { name, label } = provider.settings;
   await noteRejectedSignIn(deps, { provider: name, reason, userId, from: address });
-  return answerProviderPage({ ...PROVIDER_WORDS[rejection](label), back, cookies: [clearState()] });
+  return respondWithProviderPage({
+    ...PROVIDER_WORDS[rejection](label),
+    back,
+    cookies: [clearState()],
+  });
 }

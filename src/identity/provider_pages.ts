@@ -1,5 +1,5 @@
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
-import { answerPage, html } from "../pages/mod.ts";
+import { html, respondWithPage } from "../pages/mod.ts";
 
 export type ProviderPage = {
   title: string;
@@ -76,9 +76,9 @@ export const PROVIDER_WORDS = {
 
 export type ProviderRejection = keyof typeof PROVIDER_WORDS;
 
-export function answerThrottled(waitS: number, back: string): Response {
+export function respondWithThrottle(waitS: number, back: string): Response {
   const minutes = Math.ceil(waitS / 60);
-  return answerProviderPage({
+  return respondWithProviderPage({
     status: 429,
     title: "Too many sign-in attempts",
     text: `Please wait ${minutes === 1 ? "a minute" : `${minutes} minutes`}, then try again.`,
@@ -87,14 +87,14 @@ export function answerThrottled(waitS: number, back: string): Response {
   });
 }
 
-export function answerProviderPage(page: ProviderPage): Response {
+export function respondWithProviderPage(page: ProviderPage): Response {
   const body = html`
 <h1>${page.title}</h1>
 <p>${page.text}</p>
 <p><a class="button button-primary" href="${page.back}">Go back</a></p>`;
   const { status, retryAfterS } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
-  return answerPage(
+  return respondWithPage(
     { title: page.title, body },
     {
       status,

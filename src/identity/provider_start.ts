@@ -13,11 +13,11 @@ import {
   randomState,
 } from "openid-client";
 import type { RequestContext } from "../http/mod.ts";
-import { answerSeeOther } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
-import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
+import { PROVIDER_WORDS, respondWithProviderPage } from "./provider_pages.ts";
 import { type ReturnTo, toStateCookie } from "./provider_state.ts";
 import { type Provider, ProviderAway } from "./providers.ts";
 import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
@@ -29,7 +29,7 @@ const FRESH = {
 };
 
 /** Redirects to the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — the destination is invalid */
-export async function answerProviderStart(
+export async function handleProviderStart(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
@@ -38,11 +38,11 @@ export async function answerProviderStart(
   const { back } = await checkReturnTo(deps, context, returnTo);
   try {
     const { href, cookie } = await startAtProvider(deps, provider, { returnTo });
-    return answerSeeOther(href, { cookies: [cookie] });
+    return redirect(href, { cookies: [cookie] });
   } catch (error) {
     if (!(error instanceof ProviderAway)) throw error;
     const words = PROVIDER_WORDS.away(provider.settings.label);
-    return answerProviderPage({ ...words, back });
+    return respondWithProviderPage({ ...words, back });
   }
 }
 

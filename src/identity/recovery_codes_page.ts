@@ -1,6 +1,6 @@
 /** The page that shows new recovery codes, once. @module */
 import { html, renderCopyButton, renderNotice } from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { markFactorDevice } from "./cookies.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 
@@ -17,7 +17,7 @@ export type NewCodes = {
   cookies?: readonly string[];
 };
 
-export function answerRecoveryCodes(
+export function respondWithRecoveryCodes(
   { deps, context, account }: OwnVisit,
   { codes, next, added, cookies = [] }: NewCodes,
 ): Response {
@@ -28,7 +28,7 @@ export function answerRecoveryCodes(
 <div class="actions"><button class="button button-quiet" type="button" data-download="codes" data-file="recovery-codes.txt" hidden>Download</button>
 <a class="button button-primary" href="${next}">I have saved them</a></div>`;
   const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
-  return answerAccountPage(deps, {
+  return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Recovery codes",
     body,

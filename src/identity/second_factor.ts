@@ -24,7 +24,7 @@ import {
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import {
   clearPending,
   markFactorDevice,
@@ -39,20 +39,20 @@ import { clearChallenge } from "./passkey_challenge.ts";
 import { findPasskeyFactor } from "./passkey_factor.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
-import { answerFactorForm, type FactorFailure } from "./second_factor_page.ts";
+import { type FactorFailure, respondWithFactorForm } from "./second_factor_page.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
 /** The form; without a pending sign-in, a redirect to the sign-in. */
-export async function answerSecondFactor(
+export async function handleSecondFactor(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
   const target = await checkReturnTo(deps, context, readReturnTo(context.query));
-  return await answerForm(deps, context, { target, failure: { status: 200 } });
+  return await respondWithForm(deps, context, { target, failure: { status: 200 } });
 }
 
 /** Creates the session, or shows the form again with an error. @throws {Problem} forbidden */
-export async function answerSecondFactorForm(
+export async function handleSecondFactorForm(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
@@ -62,9 +62,9 @@ export async function answerSecondFactorForm(
   const typed = readTyped(fields);
   if ("issue" in typed) {
     const failure = { status: 422, issue: typed.issue, kind: typed.kind };
-    return await answerForm(deps, context, { target, failure });
+    return await respondWithForm(deps, context, { target, failure });
   }
-  return await answerTyped(deps, context, { target, typed });
+  return await handleTyped(deps, context, { target, typed });
 }
 
 type Typed = { kind: FactorKind; code: string };
@@ -89,23 +89,23 @@ function readTyped(
     : { kind: "totp", issue: "Enter the 6 digits from the app." };
 }
 
-async function answerTyped(
+async function handleTyped(
   deps: PageDeps,
   context: RequestContext,
   { target, typed }: { target: CheckedReturn; typed: Typed },
 ): Promise<Response> {
   const from = readFrom(deps, context, typed.kind);
   const attempt = await beginSecondFactor(deps, from);
-  if (attempt === undefined) return answerGone(target);
+  if (attempt === undefined) return respondWithRestart(target);
   if (!("userId" in attempt))
-    return await answerForm(deps, context, {
+    return await respondWithForm(deps, context, {
       target,
       failure: { ...describeThrottle(attempt.waitS), kind: typed.kind },
     });
   const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
     factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
-  if (finished === "gone") return answerGone(target);
+  if (finished === "gone") return respondWithRestart(target);
   if (finished === "wrong") {
     const { userId } = attempt;
     await noteWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
@@ -115,9 +115,9 @@ async function answerTyped(
       kind: typed.kind,
       ...(typed.kind === "passkey" ? { notice: words } : { issue: words }),
     };
-    return await answerForm(deps, context, { target, failure });
+    return await respondWithForm(deps, context, { target, failure });
   }
-  return answerSeeOther(target.location, { cookies: finished });
+  return redirect(target.location, { cookies: finished });
 }
 
 /** The same text for wrong, used and malformed codes. */
@@ -178,23 +178,24 @@ async function finish(
   return [...toSessionCookies(session, deps.identity), device, clearPending(), clearChallenge()];
 }
 
-async function answerForm(
+async function respondWithForm(
   deps: PageDeps,
   context: RequestContext,
   { target, failure }: FormState,
 ): Promise<Response> {
   const shown = readPendingCookie(context.request, deps.identitySecrets);
   const pending = await findPendingSignIn(deps, shown);
-  if (pending !== undefined) return answerFactorForm(deps, context, { pending, target, failure });
-  return failure.status === 200 ? answerSeeOther(target.back) : answerGone(target);
+  if (pending !== undefined)
+    return respondWithFactorForm(deps, context, { pending, target, failure });
+  return failure.status === 200 ? redirect(target.back) : respondWithRestart(target);
 }
 
-function answerGone({ back }: CheckedReturn): Response {
+function respondWithRestart({ back }: CheckedReturn): Response {
   const body = html`
 <h1>Please start again</h1>
 <p>This sign-in is older than 10 minutes, was already completed, or was ended. Your browser must allow cookies.</p>
 <p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
-  return answerPage(
+  return respondWithPage(
     { title: "Please start again", body },
     { status: 400, cookies: [clearPending()] },
   );

@@ -2,12 +2,12 @@
 import type { FactorKind, PendingSignIn } from "../accounts/sessions/mod.ts";
 import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
 import {
-  answerPage,
   type Html,
   html,
   renderField,
   renderForm,
   renderNotice,
+  respondWithPage,
 } from "../pages/mod.ts";
 import { makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
@@ -26,7 +26,7 @@ export type FactorFailure = {
 const CODE_CHARS = 16;
 const RESET = "An administrator can reset your second factor.";
 
-export function answerFactorForm(
+export function respondWithFactorForm(
   deps: PageDeps,
   { request }: RequestContext,
   state: { pending: PendingSignIn; target: CheckedReturn; failure: FactorFailure },
@@ -45,7 +45,7 @@ ${pending.hasTotp && renderForm({ ...form, fields: renderCode(failure), button: 
 ${passkey.part}
 ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, failure })}
 <p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`;
-  return answerPage(
+  return respondWithPage(
     {
       title: "Confirm that it is you",
       body,

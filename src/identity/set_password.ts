@@ -8,7 +8,7 @@ import { findPasswordLink, type PasswordLink } from "../accounts/people/mod.ts";
 import { makeSession } from "../accounts/secrets/mod.ts";
 import { makePending, signInByLink, toDeviceName } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, type Html, html, renderForm } from "../pages/mod.ts";
+import { type Html, html, renderForm, respondWithPage } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";
 import { toFormTargets } from "./authorize_query.ts";
 import { readDeviceCookie, readPresented } from "./cookies.ts";
@@ -26,23 +26,23 @@ import { renderInvitedProviders } from "./provider_buttons.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import { toReturnQuery } from "./return_to.ts";
 import { toCookies } from "./sign_in.ts";
-import { answerAdmitted } from "./sign_in_page.ts";
+import { redirectAdmitted } from "./sign_in_page.ts";
 
 const LINK_FIELD = "link";
 
 /** The form for a valid link. */
-export async function answerSetPassword(
+export async function handleSetPassword(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
   const text = readLinkText(new URLSearchParams(context.query).getAll("token"));
   const link = await findPasswordLink(deps, text);
-  if (link === undefined) return answerUnusable(context.query);
-  return answerForm(deps, context, { text, link, issues: { password: [], again: [] } });
+  if (link === undefined) return respondWithUnusableLink(context.query);
+  return respondWithForm(deps, context, { text, link, issues: { password: [], again: [] } });
 }
 
 /** Sets the password, or lists all validation errors. @throws {Problem} forbidden */
-export async function answerSetPasswordForm(
+export async function handleSetPasswordForm(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
@@ -51,16 +51,16 @@ export async function answerSetPasswordForm(
   const text = fields.get(LINK_FIELD) ?? "";
   // Check before hashing: hashing is expensive, so it requires a valid link.
   const link = await findPasswordLink(deps, text);
-  if (link === undefined) return answerUnusable("token");
+  if (link === undefined) return respondWithUnusableLink("token");
   const typed = readNewPassword(fields);
   const issues = findNewPasswordIssues(typed, toNames(link));
   if (issues.password.length + issues.again.length > 0)
-    return answerForm(deps, context, { text, link, issues });
-  return await answerSignedIn(deps, context, { link, password: typed.password });
+    return respondWithForm(deps, context, { text, link, issues });
+  return await handleNewPassword(deps, context, { link, password: typed.password });
 }
 
 /** Continues to the app, or to the second factor first. */
-async function answerSignedIn(
+async function handleNewPassword(
   deps: PageDeps,
   { request, address }: RequestContext,
   { link, password }: { link: PasswordLink; password: string },
@@ -77,11 +77,14 @@ async function answerSignedIn(
     address,
     deviceName: toDeviceName(request.headers.get("user-agent")),
   });
-  if (outcome === "wrong") return answerUnusable("token");
+  if (outcome === "wrong") return respondWithUnusableLink("token");
   const device = readDeviceCookie(request, deps.identitySecrets);
   const cookies = toCookies(deps, outcome, { userId, session, pending, device });
   const { location, query } = toTarget(link);
-  return answerAdmitted({ kind: outcome, cookies }, { location, action: `${LOGIN_PATH}${query}` });
+  return redirectAdmitted(
+    { kind: outcome, cookies },
+    { location, action: `${LOGIN_PATH}${query}` },
+  );
 }
 
 /** The destination, checked against the app's current targets, and the query that names it. */
@@ -104,7 +107,7 @@ function toNames({ email, displayName, appSlugs }: PasswordLink): string[] {
 
 type State = { text: string; link: PasswordLink; issues: NewPasswordIssues };
 
-function answerForm(
+function respondWithForm(
   deps: PageDeps,
   { request }: RequestContext,
   { text, link, issues }: State,
@@ -138,7 +141,7 @@ ${renderForm({
 })}`;
   const formTargets = location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location);
   const status = isRejected ? 422 : 200;
-  return answerPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
+  return respondWithPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
 }
 
 /** An invitation names up to 4 apps. */
@@ -150,7 +153,7 @@ function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
 }
 
 // The same page for every invalid link: it must not reveal the person or the reason.
-function answerUnusable(query: string): Response {
+function respondWithUnusableLink(query: string): Response {
   const why =
     query === ""
       ? "The link is incomplete: its end is missing."
@@ -160,5 +163,5 @@ function answerUnusable(query: string): Response {
 <p>${why}</p>
 <p>Ask your administrator for a new link. If you already set your password, sign in.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
-  return answerPage({ title: "This link cannot be used", body }, { status: 404 });
+  return respondWithPage({ title: "This link cannot be used", body }, { status: 404 });
 }

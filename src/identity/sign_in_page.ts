@@ -1,12 +1,12 @@
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
 import type { RequestContext } from "../http/mod.ts";
 import {
-  answerPage,
-  answerSeeOther,
   type Html,
   html,
+  redirect,
   renderForm,
   renderNotice,
+  respondWithPage,
 } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
@@ -39,13 +39,13 @@ export type SignInTarget = {
 };
 
 /** The empty form; clears conflicting cookies. */
-export function answerSignInForm(
+export function respondWithSignInForm(
   deps: PageDeps,
   { request }: RequestContext,
   target: SignInTarget & { isConflict: boolean; remark?: string | undefined },
 ): Response {
   const { email, remark } = target;
-  return answerForm(deps, target, {
+  return respondWithForm(deps, target, {
     request,
     cookies: target.isConflict ? clearPages(deps.identity) : [],
     status: 200,
@@ -55,7 +55,7 @@ export function answerSignInForm(
 }
 
 /** The response to the form: a redirect to `location`, or the form with errors. @throws {Problem} forbidden */
-export async function answerSignIn(
+export async function handleSignIn(
   deps: PageDeps,
   context: RequestContext,
   { target, fields }: { target: SignInTarget; fields: ReadonlyMap<string, string> },
@@ -68,21 +68,21 @@ export async function answerSignIn(
     passkey === undefined
       ? await signIn(deps, context, { email, password: fields.get("password") ?? "" })
       : await signInWithPasskey(deps, context, passkey);
-  if ("cookies" in result) return answerAdmitted(result, target);
+  if ("cookies" in result) return redirectAdmitted(result, target);
   const { request } = context;
-  return answerForm(deps, target, { request, email, ...toFailure(result) });
+  return respondWithForm(deps, target, { request, email, ...toFailure(result) });
 }
 
 /** Redirects to the destination, or to the second factor first; its query holds the destination. */
-export function answerAdmitted(
+export function redirectAdmitted(
   { kind, cookies }: Admitted,
   { location, action }: Pick<SignInTarget, "location" | "action">,
 ): Response {
   const query = toQuery(action);
-  if (kind === "pending") return answerSeeOther(`${SECOND_FACTOR_PATH}${query}`, { cookies });
+  if (kind === "pending") return redirect(`${SECOND_FACTOR_PATH}${query}`, { cookies });
   if (kind === "asked" && location !== ACCOUNT_SECURITY_PATH)
-    return answerSeeOther(`${ADD_FACTOR_PATH}${query}`, { cookies });
-  return answerSeeOther(location, { cookies });
+    return redirect(`${ADD_FACTOR_PATH}${query}`, { cookies });
+  return redirect(location, { cookies });
 }
 
 /** The query with its question mark; empty without a query. */
@@ -138,7 +138,7 @@ type FormState = Failure & {
   remark?: string;
 };
 
-function answerForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
+function respondWithForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
   const { request, notice, cookies = [] } = state;
   const { action } = target;
   const { token, cookies: ofToken } = makeFormToken(request, deps.randomBytes);
@@ -159,7 +159,7 @@ ${renderForm({
 })}
 ${passkey.part}
 <p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgot your password?</a>` : "Forgot your password? Ask your administrator for a link to set a new password."}</p>`;
-  return answerPage(
+  return respondWithPage(
     { title: "Sign in", body, scripts: hasPasskeys ? ["page", "passkey"] : ["page"] },
     {
       status: state.status,

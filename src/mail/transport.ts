@@ -81,8 +81,8 @@ function toSender({ name, address }: MailFrom): string | { name: string; address
 /** A rejected recipient is permanent; all other failures can be retried. Discards the server's message. */
 function readFailure(error: unknown): { delivery: Delivery; reason: string } {
   const { code, responseCode } = (error ?? {}) as { code?: unknown; responseCode?: unknown };
-  const answer = typeof responseCode === "number" ? responseCode : undefined;
-  const reason = `${typeof code === "string" ? code : "unknown"}${answer === undefined ? "" : ` ${answer}`}`;
-  const isRejected = code === "EENVELOPE" && answer !== undefined && answer >= 500;
+  const smtpCode = typeof responseCode === "number" ? responseCode : undefined;
+  const reason = `${typeof code === "string" ? code : "unknown"}${smtpCode === undefined ? "" : ` ${smtpCode}`}`;
+  const isRejected = code === "EENVELOPE" && smtpCode !== undefined && smtpCode >= 500;
   return { delivery: isRejected ? "rejected" : "failed", reason };
 }

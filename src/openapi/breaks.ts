@@ -64,29 +64,29 @@ function findNarrowed(published: Value, current: Value): string[] {
   return entries(published).flatMap(([name, schema]) => {
     const other = get(current, name);
     if (other === undefined) return [];
-    const isAnswer = name.endsWith("-row");
+    const isResponse = name.endsWith("-row");
     const columns = entries(get(schema, "properties")).flatMap(([column, before]) =>
       compareColumn(`${name}.${column}`, {
         before,
         after: get(get(other, "properties"), column),
-        isAnswer,
+        isResponse,
       }),
     );
     return [...columns, ...findNewlyRequired(name, schema, other)];
   });
 }
 
-type Change = { before: Value; after: Value; isAnswer: boolean };
+type Change = { before: Value; after: Value; isResponse: boolean };
 
-function compareColumn(place: string, { before, after, isAnswer }: Change): string[] {
+function compareColumn(place: string, { before, after, isResponse }: Change): string[] {
   if (after === undefined) return [`${place} was removed`];
-  const [wide, narrow] = isAnswer ? [after, before] : [before, after];
+  const [wide, narrow] = isResponse ? [after, before] : [before, after];
   const lost = typesOf(wide).filter((type) => !typesOf(narrow).includes(type));
   const values = list(before, "enum").filter((value) => !list(after, "enum").includes(value));
   if (get(before, "format") !== get(after, "format")) return [`${place} has a different format`];
   return [
     ...lost.map((type) =>
-      isAnswer ? `${place} can now be ${type}` : `${place} can no longer be ${type}`,
+      isResponse ? `${place} can now be ${type}` : `${place} can no longer be ${type}`,
     ),
     ...(list(after, "enum").length === 0
       ? []

@@ -8,13 +8,13 @@
 import { JSON_VALUE, toFilterParameters } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import {
-  ANSWER_HEADERS,
   type Deprecation,
   type JsonSchema,
   OPERATION_GROUPS,
   type Operation,
-  type OperationAnswer,
   type OperationParameter,
+  type OperationResponse,
+  RESPONSE_HEADERS,
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
@@ -213,15 +213,15 @@ function toDeprecated({
 
 function toResponsesOf({ operation, rejections, table }: TableRoute): JsonSchema {
   const form = formOf(operation);
-  const answers = operation.answers.map((answer) => [
-    String(answer.status),
-    toAnswer(answer, table),
+  const responses = operation.responses.map((response) => [
+    String(response.status),
+    toResponse(response, table),
   ]);
   const references = rejections.map((rejection) => [
     String(rejection.status),
     { $ref: `#/components/responses/${toRejectionName(rejection, form)}` },
   ]);
-  return Object.fromEntries([...answers, ...references]);
+  return Object.fromEntries([...responses, ...references]);
 }
 
 const TABLE_PARAMETER = {
@@ -245,13 +245,13 @@ function toSecurity({ access, scope }: DescribedRoute): JsonSchema {
   return { security: SECURITY_OF[access](scope === undefined ? [] : [scope]) };
 }
 
-function toAnswer(
-  { when, bodies, mediaType, headers = [] }: OperationAnswer,
+function toResponse(
+  { when, bodies, mediaType, headers = [] }: OperationResponse,
   table: string | undefined,
 ): JsonSchema {
   const named = headers.map((name) => [
     name,
-    { description: ANSWER_HEADERS[name], schema: { type: "string" } },
+    { description: RESPONSE_HEADERS[name], schema: { type: "string" } },
   ]);
   return {
     description: when,

@@ -6,17 +6,17 @@
  */
 import { readFileSync } from "node:fs";
 import {
-  answerNotModified,
-  answerTagged,
-  compressAnswer,
+  compressResponse,
   encodeBody,
   isNamed,
   type RequestContext,
   type Route,
   readEncoding,
   readIfNoneMatch,
+  respondNotModified,
+  respondTagged,
 } from "../http/mod.ts";
-import { answerPage, type Page } from "../pages/mod.ts";
+import { type Page, respondWithPage } from "../pages/mod.ts";
 import { toGuidePage } from "./guide_view.ts";
 import {
   GUIDES,
@@ -71,7 +71,7 @@ function toPageRoute(path: string, make: () => Page): Route<unknown> {
     access: "open",
     handle: async (_deps, { request }) => {
       kept ??= make();
-      return await compressAnswer(answerPage(kept), request);
+      return await compressResponse(respondWithPage(kept), request);
     },
   };
 }
@@ -87,7 +87,7 @@ function toRoute({ path, type, read }: Source): Route<unknown> {
     access: "open",
     handle: async (_deps, context) => {
       kept ??= toText(read());
-      return await answerText(kept, type, context);
+      return await respondWithText(kept, type, context);
     },
   };
 }
@@ -97,15 +97,15 @@ function toText(text: string): Text {
   return { bytes, tag: new Bun.CryptoHasher("sha256").update(bytes).digest("base64url") };
 }
 
-async function answerText(
+async function respondWithText(
   { bytes, tag }: Text,
   type: string,
   { request }: RequestContext,
 ): Promise<Response> {
   const headers = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
   const known = readIfNoneMatch(request);
-  if (isNamed(known, tag)) return answerNotModified(tag, known, headers);
+  if (isNamed(known, tag)) return respondNotModified(tag, known, headers);
   const accepted = readEncoding(request.headers.get("accept-encoding"));
   const encoded = { tag, ...(await encodeBody(bytes, accepted)) };
-  return answerTagged(encoded, { ...headers, "content-type": type });
+  return respondTagged(encoded, { ...headers, "content-type": type });
 }

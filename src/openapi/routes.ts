@@ -9,8 +9,6 @@ import { type ListCache, makeListCache } from "../data/mod.ts";
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
-  answerNotModified,
-  answerTagged,
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
@@ -21,6 +19,8 @@ import {
   readEncoding,
   readIfNoneMatch,
   rejectQuery,
+  respondNotModified,
+  respondTagged,
   type TaggedBody,
 } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -54,7 +54,7 @@ const OPERATION: Operation = {
   group: "service",
   summary: "Get this description; with a key, the description of its app's tables",
   parameters: [IF_NONE_MATCH],
-  answers: [
+  responses: [
     { status: 200, when: "An OpenAPI document.", bodies: [{ type: "object" }], headers: ["ETag"] },
     {
       status: 304,
@@ -78,7 +78,7 @@ export const openapiRoutes: readonly Route<OpenapiDeps>[] = [
     path: OPENAPI_PATH,
     access: "optional-key",
     operation: OPERATION,
-    handle: answerDocument,
+    handle: handleDocument,
   },
 ];
 
@@ -87,7 +87,7 @@ const HEADERS = {
   vary: "Authorization, Accept-Encoding, Origin",
 } as const;
 
-async function answerDocument(
+async function handleDocument(
   deps: OpenapiDeps,
   { request, query, principal }: OptionalKeyContext,
 ): Promise<Response> {
@@ -98,8 +98,8 @@ async function answerDocument(
   const appId = principal?.appId;
   const packed = findPacked(deps, { appId });
   const { tag } = packed;
-  if (isNamed(known, tag)) return answerNotModified(tag, known, HEADERS);
-  return answerTagged(await unpack(deps, packed, { appId, encoding }), HEADERS);
+  if (isNamed(known, tag)) return respondNotModified(tag, known, HEADERS);
+  return respondTagged(await unpack(deps, packed, { appId, encoding }), HEADERS);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** `/docs/search`: search results in the docs. The palette shows the same results over any page of the docs. @module */
 import { readFileSync } from "node:fs";
-import { compressAnswer, type RequestContext, readParameters } from "../http/mod.ts";
-import { answerPage, type Html, html, renderMarkdown } from "../pages/mod.ts";
+import { compressResponse, type RequestContext, readParameters } from "../http/mod.ts";
+import { type Html, html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
 import {
   type DocsEntry,
   type DocsHit,
@@ -23,7 +23,7 @@ const MAX_HITS = 20;
 const indexes = new WeakMap<Documents, readonly DocsEntry[]>();
 
 /** The same for every visitor: without a key, and without the tables of any app. */
-export async function answerDocsSearch(
+export async function handleDocsSearch(
   { documents }: Pick<OpenapiDeps, "documents">,
   { query, request }: RequestContext,
 ): Promise<Response> {
@@ -31,14 +31,14 @@ export async function answerDocsSearch(
   indexes.set(documents, index);
   const words = readWords(query);
   const hits = searchDocs(index, words, { limit: MAX_HITS });
-  const page = answerPage({
+  const page = respondWithPage({
     title: "Search",
     width: "own",
     styles: ["reference", "guide"],
     scripts: ["guide"],
     body: renderFrame({ name: "Guides", menu: renderMenu(), content: renderResults(words, hits) }),
   });
-  return await compressAnswer(page, request);
+  return await compressResponse(page, request);
 }
 
 function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {

@@ -104,15 +104,15 @@ function renderLink(inside: Part, { href }: Element["props"], { toTarget }: Cont
 }
 
 /** Languages of output, which is read and has no copy button. */
-const ANSWERS = ["text", "json", undefined];
+const OUTPUT_LANGUAGES = ["text", "json", undefined];
 
 function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Html {
   const text = textOf(node);
   const language = node.props["language"];
   const code = highlight(text, typeof language === "string" ? language : undefined);
   const label = isDrawing ? "Drawing" : "Example";
-  const isAnswer = ANSWERS.some((answer) => answer === language);
-  if (isAnswer)
+  const isOutput = OUTPUT_LANGUAGES.some((output) => output === language);
+  if (isOutput)
     return html`<pre tabindex="0" aria-label="${label}"${isDrawing && html` class="drawing"`}><code>${code}</code></pre>\n`;
   copied.count += 1;
   const id = `code-${copied.count}`;

@@ -31,7 +31,7 @@ export type PageOptions = {
 };
 
 /** The response with a page. */
-export function answerPage(page: Page, options: PageOptions = {}): Response {
+export function respondWithPage(page: Page, options: PageOptions = {}): Response {
   const markup = new TextEncoder().encode(renderPage(page).markup);
   const response = new Response(toBody(markup), {
     status: options.status ?? 200,
@@ -45,7 +45,7 @@ export function answerPage(page: Page, options: PageOptions = {}): Response {
 }
 
 /** The response that redirects a browser. */
-export function answerSeeOther(
+export function redirect(
   location: string,
   options: { cookies?: readonly string[] } = {},
 ): Response {

@@ -34,7 +34,7 @@ export async function beginPush(
     },
     { queue: id },
   );
-  const row = await answerKey({ log }, counted);
+  const row = await readKeyResult({ log }, counted);
   if (row.app_slug === null) throw keyRejected();
   if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
   throw new Problem("rate_limited", {
@@ -44,12 +44,12 @@ export async function beginPush(
 }
 
 /** The database's result for a proven key that can push. A process that signs requests is not trusted for this. */
-export async function answerKey<Answer>(
+export async function readKeyResult<Result>(
   { log }: { log: Log },
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  result: Promise<Result>,
+): Promise<Result> {
   try {
-    return await answer;
+    return await result;
   } catch (error) {
     const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
     if (isRejected) throw keyRejected(error);

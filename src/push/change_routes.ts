@@ -13,7 +13,7 @@ import { beginPush } from "./begin_push.ts";
 import { readChangeBody } from "./body.ts";
 import { CHANGES_PATH, MAX_BYTES } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
-import { answerPush, type PushRouteDeps } from "./routes.ts";
+import { type PushRouteDeps, respondWithPush } from "./routes.ts";
 
 export const changeRoutes: readonly Route<PushRouteDeps>[] = [
   {
@@ -34,5 +34,5 @@ async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Pr
   const request = readChangeBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
-  return await answerPush(deps, await applyChange(deps, { app, ...request, options }));
+  return await respondWithPush(deps, await applyChange(deps, { app, ...request, options }));
 }

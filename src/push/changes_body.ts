@@ -29,7 +29,7 @@ export function changesBody(table: ColumnSet, site: FunctionSite): string {
   const { app, since, limit, bytes } = placeholdersOf("changes");
   const row = `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')}`;
   const ids = 'pg_catalog.unnest("$ids") as "$i" ("$id")';
-  const answer = (kind: string, events: string) =>
+  const toResult = (kind: string, events: string) =>
     `pg_catalog.concat("$cursor", E'\\n${kind}\\n', ${events})`;
   return `declare
   "$cursor" constant ${TEXT} := rowhouse.feed_name()${CONCAT}'.'${CONCAT}pg_catalog.pg_current_snapshot()::${TEXT};
@@ -42,7 +42,7 @@ ${beginAs("changes", site)}
     return null;
   end if;
   if ${since} is null then
-    return ${answer("ready", "'[]'")};
+    return ${toResult("ready", "'[]'")};
   end if;
   "$ids" := array(select distinct "$c"."row_id" from rowhouse."changes" as "$c"
     where "$c"."app_id" ${EQUALS} ${app} and "$c"."xid" operator(pg_catalog.>=) pg_catalog.pg_snapshot_xmin("$since")
@@ -51,12 +51,12 @@ ${beginAs("changes", site)}
   if "$since" is null or pg_catalog.cardinality("$ids") operator(pg_catalog.>) ${limit}
     or pg_catalog.array_position("$ids", null) is not null
     or (select pg_catalog.sum(${rowSize(table, "$t")}) from ${ids}, ${row}) operator(pg_catalog.>) ${bytes} then
-    return ${answer("reset", "'[]'")};
+    return ${toResult("reset", "'[]'")};
   end if;
   select pg_catalog.string_agg(coalesce('{"put":'${CONCAT}"$found"."$text"${CONCAT}'}',
     pg_catalog.concat('{"delete":"', "$i"."$id", '"}')), ',')
   into "$text" from ${ids}
   left join lateral (select ${ROW_TEXT} as "$text" from (select ${outputs(table)} from ${row} offset 0) as "$row") as "$found" on true;
-  return ${answer("changes", `'['${CONCAT}coalesce("$text", '')${CONCAT}']'`)};
+  return ${toResult("changes", `'['${CONCAT}coalesce("$text", '')${CONCAT}']'`)};
 end`;
 }

@@ -15,7 +15,7 @@ import {
   variable,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
-import { answerKey, claimKey, idText, recordRow } from "./write_terms.ts";
+import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, body, bytes, claim } = placeholdersOf("create");
@@ -30,7 +30,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "
   "$text" ${TEXT};
 begin
 ${beginAs("create", site)}
-${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
+${claimKey({ app, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
@@ -70,7 +70,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$state" ${TEXT};
 ${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
 ${beginAs("create_many", site)}
-${claimKey({ app, claim, answer: "null", short })}
+${claimKey({ app, claim, response: "null", short })}
   begin
     ${insert};
   exception when integrity_constraint_violation then
@@ -91,7 +91,7 @@ ${claimKey({ app, claim, answer: "null", short })}
     end;
   end;
 ${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
-${answerKey({ app, claim })}
+${completeKey({ app, claim })}
 ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }
@@ -145,7 +145,7 @@ ${declared.join("")}  "$row" record;
   "$message" ${TEXT};
 begin
 ${beginAs("create_many", site)}
-${claimKey({ app, claim, answer: "null", short })}
+${claimKey({ app, claim, response: "null", short })}
   begin
     while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
       "$body" := "$all" operator(pg_catalog.->) "$count";
@@ -161,7 +161,7 @@ ${read.join("")}      insert into ${target(table)}
     raise exception '%', "$message" using errcode = "$state", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
   end;
   "$text" := ${rowsText(`pg_catalog.array_to_string("$rows", ',')`)};
-${answerKey({ app, claim })}
+${completeKey({ app, claim })}
 ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }

@@ -68,7 +68,7 @@ ${beginAs("create_group", site)}
         if "$text" is null then
           ${insert}          "$text" := "$rows"[1];
           if ${claim} is not null then
-            perform rowhouse.answer_key(${app}, ${claim}, "$text");
+            perform rowhouse.complete_key(${app}, ${claim}, "$text");
           end if;
         end if;
       exception when integrity_constraint_violation then

@@ -17,8 +17,8 @@ export async function findLargeTables(
   { largeTablePages, rowsAPage }: { largeTablePages: number; rowsAPage: number },
 ): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
-  const answers = await askNodes(admin, renderShardPages(names, rowsAPage));
-  const nodes = answers.map(({ node, success, result }) => {
+  const responses = await askNodes(admin, renderShardPages(names, rowsAPage));
+  const nodes = responses.map(({ node, success, result }) => {
     if (!success) throw nodeAway(node, new Error(result));
     return JSON.parse(result) as ShardPages;
   });

@@ -56,7 +56,7 @@ export const OPERATIONS = {
         ["journal", "dryRun", "share"],
       ),
     ],
-    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
+    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
     problems: PUSHES,
   },
   change: {
@@ -73,7 +73,7 @@ export const OPERATIONS = {
         ["journal", "dryRun"],
       ),
     ],
-    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [CHANGED] }],
+    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [CHANGED] }],
     problems: PUSHES,
   },
   join: {
@@ -106,14 +106,14 @@ export const OPERATIONS = {
         ["dryRun", "share"],
       ),
     ],
-    answers: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
+    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
     problems: PUSHES,
   },
   status: {
     id: "get_schema",
     group: "schema",
     summary: "Get the app's tables, migrations and deferred steps",
-    answers: [{ status: 200, when: "The recorded state of the app.", bodies: [STATUS] }],
+    responses: [{ status: 200, when: "The recorded state of the app.", bodies: [STATUS] }],
     problems: COMMON,
   },
   migration: {
@@ -123,7 +123,7 @@ export const OPERATIONS = {
     parameters: [
       { in: "path", name: "seq", description: "The number of the migration.", schema: SEQ },
     ],
-    answers: [{ status: 200, when: "The migration.", bodies: [STORED_MIGRATION] }],
+    responses: [{ status: 200, when: "The migration.", bodies: [STORED_MIGRATION] }],
     problems: [...COMMON, "invalid_id", "not_found"],
   },
   replay: {
@@ -151,7 +151,7 @@ export const OPERATIONS = {
         ["dryRun", "share"],
       ),
     ],
-    answers: [
+    responses: [
       {
         status: 200,
         when: "The applied changes, or the planned changes of each migration.",

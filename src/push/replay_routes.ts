@@ -5,7 +5,6 @@
  * @module
  */
 import {
-  answerJson,
   checkJsonBody,
   checkObject,
   type KeyRequestContext,
@@ -13,6 +12,7 @@ import {
   type Route,
   readText,
   rejectQuery,
+  respondWithJson,
 } from "../http/mod.ts";
 import { push } from "./apply.ts";
 import { beginPush } from "./begin_push.ts";
@@ -20,7 +20,7 @@ import { JOINS_PATH, MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { type ReplayBody, readJoinBody, readReplayBody } from "./replay_body.ts";
-import { answerPush, type PushRouteDeps } from "./routes.ts";
+import { type PushRouteDeps, respondWithPush } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
   {
@@ -67,7 +67,7 @@ async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const app = await beginPush(deps, context.principal, { dryRun });
   const request = await readJoinBody(body, app.id);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
-  return await answerPush(deps, await push(deps, { app, ...request, options }));
+  return await respondWithPush(deps, await push(deps, { app, ...request, options }));
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -81,12 +81,12 @@ async function handleMigration(
   const app = await beginPush(deps, principal, { isApplying: true, dryRun: false });
   const { next, ...declared } = await readReplayBody(body, app.id);
   if (next === undefined) throw new Error("A body without a dry run has no migration");
-  return await answerPush(deps, await replay(deps, next, toRequest(deps, app, declared)));
+  return await respondWithPush(deps, await replay(deps, next, toRequest(deps, app, declared)));
 }
 
 async function handleDryRun(deps: PushRouteDeps, app: App, body: Body): Promise<Response> {
   const { migrations, ...declared } = await readReplayBody(body, app.id);
-  return answerJson(await planReplay(deps, migrations, toRequest(deps, app, declared)));
+  return respondWithJson(await planReplay(deps, migrations, toRequest(deps, app, declared)));
 }
 
 function toRequest(

@@ -5,8 +5,6 @@
  */
 import type { Database } from "../db/mod.ts";
 import {
-  answerBytes,
-  answerJson,
   checkJsonBody,
   checkObject,
   type KeyRequestContext,
@@ -15,12 +13,14 @@ import {
   type Route,
   readText,
   rejectQuery,
+  respondWithBytes,
+  respondWithJson,
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { type PushResult, push } from "./apply.ts";
-import { answerKey, beginPush } from "./begin_push.ts";
+import { beginPush, readKeyResult } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { MAX_BYTES, MIGRATIONS_PATH, type PushLimits, SCHEMA_PATH } from "./limits.ts";
@@ -75,33 +75,36 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const request = readPushBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
-  return await answerPush(deps, await push(deps, { app, ...request, options }));
+  return await respondWithPush(deps, await push(deps, { app, ...request, options }));
 }
 
-export async function answerPush(
+export async function respondWithPush(
   { catalog, log }: PushRouteDeps,
   { deferred: _, ...result }: PushResult,
 ): Promise<Response> {
   // The push is committed: if this refresh fails, the next one follows, and the response is still correct.
   if (result.status === "applied")
     await catalog.refresh().catch(logError(log, "the check of a pushed table"));
-  return answerJson(result);
+  return respondWithJson(result);
 }
 
 async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);
-  const status = await answerKey(deps, readStatusJson(deps.admin, context.principal));
+  const status = await readKeyResult(deps, readStatusJson(deps.admin, context.principal));
   if (status === undefined) throw keyRejected();
-  return answerBytes(status);
+  return respondWithBytes(status);
 }
 
 async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);
   const seq = readSeq(context.params["seq"] ?? "");
-  const migration = await answerKey(deps, readMigrationJson(deps.admin, context.principal, seq));
+  const migration = await readKeyResult(
+    deps,
+    readMigrationJson(deps.admin, context.principal, seq),
+  );
   if (migration === undefined)
     throw new Problem("not_found", { message: `This app has no migration ${seq}` });
-  return answerBytes(migration);
+  return respondWithBytes(migration);
 }
 
 function readSeq(text: string): number {

@@ -22,7 +22,7 @@ import {
   variable,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
-import { answerKey, claimKey, idText, recordRow } from "./write_terms.ts";
+import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
@@ -71,7 +71,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "
   "$text" ${TEXT};
 begin
 ${beginAs("update", site)}
-${claimKey({ app, claim, answer: "null", short: idText(id) })}
+${claimKey({ app, claim, response: "null", short: idText(id) })}
 ${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then
@@ -80,7 +80,7 @@ ${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 
     return ${notMatched(table, "update")};
   end if;
 ${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
-${answerKey({ app, claim })}
+${completeKey({ app, claim })}
 ${returnText(id, bytes)}
 end`;
 }

@@ -12,12 +12,12 @@ export function recordRow(
   return recordChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
 }
 
-type Claim = { app: string; claim: string; answer: string; short: string };
+type Claim = { app: string; claim: string; response: string; short: string };
 
 /** With an idempotency key, claims the key before writing. A used key replays its response. */
-export function claimKey({ app, claim, answer, short }: Claim): string {
+export function claimKey({ app, claim, response, short }: Claim): string {
   return `  if ${claim} is not null then
-    "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, ${short});
+    "$text" := rowhouse.claim_key(${app}, ${claim}, ${response}, ${short});
     if "$text" is not null then
       return "$text";
     end if;
@@ -25,9 +25,9 @@ export function claimKey({ app, claim, answer, short }: Claim): string {
 }
 
 /** Records the response of a write that claimed its key. */
-export function answerKey({ app, claim }: { app: string; claim: string }): string {
+export function completeKey({ app, claim }: { app: string; claim: string }): string {
   return `  if ${claim} is not null then
-    perform rowhouse.answer_key(${app}, ${claim}, "$text");
+    perform rowhouse.complete_key(${app}, ${claim}, "$text");
   end if;`;
 }
 

@@ -48,7 +48,7 @@ export type Call = {
 type JsonObject = { readonly [key: string]: unknown };
 
 /** A successful response: its JSON object, which is empty for a delete and for 304. */
-export type Answer = {
+export type DataResponse = {
   readonly body: JsonObject;
   readonly text: string;
   readonly tag: string | undefined;
@@ -73,14 +73,14 @@ const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloa
  * @throws {DataError} every code
  * @throws the reason of the caller's signal
  */
-export async function send(connection: Connection, call: Call): Promise<Answer> {
+export async function send(connection: Connection, call: Call): Promise<DataResponse> {
   const deadline = startDeadline({
     signal: call.signal,
     timeoutMs: checkTimeout(call.timeoutMs ?? connection.timeoutMs),
     makeTimeout: () => failWithout("timeout", call, "No response before the timeout"),
   });
   try {
-    return await sendUntilAnswered(connection, call, deadline);
+    return await sendUntilDone(connection, call, deadline);
   } finally {
     deadline.end();
   }
@@ -92,29 +92,29 @@ export function checkTimeout(timeoutMs: number): number {
   throw new TypeError(`Cannot wait ${timeoutMs} ms: timeoutMs must be a number above 0`);
 }
 
-async function sendUntilAnswered(
+async function sendUntilDone(
   connection: Connection,
   call: Call,
   deadline: Deadline,
-): Promise<Answer> {
+): Promise<DataResponse> {
   let mayBeDone = false;
   for (let attempt = 0; ; attempt++) {
-    const answer = await sendOnce(connection, call, deadline);
-    if (!(answer instanceof DataError)) return answer;
+    const result = await sendOnce(connection, call, deadline);
+    if (!(result instanceof DataError)) return result;
     // Without a key the call is still possible, but only once.
-    if (answer.code === "idempotency_full" && call.key !== undefined)
-      return await sendUntilAnswered(connection, { ...call, key: undefined }, deadline);
-    if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return DELETED;
-    if (attempt >= connection.retries || !mayTryAgain(call, answer)) throw answer;
-    const { retryAfterMs } = answer;
+    if (result.code === "idempotency_full" && call.key !== undefined)
+      return await sendUntilDone(connection, { ...call, key: undefined }, deadline);
+    if (mayBeDone && call.method === "DELETE" && result.code === "not_found") return DELETED;
+    if (attempt >= connection.retries || !mayTryAgain(call, result)) throw result;
+    const { retryAfterMs } = result;
     const waitMs = toRetryWait({ attempt, retryAfterMs, chance: Math.random() });
-    if (waitMs > deadline.leftMs()) throw answer;
-    mayBeDone ||= !NOTHING_DONE.includes(answer.code);
+    if (waitMs > deadline.leftMs()) throw result;
+    mayBeDone ||= !NOTHING_DONE.includes(result.code);
     await deadline.sleep(waitMs);
   }
 }
 
-const DELETED: Answer = { body: {}, text: "", tag: undefined, isSame: false, isShort: false };
+const DELETED: DataResponse = { body: {}, text: "", tag: undefined, isSame: false, isShort: false };
 
 function mayTryAgain(call: Call, error: DataError): boolean {
   const isSoon = (error.retryAfterMs ?? 0) <= RETRY_WAIT_MAX_MS;
@@ -130,7 +130,7 @@ async function sendOnce(
   { baseUrl, apiKey }: Connection,
   call: Call,
   { signal }: Deadline,
-): Promise<Answer | DataError> {
+): Promise<DataResponse | DataError> {
   const headers: Record<string, string> = {
     accept: "application/json",
     authorization: `Bearer ${apiKey}`,
@@ -149,7 +149,7 @@ async function sendOnce(
       redirect: "manual",
       ...(call.body === undefined ? {} : { body: call.body }),
     });
-    return readAnswer(call, response, await response.text());
+    return readResponse(call, response, await response.text());
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     const reason = `Cannot reach the data service at ${new URL(baseUrl).origin}`;
@@ -157,7 +157,7 @@ async function sendOnce(
   }
 }
 
-function readAnswer(call: Call, response: Response, text: string): Answer | DataError {
+function readResponse(call: Call, response: Response, text: string): DataResponse | DataError {
   const tag = response.headers.get("etag") ?? undefined;
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
   const isShort = response.headers.get("preference-applied") === "return=minimal";
@@ -172,7 +172,7 @@ function readAnswer(call: Call, response: Response, text: string): Answer | Data
 /** A successful response that is not from the service. */
 export function unreadable({ name }: Pick<Call, "name">, status = 200): DataError {
   const message = `${name}: Cannot read the response: baseUrl must be the URL of a Rowhouse gateway`;
-  return new DataError(message, { status, code: "unreadable_answer" });
+  return new DataError(message, { status, code: "unreadable_response" });
 }
 
 /** A response from an intermediary, such as a proxy, has no code: only its status is known. */

@@ -22,7 +22,7 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - `invalid_id`, status 0: an id that cannot be part of a path; no request was sent
  * - `request_failed`, any status: an error from an intermediary, such as a proxy
  * - `needs_index`, status 0: `find` made 20 calls without reaching the end of the table
- * - `unreadable_answer`: a successful response that is not from a data service; `baseUrl` is probably wrong
+ * - `unreadable_response`: a successful response that is not from a data service; `baseUrl` is probably wrong
  */
 export type DataErrorCode =
   | "invalid_json"
@@ -55,7 +55,7 @@ export type DataErrorCode =
   | "unknown_outcome"
   | "timeout"
   | "network_error"
-  | "unreadable_answer"
+  | "unreadable_response"
   // A newer service can have more codes.
   | (string & {});
 

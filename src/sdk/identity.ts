@@ -169,15 +169,15 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
   }
 
   async function getUser(): Promise<IdentityUser | null> {
-    const answer = await ask("");
-    return typeof answer === "number" ? null : answer;
+    const result = await ask("");
+    return typeof result === "number" ? null : result;
   }
 
   async function getSession(): Promise<SessionState> {
-    const answer = await ask(`?app=${encodeURIComponent(app)}`);
-    if (typeof answer !== "number") return { status: "authenticated", user: answer };
+    const result = await ask(`?app=${encodeURIComponent(app)}`);
+    if (typeof result !== "number") return { status: "authenticated", user: result };
     // The session may have ended between the two calls.
-    const user = answer === 403 ? await getUser() : null;
+    const user = result === 403 ? await getUser() : null;
     return user === null ? { status: "unauthenticated" } : { status: "forbidden", user };
   }
 

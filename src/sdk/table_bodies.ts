@@ -16,28 +16,28 @@ export function toJson(values: object): string {
   });
 }
 
-export function readPage(answer: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
+export function readPage(body: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
   const isPart = select !== undefined && !select.includes("id");
-  if (isPage(answer, isPart ? isObject : isRow)) return answer;
+  if (isPage(body, isPart ? isObject : isRow)) return body;
   throw unreadable(call);
 }
 
-export function readBatch(answer: object, call: Call, count: number): AnyRow[] {
-  if (hasRows(answer, isRow) && answer.rows.length === count) return answer.rows;
+export function readBatch(body: object, call: Call, count: number): AnyRow[] {
+  if (hasRows(body, isRow) && body.rows.length === count) return body.rows;
   throw unreadable(call);
 }
 
-export function readRow(answer: object, call: Call): AnyRow {
-  if (isRow(answer)) return answer;
+export function readRow(body: object, call: Call): AnyRow {
+  if (isRow(body)) return body;
   throw unreadable(call);
 }
 
-function isPage(answer: object, isOne: (row: unknown) => boolean): answer is Page<AnyRow> {
-  return hasRows(answer, isOne) && "hasMore" in answer && typeof answer.hasMore === "boolean";
+function isPage(body: object, isOne: (row: unknown) => boolean): body is Page<AnyRow> {
+  return hasRows(body, isOne) && "hasMore" in body && typeof body.hasMore === "boolean";
 }
 
-function hasRows(answer: object, isOne: (row: unknown) => boolean): answer is { rows: AnyRow[] } {
-  return "rows" in answer && Array.isArray(answer.rows) && answer.rows.every(isOne);
+function hasRows(body: object, isOne: (row: unknown) => boolean): body is { rows: AnyRow[] } {
+  return "rows" in body && Array.isArray(body.rows) && body.rows.every(isOne);
 }
 
 function isRow(value: unknown): value is AnyRow {

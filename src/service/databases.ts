@@ -55,7 +55,7 @@ export function openDatabases(options: DatabasesOptions, { nodes, outage }: Watc
       }),
     onAway: outage.begin,
     onThere: outage.end,
-    onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),
+    onMismatch: () => options.log("error", "response mismatch", { message: MISMATCH }),
     url: options.databaseUrl,
     connections: options.connections,
     prepare,

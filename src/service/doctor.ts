@@ -72,7 +72,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const findings = [judgeDriver(isDriverPatched())];
   const askedAt = deps.now();
   const session = await readSession(deps.db).catch(toAway("DATABASE_URL"));
-  const answeredAt = deps.now();
+  const respondedAt = deps.now();
   if (!("login" in session)) return [...findings, session];
   findings.push({ about: "database", level: "ok", says: `accepts the login ${session.login}` });
   const login = await readLogin(deps.db);
@@ -82,7 +82,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
       judgeIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
     );
   // The database read its clock at some moment between the two, even if the response was slow.
-  const nowMs = Math.min(Math.max(session.epochMs, askedAt), answeredAt);
+  const nowMs = Math.min(Math.max(session.epochMs, askedAt), respondedAt);
   findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
   const { databaseUrl: url, prepare } = deps;
   const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
@@ -120,8 +120,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
     previews,
     nodesUrl,
   } = options;
-  const answer = await readRows(admin, "select 1").catch(toAway(variable));
-  if ("about" in answer) return [{ ...answer, about: "admin database" }];
+  const result = await readRows(admin, "select 1").catch(toAway(variable));
+  if ("about" in result) return [{ ...result, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "responds" }];
   if (variable === "ADMIN_DATABASE_URL") {
     const pooler = await examinePooler({ url, prepare, variable });

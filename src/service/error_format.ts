@@ -1,7 +1,12 @@
 /** Formats errors for API clients, browser apps and pages. @module */
-import { answerConsoleProblem } from "../console/mod.ts";
-import { answerProblem, type VirtualHost } from "../http/mod.ts";
-import { AUTH_PATH, answerAuthProblem, answerProblemPage, CONSOLE_PATH } from "../identity/mod.ts";
+import { respondWithConsoleProblem } from "../console/mod.ts";
+import { respondWithProblem, type VirtualHost } from "../http/mod.ts";
+import {
+  AUTH_PATH,
+  CONSOLE_PATH,
+  respondWithAuthProblem,
+  respondWithProblemPage,
+} from "../identity/mod.ts";
 import { type Problem, toMessage } from "../problem.ts";
 import { PAGE_PATHS } from "./routes.ts";
 
@@ -22,8 +27,8 @@ type Reject = (problem: Problem, rejected: { requestId: string; method: string }
 /** Renders an error in each format. */
 export const REJECT: Readonly<Record<ErrorFormat, Reject>> = {
   api: (problem, { requestId, method }) =>
-    answerProblem(problem, requestId, toMessage(problem, method)),
-  auth: answerAuthProblem,
-  page: answerProblemPage,
-  console: answerConsoleProblem,
+    respondWithProblem(problem, requestId, toMessage(problem, method)),
+  auth: respondWithAuthProblem,
+  page: respondWithProblemPage,
+  console: respondWithConsoleProblem,
 };

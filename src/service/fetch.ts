@@ -17,13 +17,13 @@ import {
   splitTarget,
   type VirtualHost,
 } from "../http/mod.ts";
-import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "../observe.ts";
+import { type Log, type ResponseRecord, readTrace, toCause, toLogFields } from "../observe.ts";
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { addAnswerHeaders, answerPreflight, type FacingDeps } from "./answer_headers.ts";
 import { type ErrorFormat, REJECT, toErrorFormat } from "./error_format.ts";
-import { answerFrontPage } from "./front_page.ts";
+import { respondWithFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
+import { addResponseHeaders, type FacingDeps, handlePreflight } from "./response_headers.ts";
 import type { RouteTables } from "./routes.ts";
 
 /** A request with an error response. */
@@ -48,7 +48,7 @@ export type FetchDeps = {
   traffic: { inFlight: number };
   log: Log;
   /** Called once per response, with the request if it was rejected. */
-  onAnswer: (answer: AnswerRecord, rejected: RejectedRequest | undefined) => void;
+  onResponse: (response: ResponseRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
 };
@@ -74,11 +74,11 @@ export function makeFetch<Deps extends FetchDeps>(
       const received = await deps.receive(incoming, peer);
       if (received instanceof Response) return received;
       const routed = toRouted(deps, received, routers[received.virtualHost]);
-      const response = await answer(deps, received, routed);
+      const response = await respond(deps, received, routed);
       const { context, state, match } = routed;
       const operation = match?.route?.operation;
-      addAnswerHeaders(deps.callers, { response, context, operation, state });
-      deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }), state.rejected);
+      addResponseHeaders(deps.callers, { response, context, operation, state });
+      deps.onResponse(toRecord(routed, { response, ms: deps.now() - startedAt }), state.rejected);
       return response;
     } finally {
       deps.traffic.inFlight--;
@@ -144,7 +144,7 @@ function checkHost({ headers }: Request): void {
 }
 
 /** The response to a request; never throws. */
-async function answer<Deps extends FetchDeps>(
+async function respond<Deps extends FetchDeps>(
   deps: Deps,
   { checkUnused }: Received,
   { match, context, state }: RoutedRequest<Deps>,
@@ -154,9 +154,9 @@ async function answer<Deps extends FetchDeps>(
     checkHost(request);
     const rejected = await checkUnused?.();
     if (rejected !== undefined) return rejected;
-    if (match === undefined) return answerNoRoute(deps, { context, state });
+    if (match === undefined) return handleNoRoute(deps, { context, state });
     if (request.method === "OPTIONS")
-      return answerPreflight(deps.callers?.origins, { request, allow: match.allow });
+      return handlePreflight(deps.callers?.origins, { request, allow: match.allow });
     if (match.route === undefined)
       throw new Problem("method_not_allowed", { headers: { allow: match.allow } });
     return await enter(deps, match.route, { context, state });
@@ -210,7 +210,7 @@ async function authenticate({ callers }: FetchDeps, context: RequestContext): Pr
 }
 
 /** A page for browsers, an error for API clients. */
-function answerNoRoute<Deps extends FetchDeps>(
+function handleNoRoute<Deps extends FetchDeps>(
   { callers }: Deps,
   { context: { request }, state }: Omit<RoutedRequest<Deps>, "match">,
 ): Response {
@@ -219,7 +219,7 @@ function answerNoRoute<Deps extends FetchDeps>(
   const page =
     callers === undefined
       ? undefined
-      : answerFrontPage({ request, path, ...state, identityUrl: callers.identityUrl });
+      : respondWithFrontPage({ request, path, ...state, identityUrl: callers.identityUrl });
   if (page === undefined) throw problem;
   if (page.status !== 200) state.code = problem.code;
   return page;
@@ -243,7 +243,7 @@ function toProblem({ log }: FetchDeps, error: unknown, requestId: string): Probl
 function toRecord<Deps>(
   { match, context, state }: RoutedRequest<Deps>,
   { response, ms }: { response: Response; ms: number },
-): AnswerRecord {
+): ResponseRecord {
   const { request, requestId, meter, trace } = context;
   return {
     requestId,

@@ -1,7 +1,7 @@
 /** The page for browsers that open an API host: explains the service, and links to sign-in. @module */
 import { acceptsHtml, type VirtualHost } from "../http/mod.ts";
 import { LOGIN_PATH } from "../identity/mod.ts";
-import { answerPage, html } from "../pages/mod.ts";
+import { html, respondWithPage } from "../pages/mod.ts";
 
 /** Paths of the API, which always get JSON errors. */
 const API = /^\/v1(\/|$)/;
@@ -15,7 +15,7 @@ export type Visit = {
 };
 
 /** The page for an unknown path; `undefined` for API clients, and on the host of the identity pages, which has its own. */
-export function answerFrontPage(visit: Visit): Response | undefined {
+export function respondWithFrontPage(visit: Visit): Response | undefined {
   const { request, path, virtualHost, identityUrl = "" } = visit;
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (!isRead || virtualHost === "identity" || API.test(path)) return undefined;
@@ -27,5 +27,8 @@ export function answerFrontPage(visit: Visit): Response | undefined {
 <p>This is the address of a Rowhouse service, which stores apps' rows and handles sign-in.</p>
 <p>Programs use the API under /v1 with an API key: see the <a href="/docs">API reference</a>. Users sign in on their account page, which lists their apps.</p>
 <p><a class="button button-primary" href="${identityUrl}${LOGIN_PATH}">Your account</a></p>`;
-  return answerPage({ title, body }, { status: isFront ? 200 : 404, headers: { vary: "accept" } });
+  return respondWithPage(
+    { title, body },
+    { status: isFront ? 200 : 404, headers: { vary: "accept" } },
+  );
 }

@@ -8,11 +8,11 @@
 import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
 import {
-  answerJson,
-  answerProblem,
   type JsonSchema,
   type Operation,
   type Route,
+  respondWithJson,
+  respondWithProblem,
 } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
@@ -28,14 +28,14 @@ const LIVE: Operation = {
   id: "get_live",
   group: "service",
   summary: "Check that the process is running",
-  answers: [{ status: 200, when: "The process is running.", bodies: [toStatus("live")] }],
+  responses: [{ status: 200, when: "The process is running.", bodies: [toStatus("live")] }],
   problems: [],
 };
 const READY: Operation = {
   id: "get_ready",
   group: "service",
   summary: "Check that the service is ready",
-  answers: [{ status: 200, when: "The service is ready.", bodies: [toStatus("ready")] }],
+  responses: [{ status: 200, when: "The service is ready.", bodies: [toStatus("ready")] }],
   problems: ["unavailable", "overloaded", "timeout", "bad_gateway"],
 };
 
@@ -46,13 +46,13 @@ function toStatus(status: string): JsonSchema {
 }
 
 export const healthRoutes: readonly Route<HealthDeps>[] = [
-  { method: "GET", path: "/live", access: "open", operation: LIVE, handle: answerLive },
+  { method: "GET", path: "/live", access: "open", operation: LIVE, handle: handleLive },
   {
     method: "GET",
     path: "/ready",
     access: "open",
     operation: READY,
-    handle: ({ checkReady }: HealthDeps) => answerReady(checkReady),
+    handle: ({ checkReady }: HealthDeps) => handleReady(checkReady),
   },
 ];
 
@@ -123,9 +123,9 @@ async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
 
 /** Handles the port for operators. It needs no key, so it must be reachable only from their network. */
 export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }) {
-  const answers: Readonly<Record<string, () => Response | Promise<Response>>> = {
-    "/live": answerLive,
-    "/ready": () => answerReady(deps.checkReady),
+  const handlers: Readonly<Record<string, () => Response | Promise<Response>>> = {
+    "/live": handleLive,
+    "/ready": () => handleReady(deps.checkReady),
     "/metrics": async () =>
       new Response(await deps.metrics.print(), {
         headers: { "content-type": deps.metrics.contentType },
@@ -133,26 +133,26 @@ export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }
   };
   return async (request: Request): Promise<Response> => {
     try {
-      const answer = answers[new URL(request.url, "http://localhost").pathname];
-      if (answer === undefined) throw new Problem("unknown_route");
+      const handler = handlers[new URL(request.url, "http://localhost").pathname];
+      if (handler === undefined) throw new Problem("unknown_route");
       if (request.method !== "GET")
         throw new Problem("method_not_allowed", { headers: { allow: "GET" } });
-      return await answer();
+      return await handler();
     } catch (error) {
-      if (error instanceof Problem) return answerProblem(error, "");
+      if (error instanceof Problem) return respondWithProblem(error, "");
       deps.log("error", "bug", { during: "an operator's request", ...toLogFields(error) });
-      return answerProblem(new Problem("request_failed", { cause: error }), "");
+      return respondWithProblem(new Problem("request_failed", { cause: error }), "");
     }
   };
 }
 
-function answerLive(): Response {
-  return answerJson({ status: "live" });
+function handleLive(): Response {
+  return respondWithJson({ status: "live" });
 }
 
-async function answerReady(checkReady: CheckReady): Promise<Response> {
+async function handleReady(checkReady: CheckReady): Promise<Response> {
   await checkReady();
-  return answerJson({ status: "ready" });
+  return respondWithJson({ status: "ready" });
 }
 
 function unready(message: string): Problem {

@@ -118,7 +118,7 @@ function logChanges(log: Log, before: Isolation | undefined, found: Isolation): 
   for (const node of found.silent)
     if (!silent.includes(node)) log("warn", "node away", { message: node });
   for (const node of silent)
-    if (!found.silent.includes(node)) log("info", "node answers again", { message: node });
+    if (!found.silent.includes(node)) log("info", "node responds again", { message: node });
   for (const issue of issues)
     if (earlier?.includes(issue) !== true) log("error", "isolation broken", { message: issue });
   if (issues.length === 0 && earlier !== undefined && earlier.length > 0)

@@ -7,14 +7,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PoolStats } from "../db/mod.ts";
 import type { MailNote } from "../mail/mod.ts";
-import type { AnswerRecord } from "../observe.ts";
+import type { ResponseRecord } from "../observe.ts";
 
 export type Metrics = {
   readonly contentType: string;
   /** Every metric in Prometheus's text format. */
   readonly print: () => Promise<string>;
   /** Counts a response. */
-  readonly note: (answer: AnswerRecord) => void;
+  readonly note: (response: ResponseRecord) => void;
   /** Counts the outcome of a mail. */
   readonly noteMail: (mail: MailNote) => void;
 };

@@ -9,7 +9,7 @@ import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, makeNodeMap } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
-import type { AnswerRecord } from "../observe.ts";
+import type { ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
 import { makeCheckBodies } from "../push/mod.ts";
 import { servesPeople, servesRows } from "../role.ts";
@@ -106,7 +106,7 @@ export function openService(options: ServiceOptions): Service {
     }),
     shared: {
       ...{ guard, traffic, log, now },
-      onAnswer: makeRecorder(options, { metrics, outage, statistics }),
+      onResponse: makeRecorder(options, { metrics, outage, statistics }),
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
     },
   });
@@ -151,18 +151,18 @@ type Recorders = {
 function makeRecorder(
   options: ServiceOptions,
   { metrics, outage, statistics }: Recorders,
-): Parts["shared"]["onAnswer"] {
-  return (answer, rejected) => {
-    options.log(isRejectedByUs(answer) ? "warn" : "info", "request", answer);
-    metrics.note(answer);
-    outage.note(answer);
-    statistics.note(answer, rejected && toRejection(options, answer, rejected));
+): Parts["shared"]["onResponse"] {
+  return (response, rejected) => {
+    options.log(isRejectedByUs(response) ? "warn" : "info", "request", response);
+    metrics.note(response);
+    outage.note(response);
+    statistics.note(response, rejected && toRejection(options, response, rejected));
   };
 }
 
 function toRejection(
   { keyPrefix }: ServiceOptions,
-  { appId }: AnswerRecord,
+  { appId }: ResponseRecord,
   { request, params, details }: RejectedRequest,
 ): Rejection {
   const presentedKey = appId === undefined ? readPresentedKeyId(request, keyPrefix) : undefined;
@@ -186,6 +186,6 @@ function openMailing(
 }
 
 /** Whether the service caused the failure, not the caller or an unsupported feature. */
-function isRejectedByUs({ status, code }: AnswerRecord): boolean {
+function isRejectedByUs({ status, code }: ResponseRecord): boolean {
   return status >= 500 && code !== "not_implemented";
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type AnswerRecord, type Log, toCause } from "../observe.ts";
+import { type Log, type ResponseRecord, toCause } from "../observe.ts";
 
 export type Outage = {
   /** Call when no connection can be made; `cause` is the error of the first attempt. */
@@ -13,7 +13,7 @@ export type Outage = {
   readonly end: () => void;
   readonly isUnderWay: () => boolean;
   /** Counts a response during the outage. */
-  readonly note: (answer: AnswerRecord) => void;
+  readonly note: (response: ResponseRecord) => void;
 };
 
 /** `now` is a monotonic clock. */

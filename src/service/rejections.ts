@@ -5,7 +5,7 @@
  * @module
  */
 import type { TableDefinition } from "../dsl/mod.ts";
-import type { AnswerRecord } from "../observe.ts";
+import type { ResponseRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
 
 /** Facts about a rejected request that its response does not contain. */
@@ -81,11 +81,11 @@ export function makeRejections(): Rejections {
 
 /** The stored form of a request; only declared fields are included. */
 export function toKept(
-  answer: AnswerRecord,
+  response: ResponseRecord,
   { table, presentedKey, details }: Rejection,
   { findTable, now }: { findTable: FindTable; now: number },
 ): Kept {
-  const { requestId: id, appId: app, keyId, method, route, status, code, ms } = answer;
+  const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
   const found = app === undefined || table === undefined ? undefined : findTable(app, table);
   return {
     ...{ id, app, at_ms: now, method: method.slice(0, METHOD_CHARS), route, status, code },

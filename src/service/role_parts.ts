@@ -92,7 +92,7 @@ export type Parts = {
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
-  shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
+  shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onResponse" | "makeSpanId" | "now">;
 };
 
 export type CallerParts = {

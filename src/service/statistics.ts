@@ -6,7 +6,7 @@
  * @module
  */
 import { ALL_APPS, call, coalesce, type Database } from "../db/mod.ts";
-import { type AnswerRecord, type Log, logError } from "../observe.ts";
+import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
@@ -23,7 +23,7 @@ import {
 
 export type Statistics = {
   /** Counts a response. */
-  readonly note: (answer: AnswerRecord, rejection: Rejection | undefined) => void;
+  readonly note: (response: ResponseRecord, rejection: Rejection | undefined) => void;
   /** Adds the remaining counts and records that this process has ended; waits at most {@linkcode END_LIMIT_MS}. */
   readonly end: () => Promise<void>;
 };
@@ -91,12 +91,12 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   }, TICK_MS);
   timer.unref();
   return {
-    note: (answer, rejection) => {
-      if (answer.route === "/live" || answer.route === "/ready") return;
-      if (!counts && (answer.code === undefined || answer.status < 400)) return;
-      if (counts || answer.status < 500) count(open, answer);
-      if (isKept(answer))
-        keep(open, toKept(answer, rejection ?? UNKNOWN, { findTable, now: now() }));
+    note: (response, rejection) => {
+      if (response.route === "/live" || response.route === "/ready") return;
+      if (!counts && (response.code === undefined || response.status < 400)) return;
+      if (counts || response.status < 500) count(open, response);
+      if (isKept(response))
+        keep(open, toKept(response, rejection ?? UNKNOWN, { findTable, now: now() }));
     },
     end: async () => {
       clearInterval(timer);
@@ -120,7 +120,7 @@ function makeCounts(): Counts {
   return { requests: 0, errors: 0, rejections: 0, latencies: Array(LATENCY_BUCKETS).fill(0) };
 }
 
-function count({ all, byApp }: Minute, { appId, status, ms }: AnswerRecord): void {
+function count({ all, byApp }: Minute, { appId, status, ms }: ResponseRecord): void {
   const bucket = toLatencyBucket(ms);
   addTo(all, status, bucket);
   if (appId === undefined) return;
@@ -140,7 +140,7 @@ function addTo(counts: Counts, status: number, bucket: number): void {
   counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
 }
 
-function isKept({ status, ms }: AnswerRecord): boolean {
+function isKept({ status, ms }: ResponseRecord): boolean {
   return status >= 400 || ms > SLOW_MS;
 }
 

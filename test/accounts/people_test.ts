@@ -62,10 +62,10 @@ describe("people", () => {
     const person = await makePerson(service, { app, role: "reader" });
     await grantRole(deps(), { email: person.email, slug: app.slug, role: "editor" });
     const jar = await signInAs(service, person);
-    const answer = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+    const response = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
       headers: { cookie: sharedCookie(jar) },
     });
-    expect(answer.json).toMatchObject({ role: "editor" });
+    expect(response.json).toMatchObject({ role: "editor" });
     expect(await revokeRole(deps(), { email: person.email, slug: app.slug })).toBe(true);
     expect(await revokeRole(deps(), { email: person.email, slug: app.slug })).toBe(false);
   });
@@ -89,10 +89,10 @@ describe("people", () => {
     expect(await endSessionsOf(deps(), person.email)).toBe(2);
     expect(await listSessions(deps(), person.email)).toEqual([]);
     for (const jar of jars) {
-      const answer = await service.call(undefined, "/v1/auth/me", {
+      const response = await service.call(undefined, "/v1/auth/me", {
         headers: { cookie: sharedCookie(jar) },
       });
-      expect(answer.status).toBe(401);
+      expect(response.status).toBe(401);
     }
     await expect(listSessions(deps(), "nobody@example.org")).rejects.toThrow(
       "No user has the address",

@@ -31,7 +31,7 @@ type SignIns = Awaited<ReturnType<typeof measureSignIns>>;
 type IdentityResult = Comparison & { signIns: SignIns };
 
 const PEOPLE = 32;
-/** Few, so that an answer waits for sign-ins and not for other callers. */
+/** Few, so that a response waits for sign-ins and not for other callers. */
 const CALLERS = 4;
 const APP = { slug: "bench-1" };
 
@@ -116,11 +116,11 @@ async function signInAll(service: VisitedService, people: readonly Person[]): Pr
     }),
   );
   const startedAt = performance.now();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     forms.map(({ jar, fields }) => visit(service, jar, "/login", { fields })),
   );
   const ms = performance.now() - startedAt;
-  const failed = answers.find(({ status }) => status !== 303);
+  const failed = responses.find(({ status }) => status !== 303);
   if (failed !== undefined) throw new Error(`Not signed in: ${failed.status} ${failed.text}`);
   return ms;
 }

@@ -17,7 +17,7 @@ const SCRIPT = fileURLToPath(new URL("load_process.ts", import.meta.url));
 /** Before the rounds; does not count. */
 const WARM_S = 1.5;
 
-/** @throws {Error} an answer had another status than the wanted one: its time means nothing */
+/** @throws {Error} a response had another status than the wanted one: its time means nothing */
 export async function runLoad(
   { stage, server }: Served,
   load: { status: number; requests: LoadRequest[]; hasKeys?: boolean },
@@ -34,7 +34,7 @@ export async function runLoad(
   await child.exited;
   const { count, failures, ...result } = JSON.parse(output) as LoadResult;
   if (failures > 0)
-    throw new Error(`${failures} of ${count} answers of ${server.url} were not ${plan.status}`);
+    throw new Error(`${failures} of ${count} responses of ${server.url} were not ${plan.status}`);
   const { p50Ms, p99Ms } = result;
   return { perSecond: count / result.seconds, p50Ms, p99Ms, ...stopCounting(count) };
 }

@@ -17,7 +17,7 @@ export type LoadPlan = {
   url: string;
   connections: number;
   seconds: number;
-  /** The status that every answer must have. */
+  /** The status that every response must have. */
   status: number;
   requests: LoadRequest[];
   /** Whether every request gets an idempotency key of its own. */
@@ -26,7 +26,7 @@ export type LoadPlan = {
 export type LoadResult = {
   count: number;
   seconds: number;
-  /** Answers with another status, and requests without one. */
+  /** Responses with another status, and requests without one. */
   failures: number;
   p50Ms: number;
   p99Ms: number;

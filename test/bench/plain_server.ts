@@ -41,21 +41,21 @@ const server = Bun.serve({
       POST: authenticated(async (request, appId) => {
         const task = { ...(await readTask(request)), id: Bun.randomUUIDv7(), app_id: appId };
         const insert: Statement = (tx) => tx`insert into data.tasks ${tx(task)} returning *`;
-        return answer(await asTenant(appId, insert), 201);
+        return respond(await asTenant(appId, insert), 201);
       }),
     },
     "/v1/data/db/tasks/:id": {
       GET: authenticated(async ({ params: { id = "" } }, appId) => {
         const find: Statement = (tx) =>
           tx`select * from data.tasks where app_id = ${appId} and id = ${id}`;
-        return answer(await asTenant(appId, find), 200);
+        return respond(await asTenant(appId, find), 200);
       }),
       PATCH: authenticated(async (request, appId) => {
         const { id = "" } = request.params;
         const change = await readTask(request);
         const update: Statement = (tx) =>
           tx`update data.tasks set ${tx(change)} where app_id = ${appId} and id = ${id} returning *`;
-        return answer(await asTenant(appId, update), 200);
+        return respond(await asTenant(appId, update), 200);
       }),
     },
   },
@@ -88,7 +88,7 @@ async function readTask(request: Request): Promise<Record<string, postgres.Seria
   return Object.fromEntries(Object.entries(sent).filter(([name]) => WRITABLE.includes(name)));
 }
 
-function answer([row]: readonly Task[], status: number): Response {
+function respond([row]: readonly Task[], status: number): Response {
   return row === undefined ? reject(404, "not_found") : Response.json(toJson(row), { status });
 }
 

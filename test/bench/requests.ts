@@ -24,7 +24,7 @@ const BARE = "the same call behind Bun.serve, nothing else";
 const OTHER = "the other checkout";
 /** Where a page is the same as before; all other lines are of pages that are built. */
 const KEPT = "Rowhouse, unchanged, from memory";
-const KNOWN = "Rowhouse, unchanged, answered 304";
+const KNOWN = "Rowhouse, unchanged, 304";
 const KEYED = "Rowhouse, with an Idempotency-Key";
 const UNGROUPED = "Rowhouse, each create by itself";
 /** Enough for the largest pages of all apps. */

@@ -13,7 +13,7 @@ import { PROOF, type Stage, TASKS } from "./stage.ts";
 export type Scenario = {
   name: string;
   title: string;
-  /** The path is below the table's, `:id` a row of the app's own, the status that of a good answer. */
+  /** The path is below the table's, `:id` a row of the app's own, the status that of a good response. */
   http: { method: LoadRequest["method"]; path: string; status: number; body?: string };
   /** The call that the service makes, for pgbench. */
   call: string;

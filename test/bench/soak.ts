@@ -15,7 +15,7 @@ import { measureStorm, printStorm } from "./storm.ts";
 type Held = Awaited<ReturnType<typeof readHeld>>;
 type SoakResult = Awaited<ReturnType<typeof benchSoak>>;
 
-/** Requests whose good answer is 200, drawn evenly. */
+/** Requests whose good response is 200, drawn evenly. */
 const MIXED = ["get", "list-20", "list-100", "update"];
 const CREATORS = 2;
 /** How long after the load begins, and before it ends, it is looked at. */

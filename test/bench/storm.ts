@@ -30,13 +30,15 @@ export async function measureStorm({ stage, server }: Served, seconds: number) {
   const during = readPhase(book, hurtAt, healedAt);
   const after = readPhase(book, healedAt + SETTLE_MS, endedAt);
   const phases = { before, during, after };
-  /** `recoveryMs` until ten answers in a row are good; `foreign` answers were somebody else's. */
+  /** `recoveryMs` until ten responses in a row are good; `foreign` responses belonged to other callers. */
   const found = { killed, recoveryMs: recovery(book, healedAt), foreign: book.foreign.length };
   return { seconds, callers: CALLERS, phases, ...found };
 }
 
 function readPhase(book: Book, from: number, to: number) {
-  const rejected = book.answers.filter(({ at, isGood }) => !isGood && at >= from && at < to).length;
+  const rejected = book.responses.filter(
+    ({ at, isGood }) => !isGood && at >= from && at < to,
+  ).length;
   return { perSecond: rate(book, from, to), p99Ms: latency(book, from, to, 0.99), rejected };
 }
 
@@ -47,7 +49,7 @@ export function printStorm({ phases, ...result }: StormResult): string {
     show(p99Ms, 1),
     rejected,
   ]);
-  const lines = table(["connections killed", "good answers/s", "p99 ms", "rejected"], rows);
+  const lines = table(["connections killed", "good responses/s", "p99 ms", "rejected"], rows);
   const { killed, seconds, recoveryMs, foreign, callers } = result;
-  return `${lines}\n\nAll is well ${show(recoveryMs)} ms after the last of ${show(killed)} kills in ${seconds} s; ${foreign} answers were somebody else's; ${callers} callers.`;
+  return `${lines}\n\nAll is well ${show(recoveryMs)} ms after the last of ${show(killed)} kills in ${seconds} s; ${foreign} responses belonged to other callers; ${callers} callers.`;
 }

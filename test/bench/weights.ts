@@ -66,10 +66,10 @@ async function weighPage(url: string, { host, path, encoding }: Asked): Promise<
   const port = new URL(url).port;
   const load = async (one: string) => {
     const headers = { host: `${host}.${DOMAIN}:${port}`, "accept-encoding": encoding };
-    const answer = await fetch(url + one, { headers, decompress: false });
-    if (!answer.ok) throw new Error(`Cannot load ${one}: ${answer.status}`);
-    const body = await answer.bytes();
-    const text = await unpack(body, answer.headers.get("content-encoding"));
+    const response = await fetch(url + one, { headers, decompress: false });
+    if (!response.ok) throw new Error(`Cannot load ${one}: ${response.status}`);
+    const body = await response.bytes();
+    const text = await unpack(body, response.headers.get("content-encoding"));
     return { bytes: body.length, text };
   };
   const page = await load(path);

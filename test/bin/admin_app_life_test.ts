@@ -24,12 +24,12 @@ afterAll(async () => {
 
 const uniqueSlug = () => `app-${crypto.randomUUID().slice(-12)}`;
 
-/** What each of two processes answers a key. */
+/** The response of each of two processes to a key. */
 async function statusesOf(app: TestApp, path: string, key = app.key): Promise<number[]> {
-  const answers = [admin.service, second].map(({ url }) =>
+  const responses = [admin.service, second].map(({ url }) =>
     callService({ url }, app, path, { key }),
   );
-  return (await Promise.all(answers)).map(({ status }) => status);
+  return (await Promise.all(responses)).map(({ status }) => status);
 }
 
 async function keyStatuses(slug: string): Promise<string[]> {

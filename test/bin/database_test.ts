@@ -38,13 +38,13 @@ test("this run is served by the expected pooler, or by PostgreSQL itself", async
   url.pathname = "/pgbouncer";
   const sql = postgres(url.href, { max: 1, fetch_types: false, prepare: false });
   const asked = sql.unsafe("show version").simple();
-  const answer = await asked.then(
+  const response = await asked.then(
     ([row]) => String(row?.["version"]),
     (error: Error) => error.message,
   );
   await sql.end({ timeout: 1 });
   const pooler = process.env["TEST_POOLER"];
-  expect(answer).toStartWith(pooler ?? 'database "pgbouncer" does not exist');
+  expect(response).toStartWith(pooler ?? 'database "pgbouncer" does not exist');
 });
 
 function urls() {

@@ -285,7 +285,7 @@ describe("a rejected push reports the reason", () => {
 
 describe("push to a service that is overloaded", () => {
   const OVERLOADED = { error: "overloaded", message: "No connection became free in time" };
-  /** Answers the first requests of each method with 503, and passes the others on. */
+  /** Returns 503 for the first requests of each method, and forwards the others. */
   function startOverloaded(count: number) {
     const seen = new Map<string, number>();
     const proxy = Bun.serve({

@@ -93,12 +93,12 @@ const readDev = (folder: string) =>
 
 async function createRow(folder: string): Promise<number> {
   const { baseUrl, apiKey } = readDev(folder);
-  const answer = await fetch(`${baseUrl}/v1/data/db/todos`, {
+  const response = await fetch(`${baseUrl}/v1/data/db/todos`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: '{"title":"Milk"}',
   });
-  return answer.status;
+  return response.status;
 }
 
 test.each([

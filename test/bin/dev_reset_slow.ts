@@ -38,12 +38,12 @@ async function stopOnce(dev: Running, meanwhile = async () => {}): Promise<void>
 async function call(method: string, body?: object): Promise<unknown> {
   const file = readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8");
   const { baseUrl, apiKey } = JSON.parse(file) as { baseUrl: string; apiKey: string };
-  const answer = await fetch(`${baseUrl}/v1/data/db/todos`, {
+  const response = await fetch(`${baseUrl}/v1/data/db/todos`, {
     method,
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return await answer.json();
+  return await response.json();
 }
 
 const readJournal = () =>

@@ -224,13 +224,13 @@ test("a command that is killed between two migrations continues there the next t
       const { pathname } = new URL(request.url);
       const body = request.method === "POST" ? await request.text() : undefined;
       const { method, headers } = request;
-      const answer = await fetch(service.url + pathname, {
+      const response = await fetch(service.url + pathname, {
         method,
         headers,
         ...(body === undefined ? {} : { body }),
       });
       if (method === "POST" && ++posts === 2) await victim?.kill("SIGKILL");
-      return new Response(await answer.text(), { status: answer.status });
+      return new Response(await response.text(), { status: response.status });
     },
   });
   victim = startCommand(["db", "push"], {

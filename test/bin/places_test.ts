@@ -148,9 +148,9 @@ describe("an environment with confirm", () => {
   });
 
   test("does not ask with --yes, nor without a terminal", async () => {
-    const answered = start([...push, "--yes"]);
-    expect(await answered.ended).toBe(0);
-    expect(answered.output()).not.toMatch(QUESTION);
+    const confirmed = start([...push, "--yes"]);
+    expect(await confirmed.ended).toBe(0);
+    expect(confirmed.output()).not.toMatch(QUESTION);
     writeSchema(name, "title: t.string(), done: t.boolean()");
     expect(await run(push, settings())).toMatchObject({ code: 0, err: "" });
   });

@@ -300,8 +300,8 @@ type Row = RecordedMigration & { text: string; sql: string };
 async function isIdle({ service }: Environment): Promise<boolean> {
   const metrics = await Promise.all(
     service.processes.map(async (process) => {
-      const answer = await process.adminFetch(new Request("http://localhost/metrics"));
-      return await answer.text();
+      const response = await process.adminFetch(new Request("http://localhost/metrics"));
+      return await response.text();
     }),
   );
   return metrics.every((text) => /^rowhouse_requests_in_flight 0$/m.test(text));

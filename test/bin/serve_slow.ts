@@ -31,12 +31,12 @@ test("SIGTERM finishes requests in progress and does not wait for idle and half-
   await withDatabase(shop.database.adminUrl, async (admin) => {
     const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
     await untilLock("granted");
-    const answer = listTodos(serving.url);
+    const response = listTodos(serving.url);
     await untilLock("not granted");
     const ended = serving.kill("SIGTERM");
     await serving.until(/"event":"stopping"/);
     await endLock();
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
     expect(await ended).toBe(0);
     await lock;
   });
@@ -62,7 +62,7 @@ test("SIGTERM finishes running requests in time, and does not wait for others", 
   await eventually(
     async () => (await countOf("query like '%for update%' and wait_event = 'PgSleep'")) === 2,
   );
-  const answers = quick.map((id) => change(serving.url, id));
+  const responses = quick.map((id) => change(serving.url, id));
   const cut = change(serving.url, slow).catch(() => 0);
   await eventually(async () => (await countOf("wait_event_type = 'Lock'")) === 21);
   const startedAt = performance.now();
@@ -70,7 +70,7 @@ test("SIGTERM finishes running requests in time, and does not wait for others", 
   await serving.until(/"event":"stopping"/);
   await Bun.sleep(1000); // how long the requests take is the case itself
   await endHolder("holder of quick");
-  expect(await Promise.all(answers)).toEqual(quick.map(() => 200));
+  expect(await Promise.all(responses)).toEqual(quick.map(() => 200));
   expect(await ended).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(await cut).not.toBe(200);
@@ -86,22 +86,22 @@ const authorization = () => ({
 
 async function createTodo(url: string, n: number): Promise<string> {
   const body = JSON.stringify({ title: `held ${n}` });
-  const answer = await fetch(`${url}/v1/data/db/todos`, {
+  const response = await fetch(`${url}/v1/data/db/todos`, {
     method: "POST",
     headers: authorization(),
     body,
   });
-  return ((await answer.json()) as { id: string }).id;
+  return ((await response.json()) as { id: string }).id;
 }
 
 async function change(url: string, id: string): Promise<number> {
   const body = JSON.stringify({ title: "changed" });
-  const answer = await fetch(`${url}/v1/data/db/todos/${id}`, {
+  const response = await fetch(`${url}/v1/data/db/todos/${id}`, {
     method: "PATCH",
     headers: authorization(),
     body,
   });
-  return answer.status;
+  return response.status;
 }
 
 /** Sessions of this database that are in a state. */
@@ -137,12 +137,12 @@ test.each([
         .message("lock table data.todos; select pg_sleep(30)")
         .catch(() => undefined);
       await untilLock("granted");
-      const answer = listTodos(serving.url).catch((error: unknown) => error);
+      const response = listTodos(serving.url).catch((error: unknown) => error);
       await untilLock("not granted");
       void serving.kill("SIGTERM");
       await serving.until(/"event":"stopping"/);
       expect(await serving.kill(signal)).toBe(code);
-      expect(await answer).toBeInstanceOf(Error);
+      expect(await response).toBeInstanceOf(Error);
       await endLock();
       await lock;
     });

@@ -153,8 +153,8 @@ describe("sharing is a conflict", () => {
 
 test("the list of tables to share is checked like the rest of a body", async () => {
   for (const share of ["all", [1], Array(501).fill("x")]) {
-    const answer = await postSchema(service, app, SCHEMA(), { share });
-    expect(answer).toMatchObject({
+    const response = await postSchema(service, app, SCHEMA(), { share });
+    expect(response).toMatchObject({
       status: 422,
       json: { error: "invalid_schema", details: [{ path: "/share" }] },
     });

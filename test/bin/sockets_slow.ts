@@ -62,9 +62,9 @@ test("a running request is finished while callers are rejected", async () => {
   const path = "/v1/data/db/todos";
   const body = JSON.stringify({ title: "sent in two parts" });
   const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${shop.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  let answer = "";
+  let response = "";
   const slow = connect(port, "127.0.0.1").on("data", (chunk) => {
-    answer += String(chunk);
+    response += String(chunk);
   });
   slow.write(head + body.slice(0, 5));
   await Bun.sleep(200);
@@ -74,7 +74,7 @@ test("a running request is finished while callers are rejected", async () => {
 
   slow.write(body.slice(5));
 
-  await eventually(() => answer.includes("201 Created"));
+  await eventually(() => response.includes("201 Created"));
   for (const socket of [slow, ...silent]) socket.destroy();
   await eventually(async () => (await askLive(port)) === 200);
 });

@@ -61,13 +61,13 @@ test("a second signal ends the supervisor and every worker immediately, with the
   await withDatabase(shop.database.adminUrl, async (admin) => {
     const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
     await eventually(() => hasLock(true));
-    const answer = list().catch((error: unknown) => error);
+    const response = list().catch((error: unknown) => error);
     await eventually(() => hasLock(false));
     void serving.kill("SIGTERM");
     await serving.until(/"event":"stopping"/);
     expect(await serving.kill("SIGINT")).toBe(130);
     await eventually(() => workers.every((pid) => !isAlive(pid)));
-    expect(await answer).toBeInstanceOf(Error);
+    expect(await response).toBeInstanceOf(Error);
     await withDatabase(shop.database.adminUrl, (other) =>
       other.message(`select pg_terminate_backend(pid) from pg_locks
         where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'`),

@@ -194,8 +194,8 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
   {
     name: "at an unknown address",
     open: async (page) => {
-      const answer = await page.goto(`${appUrl}/no/such/page`);
-      expect(answer?.status()).toBe(404);
+      const response = await page.goto(`${appUrl}/no/such/page`);
+      expect(response?.status()).toBe(404);
       await page.getByRole("link", { name: "Open your list" }).waitFor();
     },
   },

@@ -55,13 +55,13 @@ describe.each([
   });
 
   async function addRows(table: string, json: object[]): Promise<string[]> {
-    const answer = await site.service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
-    return (answer.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+    const response = await site.service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    return (response.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
   }
 
   async function firstTodo(): Promise<Record<string, unknown>> {
-    const answer = await site.service.call(app, "/v1/data/db/todos?limit=1");
-    return (answer.json as { rows: Record<string, unknown>[] }).rows[0] ?? {};
+    const response = await site.service.call(app, "/v1/data/db/todos?limit=1");
+    return (response.json as { rows: Record<string, unknown>[] }).rows[0] ?? {};
   }
 
   async function open(

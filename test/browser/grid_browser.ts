@@ -42,8 +42,8 @@ afterAll(async () => {
 async function addRows(titles: readonly string[]): Promise<void> {
   if (titles.length === 0) return;
   const json = titles.map((title) => ({ title }));
-  const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(answer.status).toBe(201);
+  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(response.status).toBe(201);
 }
 
 /** The page of rows of a fresh app, in a fresh browser. */
@@ -114,14 +114,14 @@ test("arrows, Home, End and their companions move between cells; Tab leaves the 
 
 test("keys typed before the editor opens go into it, and are no shortcuts", async () => {
   await openGrid(["Milk"], async (page) => {
-    const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: response } = Promise.withResolvers<void>();
     await page.route("**/rows/*", async (route) => {
       await asked;
       await route.continue();
     });
     await cell(page, 0, "title").focus();
     await keys(page, "F2", "n", "e", "w", "ArrowDown", "Enter", "g", "h");
-    answer();
+    response();
     await page.locator(".cell-form [name='value.title']").waitFor();
     expect(await page.locator(".cell-form [name='value.title']").inputValue()).toBe("newgh");
     await keys(page, "Enter");
@@ -372,8 +372,8 @@ async function measure(session: CDPSession): Promise<{ nodes: number; heapBytes:
 type Row = Record<string, unknown> & { id: string };
 
 async function rowsOf(): Promise<Row[]> {
-  const answer = await site.service.call(app, "/v1/data/db/todos");
-  return (answer.json as { rows: Row[] }).rows;
+  const response = await site.service.call(app, "/v1/data/db/todos");
+  return (response.json as { rows: Row[] }).rows;
 }
 
 async function edit(page: Page, row: number, column: string): Promise<void> {

@@ -24,8 +24,8 @@ beforeAll(async () => {
       note: "The key is under the mat",
       hours: `${(start + place) % 997}.5`,
     }));
-    const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-    expect(answer.status).toBe(201);
+    const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    expect(response.status).toBe(201);
   }
 }, 180_000);
 afterAll(async () => {

@@ -72,10 +72,10 @@ async function signOut(page: Page): Promise<void> {
   await page.getByText("You are signed out.").waitFor();
 }
 
-/** Until the browser has got what the page offers in its field: a device that answers later than that takes it for no answer. */
+/** Until the browser has got what the page offers in its field: a later response of the device counts as no response. */
 async function untilOffered(page: Page): Promise<void> {
   await page.waitForLoadState();
-  // The page asks this too, and then offers; by the second answer the browser has got what was asked between.
+  // The page asks this too, and then offers; by the second response the browser has got what was asked between.
   for (let round = 0; round < 2; round++)
     await page.evaluate(() => PublicKeyCredential.isConditionalMediationAvailable());
 }

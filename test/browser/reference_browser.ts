@@ -44,7 +44,7 @@ async function open(
   const goThere = async (page: Page, issues: string[]) => {
     page.on("dialog", (dialog) => issues.push(dialog.message()));
     page.on("console", (message) => {
-      // Browsers note each answer that is a rejection.
+      // Browsers log each rejection.
       if (!message.text().startsWith("Failed to load resource")) issues.push(message.text());
     });
     page.on("request", (request) => {

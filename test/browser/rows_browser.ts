@@ -48,9 +48,9 @@ beforeEach(async () => {
 });
 
 async function addRow(json: object): Promise<string> {
-  const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(answer.status).toBe(201);
-  return (answer.json as { id: string }).id;
+  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(response.status).toBe(201);
+  return (response.json as { id: string }).id;
 }
 
 async function signIn(page: Page): Promise<void> {

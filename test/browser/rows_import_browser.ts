@@ -104,7 +104,7 @@ test("an import without a response continues with Resume, and stores no row twic
     await page.route("**/import", async (route) => {
       const isBatch = route.request().method() === "POST";
       if (isBatch) sent++;
-      // The second batch is stored, but its answer is lost.
+      // The second batch is stored, but its response is lost.
       if (isBatch && sent === 2) {
         const { host, pathname } = new URL(rows);
         const headers = { ...(await route.request().allHeaders()), host };

@@ -40,8 +40,8 @@ describe.each([
     app = await site.service.makeApp(SCHEMA);
     for (let start = 0; start < 5000; start += 1000) {
       const json = Array.from({ length: 1000 }, (_, place) => toTodo(start + place));
-      const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-      expect(answer.status).toBe(201);
+      const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+      expect(response.status).toBe(201);
     }
   }, 60_000);
   afterAll(async () => {

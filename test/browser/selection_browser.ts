@@ -45,13 +45,13 @@ async function addRows(count: number): Promise<void> {
     title: `Row ${place + 1}.`,
     note: place % 2 === 0 ? "even" : null,
   }));
-  const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(answer.status).toBe(201);
+  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(response.status).toBe(201);
 }
 
 async function rowsOf(): Promise<Row[]> {
-  const answer = await site.service.call(app, "/v1/data/db/todos");
-  return (answer.json as { rows: Row[] }).rows;
+  const response = await site.service.call(app, "/v1/data/db/todos");
+  return (response.json as { rows: Row[] }).rows;
 }
 
 async function openTodos(

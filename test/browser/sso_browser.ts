@@ -168,7 +168,7 @@ test("an app on localhost receives neither the cookie nor a response", async () 
   const stray = await openPage(`http://localhost:${new URL(wiki.url).port}/`);
   const outcome = await stray.evaluate(() =>
     identity.getUser().then(
-      () => "an answer",
+      () => "a response",
       (error: Error) => error.name,
     ),
   );

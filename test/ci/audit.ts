@@ -1,11 +1,11 @@
-/** Known vulnerabilities of the locked packages, where the registry answers such questions. @module */
+/** Known vulnerabilities of the locked packages, where the registry supports such queries. @module */
 import { join } from "node:path";
 
 export type Audit =
   | { kind: "clean" }
   | { kind: "vulnerable"; advisories: string[] }
-  /** Nothing is known: the registry is away, or is a mirror that does not answer. */
-  | { kind: "unanswered"; reason: string };
+  /** Nothing is known: the registry is away, or is a mirror that does not respond. */
+  | { kind: "unknown"; reason: string };
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Every lock file of the project. */
@@ -28,13 +28,13 @@ export async function auditPackages(
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  return readAudit(out) ?? { kind: "unanswered", reason: err.trim() || out.trim() || "no answer" };
+  return readAudit(out) ?? { kind: "unknown", reason: err.trim() || out.trim() || "no response" };
 }
 
 export function describeAudit(audit: Audit): string {
   if (audit.kind === "clean") return "no known vulnerability";
   if (audit.kind === "vulnerable") return audit.advisories.join("; ");
-  return `left out, because the registry does not answer: ${audit.reason}`;
+  return `left out, because the registry does not respond: ${audit.reason}`;
 }
 
 type Advisory = { title: string; severity: string };

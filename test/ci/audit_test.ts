@@ -1,4 +1,4 @@
-/** The audit of CI against a registry that answers, one that does not, and none. */
+/** The audit of CI against a registry that responds, one that does not, and none. */
 import { expect, test } from "bun:test";
 import { AUDITED, auditPackages } from "./audit.ts";
 
@@ -11,19 +11,19 @@ const ADVISORY = {
 };
 
 test.each([
-  { name: "nothing known", answer: () => Response.json({}), want: { kind: "clean" } },
+  { name: "nothing known", response: () => Response.json({}), want: { kind: "clean" } },
   {
     name: "an advisory",
-    answer: () => Response.json({ valibot: [ADVISORY] }),
+    response: () => Response.json({ valibot: [ADVISORY] }),
     want: { kind: "vulnerable", advisories: ["valibot: Leaks everything (high)"] },
   },
   {
-    name: "a registry that does not answer it",
-    answer: () => new Response("", { status: 405 }),
-    want: { kind: "unanswered", reason: expect.stringContaining("405") },
+    name: "a registry that does not support it",
+    response: () => new Response("", { status: 405 }),
+    want: { kind: "unknown", reason: expect.stringContaining("405") },
   },
-])("the packages of . with $name", async ({ answer, want }) => {
-  const registry = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+])("the packages of . with $name", async ({ response, want }) => {
+  const registry = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: response });
   try {
     const env = { PATH: process.env["PATH"], NPM_CONFIG_REGISTRY: `${registry.url}` };
     expect(await auditPackages(".", env)).toEqual(want as never);

@@ -146,7 +146,7 @@ async function stop(): Promise<void> {
   for (const server of servers) await server.stop();
 }
 
-/** Counts as a test where the registry answers; where it does not, that is said, and nothing is counted. */
+/** Counts as a test where the registry responds; where it does not, that is said, and nothing is counted. */
 async function audit(place: string): Promise<void> {
   const found = await auditPackages(place);
   if (found.kind === "clean") totals.passed++;

@@ -266,7 +266,7 @@ test("every endpoint, every rule and a push work as before", async () => {
     return Object(json) as { id: string };
   };
   const json = { name: "p 0", parent: null };
-  // What was answered before is answered again.
+  // A repeated request gets its earlier response again.
   const headers = { "idempotency-key": "key 0" };
   const again = await service.call(app, "/v1/data/db/projects", { method: "POST", json, headers });
   const { id } = again.json as { id: string };

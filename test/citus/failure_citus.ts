@@ -1,5 +1,5 @@
 /**
- * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong answer, nothing
+ * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong response, nothing
  * acknowledged is lost or doubled, and only callers of the node's own apps wait or are rejected.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -48,7 +48,7 @@ describe.each([
     await service.close();
     const { calls, acknowledged, wrong, lost, doubled } = totals;
     console.log(
-      `${mode}: ${calls} calls, ${acknowledged} rows acknowledged: ${wrong} wrong answers, ${lost} acknowledged writes lost, ${doubled} rows doubled`,
+      `${mode}: ${calls} calls, ${acknowledged} rows acknowledged: ${wrong} wrong responses, ${lost} acknowledged writes lost, ${doubled} rows doubled`,
     );
   });
 

@@ -1,5 +1,5 @@
 /**
- * Callers of several apps who keep books of what they were answered: each write is done, not done or unknown, each answer
+ * Callers of several apps who record their responses: each write is done, not done or unknown, each response
  * is the caller's own or not, and each took its time.
  *
  * @module
@@ -8,7 +8,7 @@ import type { TestApp } from "../support/service.ts";
 
 export const TABLE = "stormed";
 const PATH = `/v1/data/db/${TABLE}`;
-/** Past every deadline of the service's own: an answer that takes longer counts as lost. */
+/** Past every deadline of the service's own: a response that takes longer counts as lost. */
 const LOST_MS = 45_000;
 const BATCH = 3;
 
@@ -17,9 +17,9 @@ export type End = { app: string; kind: string; end: string; startedAt: number; e
 
 export type Book = {
   ends: End[];
-  /** What no caller may be answered. */
+  /** Responses that no caller may get. */
   wrong: string[];
-  /** Titles of rows by what their create was answered; of one that was sent until it was done, once. */
+  /** Titles of rows by the response to their create; of one that was sent until it was done, once. */
   done: Set<string>;
   notDone: Set<string>;
   unknown: Set<string>;
@@ -88,9 +88,9 @@ async function call(caller: Caller): Promise<void> {
 const nonce = ({ slug }: TestApp) => `${slug} ${crypto.randomUUID()}`;
 
 type Request = { method?: string; path?: string; json?: unknown; headers?: HeadersInit };
-type Answer = { end: string; body: Record<string, unknown> };
+type CallResult = { end: string; body: Record<string, unknown> };
 
-async function send(caller: Caller, kind: string, request: Request): Promise<Answer> {
+async function send(caller: Caller, kind: string, request: Request): Promise<CallResult> {
   const { url, app, book } = caller;
   const { method = "GET", path = "", json } = request;
   const headers = new Headers(request.headers);
@@ -110,10 +110,10 @@ async function send(caller: Caller, kind: string, request: Request): Promise<Ans
     });
     const body = (await response.json()) as Record<string, unknown>;
     if (response.ok) return note("ok", body);
-    const answer = note(String(body["error"]));
+    const failed = note(String(body["error"]));
     // Who is rejected at once comes again a little later, as Retry-After asks.
     await Bun.sleep(50);
-    return answer;
+    return failed;
   } catch {
     return note("lost");
   }

@@ -34,7 +34,7 @@ async function runOn({ host, port }: Node, statement: string): Promise<string> {
     [host, port, statement],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  if (row?.success !== true) throw new Error(row?.result ?? "no answer");
+  if (row?.success !== true) throw new Error(row?.result ?? "no response");
   return row.result;
 }
 

@@ -17,14 +17,14 @@ export async function findWorkers(admin: Database): Promise<Found> {
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  const answers = await askNodes(
+  const responses = await askNodes(
     admin,
     "select json_build_array(current_setting('data_directory'), current_setting('synchronous_commit'))",
   );
   const nodes: Node[] = [];
   for (const { name, port } of ports) {
-    const result = answers.find(({ node, success }) => success && node === name)?.result;
-    if (result === undefined) return { rejection: `node ${name} does not answer` };
+    const result = responses.find(({ node, success }) => success && node === name)?.result;
+    if (result === undefined) return { rejection: `node ${name} does not respond` };
     const [folder, commit] = JSON.parse(result) as [string, string];
     const node = { name, port, folder };
     const rejection = findRejection(node, commit);

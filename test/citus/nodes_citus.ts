@@ -47,15 +47,15 @@ test("a second migrate does nothing on any node, and the number of shards is per
 
 /** Roles, and who may execute what, as every node has them. */
 async function readNodes(): Promise<unknown[]> {
-  const answers = await askNodes(
+  const responses = await askNodes(
     admin(),
     `select json_build_array(
       (select json_agg(array[rolname::text, rolcanlogin::text] order by rolname) from pg_roles where rolname like 'rowhouse\\_%'),
       (select json_agg(array[oid::regprocedure::text, proacl::text] order by oid::regprocedure::text) from pg_proc
         where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)))`,
   );
-  expect(answers.every(({ success }) => success)).toBe(true);
-  return answers.map(({ node, result }) => [node, JSON.parse(result)]);
+  expect(responses.every(({ success }) => success)).toBe(true);
+  return responses.map(({ node, result }) => [node, JSON.parse(result)]);
 }
 
 test("a login has the coordinator's password on every node, also after a change", async () => {
@@ -66,11 +66,11 @@ test("a login has the coordinator's password on every node, also after a change"
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: database.adminUrl, DATABASE_URL: url.href };
   const readPasswords = async () => {
-    const answers = await askNodes(
+    const responses = await askNodes(
       admin(),
       `select coalesce((select rolpassword from pg_authid where rolname = '${login}'), 'none')`,
     );
-    return [...new Set(answers.map(({ result }) => result))];
+    return [...new Set(responses.map(({ result }) => result))];
   };
   const found: string[] = [];
   for (const statement of ["create role", "alter role"]) {
@@ -132,13 +132,13 @@ test("doctor warns of each node that rejects the calls that processes would send
 });
 
 test("only logins with the right execute a function, on any node", async () => {
-  const answers = await askNodes(
+  const responses = await askNodes(
     admin(),
     `select json_agg(oid::regprocedure::text) from pg_proc
     where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)
       and has_function_privilege('public', oid, 'execute')`,
   );
-  expect(answers.map(({ result }) => result)).toEqual(answers.map(() => ""));
+  expect(responses.map(({ result }) => result)).toEqual(responses.map(() => ""));
 });
 
 test("a call that is not handed over to the node of its app fails, and reads nothing", async () => {
@@ -210,12 +210,12 @@ async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number 
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   const names = shards.map(({ schema, table }) => `('${schema}', '${table}')`);
-  const answers = await askNodes(
+  const responses = await askNodes(
     admin(),
     `select coalesce(json_agg(json_build_object('whole', seq_scan, 'byIndex', idx_scan) order by relname), '[]')
     from pg_stat_all_tables where (schemaname, relname) in (${names.join(", ")})`,
   );
-  return answers.flatMap(
+  return responses.flatMap(
     ({ result }) => JSON.parse(result) as { whole: number; byIndex: number }[],
   );
 }

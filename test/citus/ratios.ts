@@ -72,8 +72,8 @@ async function openPlace(admin: string, workers: number): Promise<Place> {
   for (let made = 0; made < APPS; made++) {
     const app = await service.makeApp(SCHEMA);
     const json = Array.from({ length: ROWS }, (_, number) => row(number));
-    const answer = await service.call(app, PATH, { method: "POST", json });
-    const { rows } = answer.json as unknown as { rows: { id: string }[] };
+    const response = await service.call(app, PATH, { method: "POST", json });
+    const { rows } = response.json as unknown as { rows: { id: string }[] };
     filled.push({ app, ids: rows.map(({ id }) => id) });
   }
   return { service, filled };
@@ -90,7 +90,7 @@ async function measure(
   const call = async (): Promise<void> => {
     while (performance.now() - started < ROUND_MS) {
       const status = await ask(place, count++);
-      if (status !== want) throw new Error(`Answered ${status}`);
+      if (status !== want) throw new Error(`Status ${status}`);
     }
   };
   await Promise.all(Array.from({ length: callers }, call));

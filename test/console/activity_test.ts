@@ -92,12 +92,12 @@ test("an app's page lists only its entries, in pages, and is not found for an un
 });
 
 test("CSV has every entry of the filter, of several pages, newest first", async () => {
-  const answer = await show("/console/activity/csv?action=test_many");
-  expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
-  expect(answer.headers.get("content-disposition")).toMatch(
+  const response = await show("/console/activity/csv?action=test_many");
+  expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(response.headers.get("content-disposition")).toMatch(
     /^attachment; filename="rowhouse-activity-[\d-]{10}\.csv"$/,
   );
-  const [head, ...lines] = answer.text.trimEnd().split("\r\n");
+  const [head, ...lines] = response.text.trimEnd().split("\r\n");
   expect(head).toBe("id,at,actor,actor_email,action,app,user_id,user_email,client,details");
   const numbers = lines.map((line) => Number(/""n"": (\d+)/.exec(line)?.[1]));
   expect(numbers).toEqual(Array.from({ length: 2500 }, (_, place) => 2500 - place));

@@ -141,9 +141,9 @@ test.each([
   { query: "app=no-such-app", status: 404 },
   { query: "app=%3Cscript%3E", status: 200 },
 ])("a time that cannot be read is replaced: $query", async ({ query, status }) => {
-  const answer = await visit(service, jar, `/console/changes?${query}`);
-  expect(answer.status).toBe(status);
-  expect(answer.text).not.toContain("<script>");
+  const response = await visit(service, jar, `/console/changes?${query}`);
+  expect(response.status).toBe(status);
+  expect(response.text).not.toContain("<script>");
 });
 
 test("the page of a span has at most 50 codes, however many rose", async () => {

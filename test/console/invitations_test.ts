@@ -13,9 +13,9 @@ import {
 } from "../support/people.ts";
 import { invite } from "../support/provider_people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -46,7 +46,7 @@ async function rowOf(email: string, path = LIST): Promise<string> {
   return (row ?? "").replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
 }
 
-function readLink({ text }: Answer): string {
+function readLink({ text }: TestResponse): string {
   const link = /<code id="link"[^>]*>([^<]+)<\/code>/.exec(text)?.[1] ?? "";
   service.secrets.add(link.split("token=")[1] ?? "none");
   return link === "" ? "" : new URL(link).pathname + new URL(link).search;

@@ -280,9 +280,9 @@ test("ten minutes after the sign-in, every sensitive action asks for the passwor
   await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
   const before = await readState();
   for (const path of POSTS.filter((one) => !LASTING.test(one))) {
-    const answer = await send(jar, path);
-    const [to] = (answer.headers.get("location") ?? "").split("?");
-    expect([path, answer.status, to]).toEqual([path, 303, "/console/sign-in"]);
+    const response = await send(jar, path);
+    const [to] = (response.headers.get("location") ?? "").split("?");
+    expect([path, response.status, to]).toEqual([path, 303, "/console/sign-in"]);
   }
   expect(await readState()).toBe(before);
 });
@@ -294,9 +294,9 @@ test("every sensitive action asks a person with a second factor for it", async (
   );
   const before = await readState();
   for (const path of POSTS.filter((one) => !LASTING.test(one))) {
-    const answer = await send(jar, path);
-    const [to] = (answer.headers.get("location") ?? "").split("?");
-    expect([path, answer.status, to]).toEqual([path, 303, "/console/sign-in"]);
+    const response = await send(jar, path);
+    const [to] = (response.headers.get("location") ?? "").split("?");
+    expect([path, response.status, to]).toEqual([path, 303, "/console/sign-in"]);
   }
   expect(await readState()).toBe(before);
 });
@@ -309,11 +309,11 @@ test("a super_admin who has just signed in gets every page and every form", asyn
   const idle: string[] = [];
   for (const path of POSTS) {
     const before = await readState();
-    const answer = await send(chief, path);
+    const response = await send(chief, path);
     // An earlier form has changed the row, or the app's use of the table has ended.
     const gone = path.includes(":table") ? [404, 412, 422] : [];
-    expect([path, 200, 303, ...gone]).toContain(answer.status);
-    expect(answer.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
+    expect([path, 200, 303, ...gone]).toContain(response.status);
+    expect(response.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
     // Forms of rows are shown to work where rows are.
     if ((await readState()) === before && !path.includes(":table")) idle.push(path);
   }

@@ -18,9 +18,9 @@ import {
   visit,
 } from "../support/people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -48,7 +48,7 @@ const submit = (path: string, typed?: Record<string, string>) =>
   submitForm(service, jar, { path, typed });
 
 /** The key on a page, which the log must not have. */
-function readKey({ text }: Answer): string {
+function readKey({ text }: TestResponse): string {
   const key = /<code id="key">([^<]+)<\/code>/.exec(text)?.[1] ?? "";
   service.secrets.add(key);
   return key;
@@ -204,9 +204,9 @@ test("limits are checked as by the command: applied, listed, and with all issues
   const settings = await visit(service, jar, `${appPath()}/settings`);
   expect(settings.text).toContain("6,000 requests per minute, 600 per key");
   await eventually(async () => {
-    const answer = await service.call(app, "/v1/data/schema");
+    const response = await service.call(app, "/v1/data/schema");
     return (
-      answer.headers.get("ratelimit-policy")?.includes('"app";q=6000;w=60, "key";q=600') === true
+      response.headers.get("ratelimit-policy")?.includes('"app";q=6000;w=60, "key";q=600') === true
     );
   });
   expect((await submit(`${appPath()}/limits`, {})).status).toBe(303);
@@ -262,8 +262,8 @@ test.each([
   { name: "a backslash", to: "/console/\\evil.example" },
 ])("a sign-in never redirects to $name", async ({ to }) => {
   const path = `/console/sign-in?${new URLSearchParams({ to })}`;
-  const answer = await submitSignIn(service, jar, { path, email: admin.email });
-  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
+  const response = await submitSignIn(service, jar, { path, email: admin.email });
+  expect([response.status, response.headers.get("location")]).toEqual([303, "/console"]);
 });
 
 describe("denies access", () => {
@@ -271,8 +271,8 @@ describe("denies access", () => {
     for (const name of [SESSION_COOKIE, IDENTITY_COOKIE]) {
       const half: Jar = new Map([[name, jar.get(name) ?? ""]]);
       for (const path of ["/console", appPath(), `${appPath()}/new-key`]) {
-        const answer = await visit(service, half, path);
-        expect([answer.status, answer.text]).toEqual([303, ""]);
+        const response = await visit(service, half, path);
+        expect([response.status, response.text]).toEqual([303, ""]);
       }
     }
   });
@@ -291,10 +291,10 @@ describe("denies access", () => {
 
   test("to a person who is no administrator, and reveals nothing", async () => {
     const member = await signInAs(service, await makePerson(service, { app }));
-    const answer = await visit(service, member, appPath());
-    expect(answer.status).toBe(403);
-    expect(answer.text).toContain("The Console is for administrators");
-    expect(answer.text).not.toContain(app.slug);
+    const response = await visit(service, member, appPath());
+    expect(response.status).toBe(403);
+    expect(response.text).toContain("The Console is for administrators");
+    expect(response.text).not.toContain(app.slug);
   });
 
   test("without a login for the Console: the pages do not exist", async () => {
@@ -364,11 +364,11 @@ test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/
     const sizes = new Map<string, number>();
     for (const url of new Set([path, ...assets])) {
       const headers = { "accept-encoding": "gzip", cookie: toCookieHeader(jar) };
-      const answer = await fetch(service.url + url, { headers, decompress: false });
-      sizes.set(url ?? "", (await answer.bytes()).length);
+      const response = await fetch(service.url + url, { headers, decompress: false });
+      sizes.set(url ?? "", (await response.bytes()).length);
       // The size of a compressed page would tell something of its form's token.
       const hasToken = url === path && text.includes('name="form_token"');
-      if (hasToken) expect(answer.headers.get("content-encoding")).toBeNull();
+      if (hasToken) expect(response.headers.get("content-encoding")).toBeNull();
     }
     expect(sizes.size).toBe(page === "/login" ? 4 : isOfApp ? 6 : 5);
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);

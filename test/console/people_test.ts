@@ -27,9 +27,9 @@ import {
   visit,
 } from "../support/people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -63,13 +63,13 @@ const submit = (jar: Jar, path: string, typed?: Record<string, string>) =>
   submitForm(service, jar, { path, typed });
 
 /** The link on a page, which the log must not have. */
-function readLink({ text }: Answer): string {
+function readLink({ text }: TestResponse): string {
   const link = /<code id="link"[^>]*>([^<]+)<\/code>/.exec(text)?.[1] ?? "";
   service.secrets.add(link.split("token=")[1] ?? "");
   return link === "" ? "" : new URL(link).pathname + new URL(link).search;
 }
 
-async function usePasswordLink(link: string, password: string): Promise<Answer> {
+async function usePasswordLink(link: string, password: string): Promise<TestResponse> {
   service.secrets.add(password);
   const jar: Jar = new Map();
   const page = await visit(service, jar, link);
@@ -166,10 +166,10 @@ describe("a new person's form", () => {
     },
   ])("is rejected for $name, and creates no one", async ({ typed, issues, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
-    const answer = await submit(adminJar, "/console/new-person", fields);
-    expect(answer.status).toBe(422);
-    for (const issue of issues) expect(answer.text).toContain(issue);
-    for (const issue of unsaid) expect(answer.text).not.toContain(issue);
+    const response = await submit(adminJar, "/console/new-person", fields);
+    expect(response.status).toBe(422);
+    for (const issue of issues) expect(response.text).toContain(issue);
+    for (const issue of unsaid) expect(response.text).not.toContain(issue);
     const found = await visit(service, adminJar, "/console/people?q=x@example.org");
     expect(found.text).toContain("No matching people");
   });
@@ -177,10 +177,10 @@ describe("a new person's form", () => {
 
 test("an invitation with a Console role lists a taken address and an unknown app together", async () => {
   const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
-  const answer = await submit(chiefJar, "/console/new-person", typed);
-  expect(answer.status).toBe(422);
+  const response = await submit(chiefJar, "/console/new-person", typed);
+  expect(response.status).toBe(422);
   for (const issue of ["the address is already in use", "No app has the slug"])
-    expect(answer.text).toContain(issue);
+    expect(response.text).toContain(issue);
 });
 
 /** What is done with an account, as forms send it. */
@@ -417,8 +417,8 @@ describe("an account", () => {
       );
       return { given: sent };
     });
-    const answer = await given;
-    expect([answer.status, answer.text.includes("Nothing was changed")]).toEqual([422, true]);
+    const response = await given;
+    expect([response.status, response.text.includes("Nothing was changed")]).toEqual([422, true]);
   });
 
   test("gets a role from the person's page, and from an app's page by address", async () => {
@@ -509,9 +509,9 @@ test("ten minutes after the sign-in, actions on people ask for the password; lis
     ...["/console/new-person", role, `${role}/revoke`, `/console/apps/${app.slug}/add-person`],
   ])
     for (const form of [undefined, { fields: { ...fields, app: app.slug, role: "reader" } }]) {
-      const answer = await visit(service, jar, path, form);
-      expect([path, answer.status]).toEqual([path, 303]);
-      expect(answer.headers.get("location")).toStartWith("/console/sign-in?");
+      const response = await visit(service, jar, path, form);
+      expect([path, response.status]).toEqual([path, 303]);
+      expect(response.headers.get("location")).toStartWith("/console/sign-in?");
     }
   for (const path of ["/console/people", pathOf(person), `/console/apps/${app.slug}/people`])
     expect((await visit(service, jar, path)).status).toBe(200);

@@ -7,9 +7,9 @@ import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -35,23 +35,23 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const show = async (path: string) => (await visit(service, jar, path)).text;
-const toId = (answer: Answer) => answer.headers.get("x-request-id") ?? "";
+const toId = (response: TestResponse) => response.headers.get("x-request-id") ?? "";
 const keyOf = (one: TestApp) => one.key.slice(3, 19);
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 
-async function untilKept(answer: Answer): Promise<string> {
+async function untilKept(response: TestResponse): Promise<string> {
   ahead += 60_000;
-  const path = `/console/requests/${toId(answer)}`;
+  const path = `/console/requests/${toId(response)}`;
   await eventually(async () => (await visit(service, jar, path)).status === 200);
   return await show(path);
 }
 
 test("the page of a rejected request has the cause, the fields, the docs and a command without values", async () => {
-  const answer = await service.call(app, LIST, {
+  const response = await service.call(app, LIST, {
     method: "POST",
     json: [{ title: "fine" }, { title: "secret-1", currency: "secret-2" }],
   });
-  const page = await untilKept(answer);
+  const page = await untilKept(response);
   for (const text of [
     "POST /v1/data/db/orders",
     "Values are invalid for their columns; <code>details</code> lists every issue.",
@@ -66,12 +66,12 @@ test("the page of a rejected request has the cause, the fields, the docs and a c
     expect(page).toContain(text);
   expect(page).not.toContain("secret");
   await revokeKey(testDeps(service.service), keyOf(app));
-  expect(await show(`/console/requests/${toId(answer)}`)).toMatch(/revoked <time/);
+  expect(await show(`/console/requests/${toId(response)}`)).toMatch(/revoked <time/);
 });
 
 test("the list is filtered by result, code, table, key, field and time", async () => {
   const { key } = other;
-  const answers = {
+  const responses = {
     field: await service.call(other, LIST, {
       method: "POST",
       json: { title: "x", currency: "none" },
@@ -79,7 +79,7 @@ test("the list is filtered by result, code, table, key, field and time", async (
     table: await service.call(other, "/v1/data/db/hidden_table"),
     id: await service.call(other, `${LIST}/none`),
   };
-  await untilKept(answers.id);
+  await untilKept(responses.id);
   const now = Date.now();
   const later = new Date(now + 7_200_000).toISOString();
   for (const { query, shown } of [
@@ -100,7 +100,7 @@ test("the list is filtered by result, code, table, key, field and time", async (
     { query: `app=${other.slug}&kind=none&from=yesterday&to=%00`, shown: ["field", "table", "id"] },
   ]) {
     const page = await show(`/console/requests?${query}`);
-    const found = Object.entries(answers).filter(([, answer]) => page.includes(toId(answer)));
+    const found = Object.entries(responses).filter(([, response]) => page.includes(toId(response)));
     expect([query, found.map(([name]) => name)]).toEqual([query, shown]);
     expect(page).not.toContain("hidden_table");
   }

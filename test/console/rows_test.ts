@@ -14,9 +14,9 @@ import {
   visit,
 } from "../support/people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -52,9 +52,9 @@ beforeEach(async () => {
 type StoredRow = { id: string; title: string };
 
 async function addRow(json: object): Promise<StoredRow> {
-  const answer = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(answer.status).toBe(201);
-  return answer.json as StoredRow;
+  const response = await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(response.status).toBe(201);
+  return response.json as StoredRow;
 }
 
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
@@ -246,7 +246,7 @@ describe("a page of rows", () => {
 });
 
 /** What a form has in it when it is opened, as a browser would send it. */
-function readForm({ text }: Answer): Record<string, string> {
+function readForm({ text }: TestResponse): Record<string, string> {
   const fields = readHidden(text);
   for (const [, name = "", value = ""] of text.matchAll(
     /<input type="text" id="value[^>]*? name="([^"]+)"[^>]*? value="([^"]*)"/g,
@@ -268,7 +268,7 @@ function readForm({ text }: Answer): Record<string, string> {
 }
 
 /** Opens a page and sends its form with some of it changed. */
-async function submit(at: string, typed: Record<string, string> = {}): Promise<Answer> {
+async function submit(at: string, typed: Record<string, string> = {}): Promise<TestResponse> {
   const page = await visit(service, jar, at);
   return await visit(service, jar, at, { fields: { ...readForm(page), ...typed } });
 }
@@ -278,19 +278,19 @@ async function listRows(): Promise<Record<string, unknown>[]> {
   return (json as { rows: Record<string, unknown>[] }).rows;
 }
 
-const issuesOf = ({ text }: Answer, column: string) =>
+const issuesOf = ({ text }: TestResponse, column: string) =>
   new RegExp(`id="issue.${column}"><li>([^<]*)`).exec(text)?.[1];
 
 describe("the form of a new row", () => {
   test("leaves untouched fields to their default or null, and reads each kind as typed", async () => {
-    const answer = await submit(`${path}/new`, {
+    const response = await submit(`${path}/new`, {
       "value.title": "two\r\nlines",
       "value.hours": " -0.10 ",
       "value.due_at": "2026-11-21 18:00 +01:00",
       "value.meta": '{"a": [1.50]}',
     });
     const [row] = await listRows();
-    expect(answer.headers.get("location")).toBe(`${path}?added=${row?.["id"]}`);
+    expect(response.headers.get("location")).toBe(`${path}?added=${row?.["id"]}`);
     expect(row).toMatchObject({
       title: "two\nlines",
       note: null,
@@ -308,29 +308,29 @@ describe("the form of a new row", () => {
       expect((await visit(service, jar, `${path}/new`, { fields })).status).toBe(303);
     expect(await listRows()).toHaveLength(1);
     const other = { ...fields, "value.title": "Tea" };
-    const answer = await visit(service, jar, `${path}/new`, { fields: other });
-    expect(answer.text).toContain("This form already created a row");
-    expect((await visit(service, jar, `${path}/new`, { fields: readForm(answer) })).status).toBe(
+    const response = await visit(service, jar, `${path}/new`, { fields: other });
+    expect(response.text).toContain("This form already created a row");
+    expect((await visit(service, jar, `${path}/new`, { fields: readForm(response) })).status).toBe(
       303,
     );
     expect((await listRows()).map(({ title }) => title)).toEqual(["Milk", "Tea"]);
   });
 
   test("shows every issue at its field, keeps the input, and stores nothing", async () => {
-    const answer = await submit(`${path}/new`, {
+    const response = await submit(`${path}/new`, {
       "value.title": "<b>kept</b>",
       "value.hours": "2,5",
       "value.due_at": "2026-11-21 18:00",
       "value.meta": "{a: 1}",
       "value.project": "nothing",
     });
-    expect(answer.status).toBe(422);
-    expect(issuesOf(answer, "hours")).toContain("Must be a decimal number");
-    expect(issuesOf(answer, "due_at")).toContain("with Z or an offset");
-    expect(issuesOf(answer, "meta")).toContain("Must be JSON");
-    expect(issuesOf(answer, "project")).toBe("Must be a uuid");
-    expect(answer.text).toContain("&lt;b&gt;kept&lt;/b&gt;");
-    expect(answer.text).toContain('value="2,5"');
+    expect(response.status).toBe(422);
+    expect(issuesOf(response, "hours")).toContain("Must be a decimal number");
+    expect(issuesOf(response, "due_at")).toContain("with Z or an offset");
+    expect(issuesOf(response, "meta")).toContain("Must be JSON");
+    expect(issuesOf(response, "project")).toBe("Must be a uuid");
+    expect(response.text).toContain("&lt;b&gt;kept&lt;/b&gt;");
+    expect(response.text).toContain('value="2,5"');
     expect(await listRows()).toEqual([]);
   });
 });

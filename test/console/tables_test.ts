@@ -273,8 +273,8 @@ test("sensitive actions ask for the password ten minutes after the sign-in, and 
   );
   for (const path of paths) {
     const to = `/console/sign-in?${new URLSearchParams({ to: path })}`;
-    for (const answer of [await show(path), await visit(service, jar, path, { fields })])
-      expect([answer.status, answer.headers.get("location")]).toEqual([303, to]);
+    for (const response of [await show(path), await visit(service, jar, path, { fields })])
+      expect([response.status, response.headers.get("location")]).toEqual([303, to]);
   }
   const row = rowsOf(await show(`/console/tables?q=${name}`))[1];
   expect(row).toStartWith(`${name} ${owner.slug}`);

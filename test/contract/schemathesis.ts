@@ -9,7 +9,7 @@ export type Summary = {
   untried: number;
   /** What it tells besides; such as that most of its writes were rejected. */
   warnings: string[];
-  /** Requests of its own without the key, or with a wrong one: it makes no further checks of their answers. */
+  /** Requests of its own without the key, or with a wrong one: it makes no further checks of their responses. */
   probes: number;
   seconds: number;
   /** What it printed, where it found something. */

@@ -46,8 +46,8 @@ export async function openServed(previews: readonly Preview[] = []): Promise<Ser
     },
     makeRow: async (key, table, row) => {
       const call = { method: "POST", json: row, key };
-      const answer = await service.call(undefined, `/v1/data/db/${table}`, call);
-      return String(Object(answer.json).id);
+      const response = await service.call(undefined, `/v1/data/db/${table}`, call);
+      return String(Object(response.json).id);
     },
     close: async () => {
       await service.close();

@@ -4,9 +4,9 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -46,7 +46,7 @@ const post = (json: unknown, path = LIST) => service.call(app, path, { method: "
 function many<Row>(count: number, toRow: (index: number) => Row): Row[] {
   return Array.from({ length: count }, (_, index) => toRow(index));
 }
-const rowsOf = ({ json }: Answer) => (json as { rows: Record<string, unknown>[] }).rows;
+const rowsOf = ({ json }: TestResponse) => (json as { rows: Record<string, unknown>[] }).rows;
 
 test("rows are created in order, each with its values and its defaults, as singles are", async () => {
   const title = () => crypto.randomUUID();
@@ -174,12 +174,12 @@ const REJECTED: readonly Rejected[] = [
 describe("nothing is created by", () => {
   test.each(REJECTED)("$name", async ({ body, code, says = "", details }) => {
     const before = await Promise.all([app, other].map((one) => service.call(one, LIST)));
-    const answer = await post(body());
-    expect([answer.status, answer.json]).toMatchObject([
+    const response = await post(body());
+    expect([response.status, response.json]).toMatchObject([
       PROBLEMS[code].status,
       { error: code, message: expect.stringContaining(says) },
     ]);
-    expect((answer.json as { details?: Detail[] }).details).toEqual(details as Detail[]);
+    expect((response.json as { details?: Detail[] }).details).toEqual(details as Detail[]);
     const after = await Promise.all([app, other].map((one) => service.call(one, LIST)));
     expect(after.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
@@ -199,16 +199,16 @@ describe("nothing is created by", () => {
   test("a batch to a row", async () => {
     const [row] = rowsOf(await service.call(app, LIST));
     const path = `${LIST}/${row?.["id"]}`;
-    const answer = await service.call(app, path, { method: "PATCH", json: [{ title: "x" }] });
-    expect([answer.status, answer.json]).toMatchObject([
+    const response = await service.call(app, path, { method: "PATCH", json: [{ title: "x" }] });
+    expect([response.status, response.json]).toMatchObject([
       400,
       { error: "invalid_json", message: "The body is not a JSON object" },
     ]);
   });
 
   test("more errors than are listed", async () => {
-    const answer = await post(many(1000, () => ({ rank: "x" })));
-    const { details } = answer.json as { details: Detail[] };
+    const response = await post(many(1000, () => ({ rank: "x" })));
+    const { details } = response.json as { details: Detail[] };
     expect([details.length, details.at(-1)?.path]).toEqual([1000, "/499/title"]);
   });
 });
@@ -231,8 +231,8 @@ test("a batch rejected for one row is created without that row", async () => {
 
 test("batches that clash with each other are created whole or not at all", async () => {
   const titles = many(50, (index) => ({ title: `race ${index}` }));
-  const answers = await Promise.all(many(4, () => post(titles)));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
+  const responses = await Promise.all(many(4, () => post(titles)));
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
 });
 
 test("a batch with an Idempotency-Key happens once, and a rejected batch leaves nothing", async () => {

@@ -38,7 +38,7 @@ test("every reader ends with the rows of its app", async () => {
       const id = ids[Math.floor(Math.random() * ids.length)];
       const json = { title: `t${Math.random()}` };
       const roll = Math.random();
-      const answer =
+      const response =
         id === undefined || roll < 0.3
           ? await service.call(app, PATH, { method: "POST", json })
           : roll < 0.5
@@ -46,9 +46,9 @@ test("every reader ends with the rows of its app", async () => {
             : roll < 0.8
               ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
               : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
-      const made = answer.json as { id?: string; rows?: Row[] } | undefined;
-      if (answer.status === 201) ids.push(...(made?.rows ?? [made as Row]).map((row) => row.id));
-      if (answer.status >= 500) failed++;
+      const made = response.json as { id?: string; rows?: Row[] } | undefined;
+      if (response.status === 201) ids.push(...(made?.rows ?? [made as Row]).map((row) => row.id));
+      if (response.status >= 500) failed++;
     }
   };
 

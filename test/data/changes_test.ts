@@ -1,4 +1,4 @@
-/** Event streams of changes, where the preview is on and the app is live; anywhere else the path is answered as before. */
+/** Event streams of changes, where the preview is on and the app is live; anywhere else the response is the same as before. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
@@ -139,12 +139,12 @@ test("an app that is not live gets the same response as without the preview", as
       const headers = { accept };
       const off = await service.call(still, CHANGES, { headers });
       const before = await plain.call(app, CHANGES, { headers });
-      const toAnswer = ({ status, json }: typeof off) => ({
+      const toResponse = ({ status, json }: typeof off) => ({
         status,
         ...(json as object),
         requestId: 0,
       });
-      expect(toAnswer(off)).toEqual(toAnswer(before));
+      expect(toResponse(off)).toEqual(toResponse(before));
     }
   } finally {
     await plain.close();
@@ -349,8 +349,8 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 });
 
 test("a stream takes no parameters", async () => {
-  const answer = await service.call(app, `${CHANGES}?limit=1`, {
+  const response = await service.call(app, `${CHANGES}?limit=1`, {
     headers: { accept: "text/event-stream" },
   });
-  expect(answer.status).toBe(400);
+  expect(response.status).toBe(400);
 });

@@ -10,10 +10,10 @@ import { functionOf } from "../support/functions.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import {
-  type Answer,
   callService,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
   UNGUARDED,
 } from "../support/service.ts";
@@ -58,8 +58,8 @@ const testGroups = testUnlessCitus("creates are not grouped on a cluster");
 const create = (app: TestApp, json: unknown, headers: Record<string, string> = {}) =>
   service.call(app, PATH, { method: "POST", json, headers });
 const toTitles = (count: number) => Array.from({ length: count }, (_, index) => `title ${index}.`);
-const idsOf = (answers: readonly Answer[]) =>
-  answers.map(({ json }) => (json as { id: string }).id);
+const idsOf = (responses: readonly TestResponse[]) =>
+  responses.map(({ json }) => (json as { id: string }).id);
 
 async function readIds(text: string, { id }: TestApp): Promise<string[]> {
   const call = { retry: "safe", queue: SERVICE_QUEUE } as const;
@@ -119,8 +119,8 @@ testGroups("rows that are too large fail alone, and few large rows are sent toge
     { title: `large ${title}`, rest: LARGE },
     { title: `too large ${title}${LARGE}` },
   ]);
-  const answers = await Promise.all(bodies.map((body) => create(app, body)));
-  for (const [index, { status, json }] of answers.entries()) {
+  const responses = await Promise.all(bodies.map((body) => create(app, body)));
+  for (const [index, { status, json }] of responses.entries()) {
     const body = bodies[index];
     if (body?.rest === undefined)
       expect([status, json]).toMatchObject([422, { error: "validation_failed" }]);
@@ -150,25 +150,29 @@ for (const { name, end } of ENDINGS)
     const held = watchGroups(GROUP, { hold: true });
     const pending = toTitles(40).map(async (title) => ({
       title,
-      answer: await service.call(app, PATH, { method: "POST", json: { title }, key }),
+      response: await service.call(app, PATH, { method: "POST", json: { title }, key }),
     }));
     await eventually(() => held.length > 0);
     await end(app, keyId);
     await proxy.heal();
-    const answers = await Promise.all(pending);
-    const created = answers.filter(({ answer }) => answer.status === 201);
-    for (const { title, answer } of answers) {
+    const responses = await Promise.all(pending);
+    const created = responses.filter(({ response }) => response.status === 201);
+    for (const { title, response } of responses) {
       if (held.some((parameters) => parameters.includes(`"${title}"`)))
-        expect([answer.status, answer.json]).toMatchObject([401, { error: "unauthenticated" }]);
-      else expect([201, 401]).toContain(answer.status);
+        expect([response.status, response.json]).toMatchObject([401, { error: "unauthenticated" }]);
+      else expect([201, 401]).toContain(response.status);
     }
-    expect(await readRows(app)).toEqual(idsOf(created.map(({ answer }) => answer)).sort());
+    expect(await readRows(app)).toEqual(idsOf(created.map(({ response }) => response)).sort());
     expect((await create(other, { title: "other" })).status).toBe(201);
   });
 
 /** Creates rows by groups of eight until it ends: the responses, by status. */
 function startLoad(app: TestApp, path: string, url: string) {
-  const load = { created: [] as Answer[], failed: [] as Answer[], hasDuplicates: false };
+  const load = {
+    created: [] as TestResponse[],
+    failed: [] as TestResponse[],
+    hasDuplicates: false,
+  };
   let isOver = false;
   const createSome = async (): Promise<void> => {
     while (!isOver) {
@@ -177,13 +181,13 @@ function startLoad(app: TestApp, path: string, url: string) {
         // Of these columns, the app has those that it has declared at the moment.
         return { title, name: title, note: "a note" };
       });
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         bodies.map((json) =>
           callService({ url, secrets: service.secrets }, app, path, { method: "POST", json }),
         ),
       );
-      for (const answer of answers)
-        (answer.status === 201 ? load.created : load.failed).push(answer);
+      for (const response of responses)
+        (response.status === 201 ? load.created : load.failed).push(response);
     }
   };
   const work = Promise.all([createSome(), createSome()]);

@@ -9,11 +9,11 @@ import { functionOf, signatureOf } from "../support/functions.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
-  type Answer,
   type Call,
   callService,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
   UNGUARDED,
 } from "../support/service.ts";
@@ -73,7 +73,7 @@ function create(
   app: TestApp,
   json: unknown,
   { url = service.url, ...call }: Call & { url?: string } = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   return callService({ url, secrets: service.secrets }, app, PATH, {
     method: "POST",
     json,
@@ -84,14 +84,14 @@ function create(
 const titles = (count: number, start = "t") =>
   Array.from({ length: count }, (_, index) => ({ title: `${start}${index}` }));
 
-async function createAll(app: TestApp, count: number, start?: string): Promise<Answer[]> {
+async function createAll(app: TestApp, count: number, start?: string): Promise<TestResponse[]> {
   return await Promise.all(titles(count, start).map((row) => create(app, row)));
 }
 
 /** The statuses with their counts. */
-function countStatuses(answers: readonly Answer[]): Record<string, number> {
+function countStatuses(responses: readonly TestResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
@@ -153,11 +153,11 @@ async function sendMany(url: string): Promise<unknown> {
     const text = JSON.stringify(json)?.replace("PROJECT", project);
     return await create(app, text === undefined ? undefined : JSON.parse(text), { ...call, url });
   };
-  const answers: Answer[] = [];
+  const responses: TestResponse[] = [];
   // All at once, a slow machine would reject the last requests of the process that does not group as overloaded.
-  while (answers.length < 300) {
-    const wave = Array.from({ length: 60 }, (_, index) => send(answers.length + index));
-    answers.push(...(await Promise.all(wave)));
+  while (responses.length < 300) {
+    const wave = Array.from({ length: 60 }, (_, index) => send(responses.length + index));
+    responses.push(...(await Promise.all(wave)));
   }
   const rows = await service.service.admin.query<{ row: string }>(
     "select (row_to_json(t)::jsonb - 'id')::text as row from data.todos as t where app_id = $1 order by title",
@@ -165,7 +165,7 @@ async function sendMany(url: string): Promise<unknown> {
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return {
-    answers: answers.map(({ status, headers, text }) => ({
+    responses: responses.map(({ status, headers, text }) => ({
       status,
       text: mask(text),
       replayed: headers.get("idempotency-replayed"),
@@ -196,17 +196,17 @@ testGroups(
       return { failure: "cut" };
     });
     const before = proxy.count(GROUP) + proxy.count(SINGLE);
-    const answers = await createAll(app, 64);
+    const responses = await createAll(app, 64);
     const statements = proxy.count(GROUP) + proxy.count(SINGLE) - before;
     const stored = await readTitles(app);
-    const unknown = answers.filter(({ status }) => status !== 201);
+    const unknown = responses.filter(({ status }) => status !== 201);
     expect(unknown.length).toBeGreaterThan(1);
     for (const { status, json } of unknown)
       expect([status, json]).toMatchObject([503, { error: "unknown_outcome" }]);
     // Both an aborted and a complete group are possible, and nothing in between.
     expect([64 - unknown.length, 64]).toContain(stored.length);
     expect(new Set(stored).size).toBe(stored.length);
-    expect(statements).toBeLessThan(answers.length - unknown.length + 2);
+    expect(statements).toBeLessThan(responses.length - unknown.length + 2);
   },
 );
 
@@ -224,11 +224,11 @@ testGroups("creates of a group whose backend was ended are sent alone", async ()
     end $$;
     create trigger end_backend before insert on data.todos
       for each row execute function public.end_backend(); select 1`);
-  const answers = await createAll(app, 64);
+  const responses = await createAll(app, 64);
   const [sequence] = (await run("select is_called from public.groups")) as { is_called: boolean }[];
   await run("drop function public.end_backend cascade; drop sequence public.groups; select 1");
   expect(sequence).toEqual({ is_called: true });
-  expect(countStatuses(answers)).toEqual({ 201: 64 });
+  expect(countStatuses(responses)).toEqual({ 201: 64 });
   const wanted = titles(64).map(({ title }) => title);
   expect(await readTitles(app)).toEqual(wanted.sort());
 });
@@ -236,7 +236,7 @@ testGroups("creates of a group whose backend was ended are sent alone", async ()
 testGroups("a create that waits for a lock delays no other", async () => {
   const app = await service.makeApp(schema);
   const text = "insert into data.todos (app_id, id, title) values ($1, gen_random_uuid(), 't7')";
-  const answers = await whileDone(
+  const responses = await whileDone(
     service.database.superuserUrl,
     { text, values: [app.id] },
     async () => {
@@ -246,7 +246,7 @@ testGroups("a create that waits for a lock delays no other", async () => {
       return pending;
     },
   );
-  expect((await answers[7])?.json).toMatchObject({ error: "unique_violation" });
+  expect((await responses[7])?.json).toMatchObject({ error: "unique_violation" });
 });
 
 testGroups(
@@ -266,11 +266,11 @@ testGroups(
     const app = await service.makeApp(schema);
     for (let round = 0; round < 5; round++) {
       const rows = titles(40, `round ${round} `);
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         ...rows.map((row) => create(app, row)),
         ...rows.toReversed().map((row) => create(app, row, { url: second.url })),
       ]);
-      expect(countStatuses(answers)).toEqual({ 201: 40, 409: 40 });
+      expect(countStatuses(responses)).toEqual({ 201: 40, 409: 40 });
     }
     expect((await readTitles(app)).length).toBe(200);
     await second.close();
@@ -303,7 +303,7 @@ testGroups(
     setImmediate(() => gone.abort());
     const [own, others, rejected] = await Promise.all(all);
     await Promise.all(leaving);
-    expect([own, others, rejected].map((answers) => countStatuses(answers ?? []))).toEqual([
+    expect([own, others, rejected].map((responses) => countStatuses(responses ?? []))).toEqual([
       { 201: 40 },
       { 201: 40 },
       { 401: 40 },
@@ -318,13 +318,13 @@ testGroups("rows of a group differ in their times by default", async () => {
   const at = t.timestamp().required().default("now");
   const times = defineSchema({ visits: { at, seen: at } });
   const app = await service.makeApp(times);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, () =>
       service.call(app, "/v1/data/db/visits", { method: "POST", json: {} }),
     ),
   );
-  expect(countStatuses(answers)).toEqual({ 201: 40 });
-  const rows = answers.map(({ json }) => json as { at: string; seen: string });
+  expect(countStatuses(responses)).toEqual({ 201: 40 });
+  const rows = responses.map(({ json }) => json as { at: string; seen: string });
   for (const { at, seen } of rows) expect(seen).toBe(at);
   expect(proxy.count(functionOf(times, "visits", "create_group"))).toBeGreaterThan(0);
   // Two groups can begin in the same moment, but the rows of each have different times.
@@ -334,13 +334,13 @@ testGroups("rows of a group differ in their times by default", async () => {
 testGroups("creates with one idempotency key happen once, also in a group", async () => {
   const app = await service.makeApp(schema);
   const before = proxy.count(GROUP);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       create(app, { title: index % 2 === 0 ? "same" : "other" }, KEYED),
     ),
   );
   expect(proxy.count(GROUP)).toBeGreaterThan(before);
-  expect(countStatuses(answers)).toEqual({ 201: 10, 422: 10 });
+  expect(countStatuses(responses)).toEqual({ 201: 10, 422: 10 });
   expect((await readTitles(app)).length).toBe(1);
 });
 
@@ -357,11 +357,11 @@ testGroups("a table without the function for groups is served", async () => {
   await service.service.admin.message(
     `drop function api."${plain}"(${name.slice((plain ?? "").length + 1)}; select 1`,
   );
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, () =>
       service.call(app, "/v1/data/db/plain", { method: "POST", json: {} }),
     ),
   );
-  expect(countStatuses(answers)).toEqual({ 201: 40 });
+  expect(countStatuses(responses)).toEqual({ 201: 40 });
   expect((await service.call(undefined, "/ready")).status).toBe(200);
 });

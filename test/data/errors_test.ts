@@ -222,8 +222,11 @@ describe("JSON is served if it is accepted together with an event stream:", () =
     "text/event-stream, */*;q=0.5",
     "text/event-stream;q=0, application/json",
   ])("%s", async (accept) => {
-    const answer = await service.call(app, LIST, { headers: { accept } });
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+    const response = await service.call(app, LIST, { headers: { accept } });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "application/json",
+    ]);
   });
 
   test.each(["text/event-stream", "text/event-stream, application/json;q=0"])(
@@ -237,8 +240,8 @@ describe("JSON is served if it is accepted together with an event stream:", () =
 describe("an error", () => {
   test.each(ROWS)("$code: $name", async ({ call, ...rejection }) => {
     const { path, as, ...rest } = call();
-    const answer = await service.call((as ?? (() => app))(), path, rest);
-    expectRejection({ ...answer, body: answer.text }, rejection);
+    const response = await service.call((as ?? (() => app))(), path, rest);
+    expectRejection({ ...response, body: response.text }, rejection);
   });
 
   test("a rejected duplicate changes nothing, and is accepted after the other row is deleted", async () => {
@@ -303,9 +306,9 @@ test("a bug of the service is a 500 with its request id and nothing of PostgreSQ
     `create or replace function api.${signatureOf(schema, "broken_things", "create")} returns text
     language plpgsql security definer as 'begin return (select private from data.no_such_table); end'; select 1`,
   );
-  const answer = await service.call(own, path, sent);
-  const requestId = answer.headers.get("x-request-id");
-  expect([answer.status, answer.json]).toEqual([
+  const response = await service.call(own, path, sent);
+  const requestId = response.headers.get("x-request-id");
+  expect([response.status, response.json]).toEqual([
     500,
     {
       error: "request_failed",
@@ -313,7 +316,7 @@ test("a bug of the service is a 500 with its request id and nothing of PostgreSQ
       requestId,
     },
   ]);
-  expect(answer.text).not.toMatch(/function|broken_things|api\.|data\.|exist|42P01|private/);
+  expect(response.text).not.toMatch(/function|broken_things|api\.|data\.|exist|42P01|private/);
   const logged = service.log.filter((line) => line.includes(String(requestId)));
   expect(logged.filter((line) => line.includes('"event":"bug"'))).toHaveLength(1);
   expect(logged.join()).not.toContain("a private value");
@@ -367,13 +370,13 @@ describe("the order of the checks", () => {
     const id =
       parts.find((part) => part.startsWith("/") && !part.startsWith("/v1")) ?? `/${MISSING}`;
     const query = parts.find((part) => part.startsWith("?")) ?? "";
-    const answer = await service.call(app, table + id + query, {
+    const response = await service.call(app, table + id + query, {
       method: "PATCH",
       key: a.key ?? b.key ?? app.key,
       headers: { "content-type": "application/json", ...b.headers, ...a.headers },
       body: a.body ?? b.body ?? '{"title":"t"}',
     });
-    expect(codeOf(answer.text)).toBe(first.code);
+    expect(codeOf(response.text)).toBe(first.code);
   });
 
   test.each([
@@ -391,11 +394,11 @@ describe("the order of the checks", () => {
       code: "unauthenticated",
     },
   ])("$name", async ({ path, method, code }) => {
-    const answer = await service.call(undefined, path, {
+    const response = await service.call(undefined, path, {
       method,
       headers: { accept: "text/event-stream" },
     });
-    expect(codeOf(answer.text)).toBe(code);
+    expect(codeOf(response.text)).toBe(code);
   });
 
   test("size before JSON, JSON before values", async () => {

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a write that is sent again happens once, and is answered as the first time. @module */
+/** `Idempotency-Key`: a write that is sent again happens once, and gets the first response again. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -6,9 +6,9 @@ import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileRowLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -57,7 +57,7 @@ function send(
     as = app,
     headers = {},
   }: { key: string; json: object; as?: TestApp; headers?: Record<string, string> },
-): Promise<Answer> {
+): Promise<TestResponse> {
   return service.call(as, path, { method, json, headers: { "idempotency-key": key, ...headers } });
 }
 
@@ -68,12 +68,12 @@ async function countRows(as = app, path = TODOS): Promise<number> {
   return ((await service.call(as, path)).json as { rows: unknown[] }).rows.length;
 }
 
-/** What an answer says, but for what belongs to the request. */
-function toComparable({ status, text, headers }: Answer) {
+/** The content of a response, without what belongs to the request. */
+function toComparable({ status, text, headers }: TestResponse) {
   return { status, text, etag: headers.get("etag"), location: headers.get("location") };
 }
 
-const isReplayed = ({ headers }: Answer) => headers.get("idempotency-replayed");
+const isReplayed = ({ headers }: TestResponse) => headers.get("idempotency-replayed");
 
 async function ask<Row>(text: string): Promise<Row[]> {
   return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
@@ -88,7 +88,7 @@ describe("a key", () => {
       ["POST", TODOS],
       ["PATCH", `${TODOS}/00000000-0000-7000-8000-000000000000`],
     ] as const) {
-      const answer = await fetch(service.url + path, {
+      const response = await fetch(service.url + path, {
         method,
         headers: [
           ["authorization", `Bearer ${app.key}`],
@@ -97,7 +97,7 @@ describe("a key", () => {
         ],
         body: "{}",
       });
-      expect([answer.status, await answer.json()]).toMatchObject([
+      expect([response.status, await response.json()]).toMatchObject([
         400,
         {
           error: "invalid_precondition",
@@ -156,12 +156,12 @@ describe("a create", () => {
     const key = freshKey();
     const first = await post(key, { title: "one" });
     const before = await countRows();
-    for (const answer of [
+    for (const response of [
       await post(key, { title: "two" }),
       await post(key, { name: "one" }, PROJECTS),
       await send("PATCH", first.headers.get("location") ?? "", { key, json: { title: "one" } }),
     ]) {
-      expect([answer.status, answer.json]).toMatchObject([
+      expect([response.status, response.json]).toMatchObject([
         422,
         {
           error: "idempotency_mismatch",
@@ -181,12 +181,12 @@ describe("a create", () => {
     expect((await post(dangling, { project: freshKey() })).status).toBe(422);
     expect((await post(invalid, { title: 7 })).status).toBe(422);
     await service.call(app, `${PROJECTS}/${id}`, { method: "DELETE" });
-    const answers = [
+    const responses = [
       await post(clash, { name: "taken" }, PROJECTS),
       await post(dangling, {}),
       await post(invalid, {}),
     ];
-    expect(answers.map((answer) => [answer.status, isReplayed(answer)])).toEqual([
+    expect(responses.map((response) => [response.status, isReplayed(response)])).toEqual([
       [201, null],
       [201, null],
       [201, null],
@@ -216,12 +216,12 @@ describe("a create", () => {
         { title: "b" },
         { title: "a" },
       ];
-      const answers = await Promise.all(bodies.map((json) => post(key, json)));
-      const made = answers.filter(({ status }) => status === 201);
+      const responses = await Promise.all(bodies.map((json) => post(key, json)));
+      const made = responses.filter(({ status }) => status === 201);
       expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-      expect(made.filter((answer) => isReplayed(answer) === null).length).toBe(1);
+      expect(made.filter((response) => isReplayed(response) === null).length).toBe(1);
       const { title } = (made[0]?.json ?? {}) as { title?: string };
-      expect(answers.map(({ status }) => status)).toEqual(
+      expect(responses.map(({ status }) => status)).toEqual(
         bodies.map((json) => (json.title === title ? 201 : 422)),
       );
     }
@@ -271,8 +271,8 @@ describe("an update", () => {
     expect((await send("PATCH", path, { key, json: { project: key } })).status).toBe(422);
     const missing = `${TODOS}/00000000-0000-7000-8000-000000000000`;
     expect((await send("PATCH", missing, { key, json: { title: "two" } })).status).toBe(404);
-    const answer = await send("PATCH", path, { key, json: { title: "four" } });
-    expect([answer.status, isReplayed(answer)]).toEqual([200, null]);
+    const response = await send("PATCH", path, { key, json: { title: "four" } });
+    expect([response.status, isReplayed(response)]).toEqual([200, null]);
   });
 
   test("of no known column needs its key too", async () => {
@@ -286,11 +286,11 @@ describe("an update", () => {
     const made = await post(freshKey(), { title: "one", rank: 0 });
     const path = made.headers.get("location") ?? "";
     const key = freshKey();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => send("PATCH", path, { key, json: { rank: 1 } })),
     );
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers.filter((answer) => isReplayed(answer) === null).length).toBe(1);
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses.filter((response) => isReplayed(response) === null).length).toBe(1);
   });
 });
 
@@ -300,13 +300,13 @@ describe("stored keys", () => {
     await post(key, { title: "secret" });
     const reader = await service.makeApp(schema, { scopes: ["data:read"] });
     expect((await post(key, { title: "secret" }, TODOS, reader)).status).toBe(403);
-    const answer = await service.call(app, TODOS, {
+    const response = await service.call(app, TODOS, {
       method: "POST",
       json: { title: "secret" },
       key: null,
       headers: { "idempotency-key": key },
     });
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
   });
 
   test("counts for a day, and is swept after it", async () => {
@@ -375,7 +375,7 @@ describe("stored keys", () => {
     const waiting = async (count: number) =>
       (await countLockWaits(service.service.admin)) === count;
     let isOver = false;
-    const answers = await whileRowLocked(service.database.adminUrl, id, async () => {
+    const responses = await whileRowLocked(service.database.adminUrl, id, async () => {
       const first = update();
       await eventually(() => waiting(1), { describe: () => "the first write's wait" });
       for (let status = 0; status !== 429; )
@@ -386,7 +386,7 @@ describe("stored keys", () => {
       });
       return { first, second };
     });
-    const [first, second] = [await answers.first, await answers.second];
+    const [first, second] = [await responses.first, await responses.second];
     expect([first.status, second.status, isReplayed(second)]).toEqual([200, 200, "true"]);
   });
 
@@ -394,7 +394,7 @@ describe("stored keys", () => {
     const full = await service.makeApp(schema);
     const first = freshKey();
     await post(first, { title: "first" }, TODOS, full);
-    let last: Answer | undefined;
+    let last: TestResponse | undefined;
     for (let n = 0; n < 20 && last?.status !== 429; n++)
       last = await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full);
     expect([last?.status, last?.json]).toMatchObject([
@@ -435,9 +435,9 @@ test.each([
       });
       const row = { title: `${from} ${at}` };
       const json = sent.count === 1 ? row : Array.from({ length: sent.count }, () => row);
-      const answer = await post(freshKey(), json, TODOS, own);
+      const response = await post(freshKey(), json, TODOS, own);
       await proxy.heal();
-      expect(answer.status).toBe(201);
+      expect(response.status).toBe(201);
       made += sent.count;
     }
   }

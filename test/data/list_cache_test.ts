@@ -1,4 +1,4 @@
-/** Pages that are kept: never answered unless the database confirms them, within their memory, and fair to every app. @module */
+/** Pages that are kept: never returned unless the database confirms them, within their memory, and fair to every app. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { makeListCache } from "../../src/data/mod.ts";

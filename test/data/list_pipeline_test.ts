@@ -1,4 +1,4 @@
-/** Lists that are pipelined: which calls are, and that nobody is answered with another's page, whatever meets the answers. */
+/** Lists that are pipelined: which calls are, and that no caller gets another caller's page, whatever happens to the responses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -17,7 +17,7 @@ let other: TestApp;
 const pipelines = new Set<number>();
 /** How each call that lists was sent. */
 const sent: ("pipelined" | "alone")[] = [];
-/** What becomes of the rows that answer pipelined calls. */
+/** What becomes of the rows that pipelined calls return. */
 let change: (row: Buffer) => Action | undefined = () => undefined;
 
 beforeAll(async () => {
@@ -96,7 +96,7 @@ describe("a list is read", () => {
   });
 });
 
-/** The content of one answer with the echo of another. */
+/** The content of one response with the echo of another. */
 const mix = (content: Buffer, row: Buffer): Action => ({
   send: [makeRow([...splitRow(content).slice(0, 1), ...splitRow(row).slice(1)])],
 });
@@ -126,7 +126,7 @@ describe("does not deliver a response that is", () => {
     for (const _ of ["page", "tag"]) {
       const content: Buffer | undefined = theirs;
       if (content === undefined) throw new Error("Their page was not pipelined");
-      const before = service.log.filter((line) => line.includes("answer mismatch")).length;
+      const before = service.log.filter((line) => line.includes("response mismatch")).length;
       change = (row) => mix(content, row);
       const found = await list(mine);
       expect([found.titles, found.tag, found.sent]).toEqual([
@@ -134,7 +134,7 @@ describe("does not deliver a response that is", () => {
         right.tag,
         ["pipelined", "alone"],
       ]);
-      expect(service.log.filter((line) => line.includes("answer mismatch")).length).toBe(
+      expect(service.log.filter((line) => line.includes("response mismatch")).length).toBe(
         before + 1,
       );
       change = () => undefined;

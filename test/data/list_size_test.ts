@@ -37,9 +37,9 @@ async function makeRows(app: TestApp, count: number, text: string): Promise<void
 }
 
 async function list(app: TestApp, query: string): Promise<{ page: Page; bytes: number }> {
-  const answer = await service.call(app, `/v1/data/db/notes${query}`);
-  expect(answer.status).toBe(200);
-  return { page: answer.json as Page, bytes: Buffer.byteLength(answer.text) };
+  const response = await service.call(app, `/v1/data/db/notes${query}`);
+  expect(response.status).toBe(200);
+  return { page: response.json as Page, bytes: Buffer.byteLength(response.text) };
 }
 
 test.each([
@@ -114,7 +114,7 @@ test("the limit is a setting, and a list within it is complete", async () => {
 });
 
 const ASKERS = 4;
-/** What a process would hold whose answers had every row, in one copy. */
+/** The memory of a process that holds every row of its responses, in one copy. */
 const UNBOUNDED_MB = (ASKERS * 1000 * 90_000) / 2 ** 20;
 
 test.skipIf(residentMb(process.pid) === undefined)(
@@ -139,10 +139,10 @@ test.skipIf(residentMb(process.pid) === undefined)(
     });
     const [, port] = await serving.until(/"event":"listening".*"port":(\d+)/);
     const ask = async (query: string): Promise<void> => {
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/data/db/notes${query}`, {
+      const response = await fetch(`http://127.0.0.1:${port}/v1/data/db/notes${query}`, {
         headers: { authorization: `Bearer ${app.key}` },
       });
-      expect([answer.status, (await answer.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+      expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
     };
     await ask("?limit=1");
     const before = residentMb(serving.pid)?.most ?? 0;

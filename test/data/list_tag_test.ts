@@ -4,10 +4,10 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { postDefinition } from "../support/push.ts";
 import {
-  type Answer,
   definitionOf,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -42,14 +42,14 @@ const patch = (index: number, json: object) =>
   service.call(app, rowPath(index), { method: "PATCH", json });
 
 async function tagOf(query = "", as = app): Promise<string> {
-  const answer = await call(TODOS + query, {}, as);
-  const tag = readTag(answer);
-  expect([answer.status, tag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{32}"$/)]);
+  const response = await call(TODOS + query, {}, as);
+  const tag = readTag(response);
+  expect([response.status, tag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{32}"$/)]);
   return tag;
 }
 
 /** The tag of the page itself: a page that is compressed has another name for each encoding. */
-const readTag = ({ headers }: Answer) => headers.get("etag")?.replace("-zstd", "") ?? "";
+const readTag = ({ headers }: TestResponse) => headers.get("etag")?.replace("-zstd", "") ?? "";
 
 /** Whether a reader who has the page is told that it is the same, which is true. */
 async function isSame(tag: string, query = ""): Promise<boolean> {
@@ -170,7 +170,7 @@ test("HEAD and every format of the tag get the same response", async () => {
   const tag = await tagOf();
   const forms = [`W/${tag}`, `"x", ${tag}`, tag.replace(/"$/, '-zstd"'), "*"];
   for (const form of forms) expect((await call(TODOS, { "if-none-match": form })).status).toBe(304);
-  const head: Answer = await service.call(app, TODOS, {
+  const head: TestResponse = await service.call(app, TODOS, {
     method: "HEAD",
     headers: { "if-none-match": tag },
   });

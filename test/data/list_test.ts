@@ -101,8 +101,8 @@ describe("a page", () => {
     "limit=1&%6cimit=1",
     "limit=%zz",
   ])("of ?%s is rejected", async (query) => {
-    const answer = await service.call(app, `${LIST}?${query}`);
-    expect([answer.status, codeOf(answer.text)]).toEqual([400, "invalid_query"]);
+    const response = await service.call(app, `${LIST}?${query}`);
+    expect([response.status, codeOf(response.text)]).toEqual([400, "invalid_query"]);
   });
 
   test.each([
@@ -118,22 +118,22 @@ describe("a page", () => {
     "or=(a.eq.1)",
     "limit=1&select=*",
   ])("of ?%s is not supported", async (query) => {
-    const answer = await service.call(app, `${LIST}?${query}`);
+    const response = await service.call(app, `${LIST}?${query}`);
     const code = HAS_FILTERS ? "invalid_query" : "unsupported_query";
-    expect([answer.status, codeOf(answer.text)]).toEqual([400, code]);
+    expect([response.status, codeOf(response.text)]).toEqual([400, code]);
   });
 
   test("of an empty table is empty", async () => {
-    const answer = await service.call(app, "/v1/data/db/empty");
+    const response = await service.call(app, "/v1/data/db/empty");
     const empty = { rows: [], limit: 1000, offset: 0, hasMore: false, ...nextOf(false) };
-    expect(answer.text).toBe(JSON.stringify(empty));
+    expect(response.text).toBe(JSON.stringify(empty));
   });
 
   test("has rows in order of creation", async () => {
     const made: string[] = [];
     for (let index = 0; index < 20; index++) {
-      const answer = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
-      made.push((answer.json as { id: string }).id);
+      const response = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
+      made.push((response.json as { id: string }).id);
     }
     const listed = (await service.call(app, "/v1/data/db/empty")).json as List;
     expect(listed.rows.map(({ id }) => id)).toEqual(made);
@@ -147,8 +147,11 @@ describe("a page", () => {
     "text/html, */*;q=0.1",
     "text/xml;q=0.9, application/json",
   ])("is served for Accept: %s", async (accept) => {
-    const answer = await service.call(app, `${LIST}?limit=1`, { headers: { accept } });
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+    const response = await service.call(app, `${LIST}?limit=1`, { headers: { accept } });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "application/json",
+    ]);
   });
 });
 
@@ -161,16 +164,16 @@ describe("an update", () => {
   ])("of no known column, %j, returns the row unchanged", async (json) => {
     const path = `${LIST}/${ids[0]}`;
     const before = await service.call(app, path);
-    const answer = await service.call(app, path, { method: "PATCH", json });
-    expect([answer.status, answer.text]).toEqual([200, before.text]);
+    const response = await service.call(app, path, { method: "PATCH", json });
+    expect([response.status, response.text]).toEqual([200, before.text]);
   });
 
   test("with only unknown columns requires just the scope of a write", async () => {
     const writer = await service.makeApp(defineSchema(first), { scopes: ["data:write"] });
     const made = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
     const path = made.headers.get("location") ?? "";
-    const answer = await service.call(writer, path, { method: "PATCH", json: {} });
-    expect([answer.status, answer.text]).toEqual([200, made.text]);
+    const response = await service.call(writer, path, { method: "PATCH", json: {} });
+    expect([response.status, response.text]).toEqual([200, made.text]);
   });
 });
 
@@ -272,8 +275,8 @@ describe("queries:", () => {
     await service.service.warm();
     const before = proxy.count(LOOK);
     const startedAt = performance.now();
-    const answers = await storm((index) => `/v1/data/db/unknown_${index}`);
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([404]));
+    const responses = await storm((index) => `/v1/data/db/unknown_${index}`);
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([404]));
     const looks = proxy.count(LOOK) - before;
     expect(looks).toBeGreaterThan(0);
     // One under way, one for those who came later; the watch looks once a second by itself. To a service of its own
@@ -288,8 +291,8 @@ describe("queries:", () => {
     );
     await service.service.warm();
     const before = proxy.count("use_key");
-    const answers = await storm(() => `${LIST}?limit=1`);
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    const responses = await storm(() => `${LIST}?limit=1`);
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([200]));
     expect(proxy.count("use_key") - before).toBe(1);
   });
 

@@ -43,7 +43,7 @@ const UNIQUES: Readonly<Record<Table, readonly string[]>> = {
   sheets: ["folder", "name"],
 };
 
-/** What a write answers by the model: its status. Nothing is written unless it is 200. */
+/** A write's status by the model. Nothing is written unless it is 200. */
 function judge(model: Model, table: Table, row: Row, id: string): number {
   const dangles = REFERENCES[table].some(({ column }) => {
     const to = row[column];
@@ -149,23 +149,23 @@ async function runStep(world: World, one: Step): Promise<void> {
         };
   const rows = model[one.table];
   if (one.kind === "list") {
-    const answer = (await service.call(app, path)).json as { rows: Row[] };
-    expect(answer.rows).toEqual([...rows].map(([id, row]) => ({ id, app_id: app.id, ...row })));
+    const response = (await service.call(app, path)).json as { rows: Row[] };
+    expect(response.rows).toEqual([...rows].map(([id, row]) => ({ id, app_id: app.id, ...row })));
     return;
   }
   if (one.kind === "create") {
-    const answer = await service.call(app, path, { method: "POST", json: fields });
+    const response = await service.call(app, path, { method: "POST", json: fields });
     const wanted = judge(model, one.table, fields, "");
-    expect(answer.status).toBe(wanted === 200 ? 201 : wanted);
+    expect(response.status).toBe(wanted === 200 ? 201 : wanted);
     if (wanted !== 200) return;
-    const { id, app_id, ...row } = answer.json as Row & { id: string };
+    const { id, app_id, ...row } = response.json as Row & { id: string };
     expect([app_id, row as unknown]).toEqual([app.id, fields]);
     rows.set(id, row);
     return;
   }
   if (one.kind === "batch") {
     const batch = [one.name, ...one.more].map((name) => ({ ...fields, name }));
-    const answer = await service.call(app, path, { method: "POST", json: batch });
+    const response = await service.call(app, path, { method: "POST", json: batch });
     // One row after the other, of which the first that is rejected rejects all.
     const tried: Model = { ...model, [one.table]: new Map(rows) };
     const verdicts = batch.map((row, index) => {
@@ -174,8 +174,8 @@ async function runStep(world: World, one: Step): Promise<void> {
       return verdict;
     });
     const wanted = verdicts.find((verdict) => verdict !== 200) ?? 201;
-    expect(answer.status).toBe(wanted);
-    const made = wanted === 201 ? (answer.json as { rows: (Row & { id: string })[] }).rows : [];
+    expect(response.status).toBe(wanted);
+    const made = wanted === 201 ? (response.json as { rows: (Row & { id: string })[] }).rows : [];
     for (const { id, app_id: _, ...row } of made) rows.set(id, row);
     if (wanted === 201) expect([...rows.values()].slice(-batch.length)).toEqual(batch);
     return;
@@ -183,22 +183,22 @@ async function runStep(world: World, one: Step): Promise<void> {
   const id = pickRow(world, one);
   const found = rows.get(id);
   if (one.kind === "get") {
-    const answer = await service.call(app, `${path}/${id}`);
-    expect(answer.status).toBe(found === undefined ? 404 : 200);
-    if (found !== undefined) expect(answer.json).toEqual({ id, app_id: app.id, ...found });
+    const response = await service.call(app, `${path}/${id}`);
+    expect(response.status).toBe(found === undefined ? 404 : 200);
+    if (found !== undefined) expect(response.json).toEqual({ id, app_id: app.id, ...found });
     return;
   }
   if (one.kind === "update") {
-    const answer = await service.call(app, `${path}/${id}`, { method: "PATCH", json: fields });
+    const response = await service.call(app, `${path}/${id}`, { method: "PATCH", json: fields });
     const wanted = found === undefined ? 404 : judge(model, one.table, { ...found, ...fields }, id);
-    expect(answer.status).toBe(wanted);
+    expect(response.status).toBe(wanted);
     if (wanted === 200) rows.set(id, { ...found, ...fields });
     return;
   }
   const doomed = found === undefined ? undefined : findDoomed(model, one.table, id);
   if (doomed?.size === 0) return;
-  const answer = await service.call(app, `${path}/${id}`, { method: "DELETE" });
-  expect(answer.status).toBe(found === undefined ? 404 : doomed === undefined ? 409 : 204);
+  const response = await service.call(app, `${path}/${id}`, { method: "DELETE" });
+  expect(response.status).toBe(found === undefined ? 404 : doomed === undefined ? 409 : 204);
   for (const gone of doomed ?? []) {
     model.folders.delete(gone);
     model.sheets.delete(gone);

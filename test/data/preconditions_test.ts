@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -45,7 +45,7 @@ async function makeNote(json: object = VALUES): Promise<{ path: string; tag: str
   return { path: `${NOTES}/${row.id}`, tag: tagOf(made), row };
 }
 
-function tagOf({ headers }: Answer): string {
+function tagOf({ headers }: TestResponse): string {
   const tag = headers.get("etag") ?? "";
   expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
   return tag;
@@ -71,9 +71,9 @@ describe("a row's tag", () => {
 
   test("allows storing a response and revalidating it", async () => {
     const { path, tag } = await makeNote();
-    for (const answer of [await read(path), await read(path, { "if-none-match": tag })]) {
-      expect(answer.headers.get("cache-control")).toBe("private, no-cache");
-      expect(answer.headers.get("vary")).toBe("Authorization, Accept-Encoding, Origin");
+    for (const response of [await read(path), await read(path, { "if-none-match": tag })]) {
+      expect(response.headers.get("cache-control")).toBe("private, no-cache");
+      expect(response.headers.get("vary")).toBe("Authorization, Accept-Encoding, Origin");
     }
   });
 });
@@ -82,7 +82,7 @@ describe("If-None-Match", () => {
   test("a state that the reader has is not sent again, in every form of its tag", async () => {
     const { path, tag } = await makeNote();
     const compressed = tag.replace(/"$/, '-gzip"');
-    const forms: [asked: string, answered: string][] = [
+    const forms: [asked: string, responded: string][] = [
       [tag, tag],
       [`W/${tag}`, tag],
       [`"x", ${tag}`, tag],
@@ -91,9 +91,9 @@ describe("If-None-Match", () => {
       ["*", tag],
       [`"a,b",${tag},`, tag],
     ];
-    for (const [asked, answered] of forms) {
+    for (const [asked, responded] of forms) {
       const { status, text, headers } = await read(path, { "if-none-match": asked });
-      expect([asked, status, text, headers.get("etag")]).toEqual([asked, 304, "", answered]);
+      expect([asked, status, text, headers.get("etag")]).toEqual([asked, 304, "", responded]);
     }
   });
 
@@ -102,8 +102,8 @@ describe("If-None-Match", () => {
     const other = await makeNote({ text: "other" });
     expect((await read(path, { "if-none-match": other.tag })).status).toBe(200);
     await write(path, { text: "new" });
-    const answer = await read(path, { "if-none-match": tag });
-    expect([answer.status, (answer.json as Row).text]).toEqual([200, "new"]);
+    const response = await read(path, { "if-none-match": tag });
+    expect([response.status, (response.json as Row).text]).toEqual([200, "new"]);
   });
 
   test("a missing row is missing, whatever the reader has", async () => {
@@ -171,10 +171,10 @@ describe("If-Match", () => {
       const tries = ["a", "b", "c", "d"].map((by) =>
         write(path, { text: `${by}${round}` }, { "if-match": seen }),
       );
-      const answers = await Promise.all(tries);
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
+      const responses = await Promise.all(tries);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
       const now = await read(path);
-      expect(answers.find(({ status }) => status === 200)?.text).toBe(now.text);
+      expect(responses.find(({ status }) => status === 200)?.text).toBe(now.text);
       seen = tagOf(now);
     }
   });
@@ -183,12 +183,12 @@ describe("If-Match", () => {
     const other = await service.makeApp(schema);
     const { path, tag } = await makeNote();
     for (const ifMatch of ["*", tag, '"x"']) {
-      const answer = await service.call(other, path, {
+      const response = await service.call(other, path, {
         method: "PATCH",
         json: { text: "stolen" },
         headers: { "if-match": ifMatch },
       });
-      expect(answer.status).toBe(404);
+      expect(response.status).toBe(404);
     }
   });
 });
@@ -211,12 +211,12 @@ describe("an invalid header", () => {
   ];
   test.each(MALFORMED)("%p", async (text) => {
     const { path } = await makeNote();
-    for (const [answer, name] of [
+    for (const [response, name] of [
       [await read(path, { "if-none-match": text }), "If-None-Match"],
       [await write(path, { text: "x" }, { "if-match": text }), "If-Match"],
       [await remove(path, { "if-match": text }), "If-Match"],
     ] as const) {
-      expect([answer.status, answer.json]).toMatchObject([
+      expect([response.status, response.json]).toMatchObject([
         400,
         {
           error: "invalid_precondition",
@@ -230,11 +230,11 @@ describe("an invalid header", () => {
   test("is rejected after the id and before the body", async () => {
     const bad = { "if-match": "x" };
     expect((await write(`${NOTES}/no-id`, {}, bad)).json).toMatchObject({ error: "invalid_id" });
-    const answer = await service.call(app, `${NOTES}/${MISSING}`, {
+    const response = await service.call(app, `${NOTES}/${MISSING}`, {
       method: "PATCH",
       body: "x",
       headers: bad,
     });
-    expect(answer.json).toMatchObject({ error: "invalid_precondition" });
+    expect(response.json).toMatchObject({ error: "invalid_precondition" });
   });
 });

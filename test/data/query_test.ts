@@ -392,7 +392,7 @@ test("a column that another process has just pushed can be named", async () => {
   expect((json as Found).rows).toHaveLength(1);
 });
 
-testUnlessCitus("there it is so")("on a Citus cluster queries are answered 501", async () => {
+testUnlessCitus("there it is so")("on a Citus cluster queries get a 501 response", async () => {
   const distributed = await openTestService({ service: { previews: ["filters"] } });
   const mine = await distributed.makeApp(schema);
   await distributed.service.admin.query("create table rowhouse.shards ()", [], {

@@ -1,10 +1,10 @@
-/** Rows at the bound of an answer: what a write may make, and how what an operator wrote is passed. */
+/** Rows at the bound of a response: what a write may make, and how what an operator wrote is passed. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -23,7 +23,7 @@ afterAll(() => service.close());
 
 const send = (method: string, path: string, json?: unknown) =>
   service.call(app, path, { method, ...(json === undefined ? {} : { json }) });
-const errorOf = ({ status, json }: Answer) => [status, (json as { error?: string }).error];
+const errorOf = ({ status, json }: TestResponse) => [status, (json as { error?: string }).error];
 type Page = { rows: { id: string; title: string }[]; hasMore: boolean };
 
 describe("a write", () => {
@@ -90,13 +90,13 @@ describe.each([
   });
 
   test("is named, and not sent", async () => {
-    for (const answer of [
+    for (const response of [
       await send("GET", `${LIST}/${idOf(3)}`),
       await send("PATCH", `${LIST}/${idOf(3)}`, {}),
     ]) {
-      expect(errorOf(answer)).toEqual([500, "response_too_large"]);
-      expect(answer.text).toContain(idOf(3));
-      expect(answer.text.length).toBeLessThan(500);
+      expect(errorOf(response)).toEqual([500, "response_too_large"]);
+      expect(response.text).toContain(idOf(3));
+      expect(response.text.length).toBeLessThan(500);
     }
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
   });

@@ -63,13 +63,13 @@ type Reply = { status: number; text: string; json: Record<string, string> & { de
 
 async function send(method: string, path: string, body: string | Uint8Array): Promise<Reply> {
   const headers = { "content-type": "application/json" };
-  const answer = await service.call(app, path, { method, body: body as BodyInit, headers });
-  return answer as typeof answer & Reply;
+  const response = await service.call(app, path, { method, body: body as BodyInit, headers });
+  return response as typeof response & Reply;
 }
 const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
 const update = (body: string) => send("PATCH", `/v1/data/db/things/${row}`, body);
 
-/** The text of one field in an answer's text, as it stands there. */
+/** The text of one field in a response's text, unchanged. */
 function readField(text: string, name: string): string {
   const start = text.indexOf(`"${name}":`) + name.length + 3;
   const names = Object.keys(schema.tables.things);
@@ -347,12 +347,12 @@ describe("a value that is accepted", () => {
 describe("a rejected value", () => {
   test.each(BAD)("$column does not accept $name", async ({ column, sent, issue }) => {
     const before = (await service.call(app, `/v1/data/db/things/${row}`)).text;
-    for (const answer of [
+    for (const response of [
       await create("things", `{"${column}":${sent}}`),
       await update(`{"${column}":${sent}}`),
     ]) {
-      const { requestId, ...body } = answer.json;
-      expect([answer.status, body as unknown]).toEqual([
+      const { requestId, ...body } = response.json;
+      expect([response.status, body as unknown]).toEqual([
         422,
         {
           error: "validation_failed",
@@ -366,11 +366,11 @@ describe("a rejected value", () => {
   });
 
   test("reports all errors of a body together", async () => {
-    const answer = await create(
+    const response = await create(
       "strict",
       '{"title":null,"count":"1","note":["x"],"rank":null,"unknown":"\\u0000"}',
     );
-    expect([answer.status, answer.json.details]).toEqual([
+    expect([response.status, response.json.details]).toEqual([
       422,
       [
         { path: "/title", message: expect.stringContaining("null") },
@@ -382,8 +382,8 @@ describe("a rejected value", () => {
   });
 
   test("missing required columns are reported with the invalid columns", async () => {
-    const answer = await create("strict", '{"note":1}');
-    expect(answer.json.details).toEqual([
+    const response = await create("strict", '{"note":1}');
+    expect(response.json.details).toEqual([
       { path: "/note", message: "Must be a string" },
       { path: "/title", message: "Is required and has no default" },
       { path: "/count", message: "Is required and has no default" },
@@ -507,10 +507,10 @@ describe("laws", () => {
     await fc.assert(
       fc.asyncProperty(json, async (value) => {
         const body = `{"json":${JSON.stringify(value)}}`;
-        const answer = await update(body);
-        if (answer.status === 422) return;
-        expect(answer.status).toBe(200);
-        expect(JSON.stringify(sort(answer.json["json"]))).toBe(
+        const response = await update(body);
+        if (response.status === 422) return;
+        expect(response.status).toBe(200);
+        expect(JSON.stringify(sort(response.json["json"]))).toBe(
           JSON.stringify(sort(JSON.parse(body).json)),
         );
       }),
@@ -526,12 +526,12 @@ describe("laws", () => {
     });
     await fc.assert(
       fc.asyncProperty(values, async (sent) => {
-        const answer = await update(JSON.stringify(sent));
-        if (answer.status === 422) {
+        const response = await update(JSON.stringify(sent));
+        if (response.status === 422) {
           expect(sent.string).toMatch(/\0|\p{Surrogate}/u);
           return;
         }
-        const { number, string, decimal } = answer.json as Record<string, unknown>;
+        const { number, string, decimal } = response.json as Record<string, unknown>;
         expect({ number, string, decimal }).toEqual(sent);
       }),
       { numRuns: countRuns(200) },

@@ -1,5 +1,5 @@
 /**
- * Random sequences of statements on one connection after another, against a server that answers by script. A statement gets
+ * Random sequences of statements on one connection after another, against a server that responds by script. A statement gets
  * exactly what was sent for it, or an error of its own; nothing of another statement.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Statements that are sent before those in front of them are answered, on the driver as we patch it: each gets its own
- * answer or an error that is not another's, and all of them end, whatever becomes of the connection.
+ * Statements that are sent before the responses to earlier statements, on the driver as we patch it: each gets its own
+ * response or an error that is not another's, and all of them end, whatever becomes of the connection.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";

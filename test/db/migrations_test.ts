@@ -7,7 +7,7 @@ import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
 import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
-import { MAX_KEPT_ANSWER_BYTES, REPLAY } from "../../src/db/replay.ts";
+import { MAX_KEPT_RESPONSE_BYTES, REPLAY } from "../../src/db/replay.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
@@ -107,18 +107,18 @@ test.each([
   },
   { fact: "policies of proofs", file: "keys", sql: `with check (${TENANT_POLICY.written})` },
   {
-    fact: "policies of kept answers",
+    fact: "policies of kept responses",
     file: "idempotency",
     sql: `using (${TENANT_POLICY.written})`,
   },
   { fact: "settings of the app", file: "keys", sql: `set_config('${APP_SETTING}', app::text` },
   {
-    fact: "lengths of kept answers",
+    fact: "lengths of kept responses",
     file: "idempotency",
-    sql: `octet_length(first_answer) <= ${MAX_KEPT_ANSWER_BYTES}`,
+    sql: `octet_length(first_response) <= ${MAX_KEPT_RESPONSE_BYTES}`,
   },
-  { fact: "letters of whole answers", file: "idempotency", sql: `then '${REPLAY.whole}' ||` },
-  { fact: "letters of short answers", file: "idempotency", sql: `else '${REPLAY.short}' ||` },
+  { fact: "letters of whole responses", file: "idempotency", sql: `then '${REPLAY.whole}' ||` },
+  { fact: "letters of short responses", file: "idempotency", sql: `else '${REPLAY.short}' ||` },
   { fact: "letters of a mismatch", file: "idempotency", sql: `then '${REPLAY.mismatch}'` },
   { fact: "letters of a full table", file: "idempotency", sql: `return '${REPLAY.full}'` },
   { fact: "ids of all apps", file: "statistics", sql: `app = '${ALL_APPS}'` },

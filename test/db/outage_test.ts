@@ -10,9 +10,9 @@ import { makeMessage } from "../support/postgres_protocol.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
   type TestServiceOptions,
 } from "../support/service.ts";
@@ -53,18 +53,18 @@ async function reopenWithLimit(): Promise<void> {
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
 const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
 
-/** Asks until the answer is a good one: the pool must find the database again. */
+/** Sends requests until one succeeds: the pool must find the database again. */
 async function untilServed(): Promise<void> {
   await eventually(async () => (await service.call(app, LIST)).status === 200);
 }
 
-/** The next create is run; then the database goes away, and its answer with it. */
-function loseAnswerOfCreate(): void {
+/** The next create is run; then the database and the response are lost. */
+function loseResponseOfCreate(): void {
   let creating = 0;
   proxy.onMessage(({ connection, from, statement = "" }) => {
     if (statement.includes("_create")) creating = connection;
-    const isAnswer = connection === creating && from === "server";
-    return isAnswer ? { send: [], after: proxy.refuse } : undefined;
+    const isResponse = connection === creating && from === "server";
+    return isResponse ? { send: [], after: proxy.refuse } : undefined;
   });
 }
 
@@ -124,14 +124,12 @@ describe("during an outage of the database,", () => {
       await create({ title: "never" }),
       await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
     ];
-    for (const answer of [...reads, ...writes]) {
-      expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
-        503,
-        "unavailable",
-        "1",
-      ]);
-      expect(answer.text.includes("nothing was written")).toBe(writes.includes(answer));
-      expect(answer.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
+    for (const response of [...reads, ...writes]) {
+      expect([response.status, codeOf(response.text), response.headers.get("retry-after")]).toEqual(
+        [503, "unavailable", "1"],
+      );
+      expect(response.text.includes("nothing was written")).toBe(writes.includes(response));
+      expect(response.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
     }
     expect((await service.call(undefined, "/live")).status).toBe(200);
     await proxy.heal();
@@ -140,9 +138,9 @@ describe("during an outage of the database,", () => {
   });
 
   test("a write in progress gets 503 unknown_outcome", async () => {
-    loseAnswerOfCreate();
-    const answer = await create({ title: "perhaps" });
-    expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
+    loseResponseOfCreate();
+    const response = await create({ title: "perhaps" });
+    expect([response.status, codeOf(response.text), response.headers.get("retry-after")]).toEqual([
       503,
       "unknown_outcome",
       "1",
@@ -248,8 +246,8 @@ describe("a request for a row that another session has locked", () => {
   test("gets 504 at the time limit, and its statement is canceled in the database", async () => {
     await reopenWithLimit();
     await whileLocked(idOf(row), async () => {
-      const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
-      expect([answer.status, codeOf(answer.text)]).toEqual([504, "timeout"]);
+      const response = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
+      expect([response.status, codeOf(response.text)]).toEqual([504, "timeout"]);
       // The service's own statements, such as its look at versions, come and go.
       expect(await countSessions("state = 'active' and query like '%api.%'")).toBe(0);
     });
@@ -258,20 +256,20 @@ describe("a request for a row that another session has locked", () => {
 
   test.each([
     { name: "sent again after another client canceled it", times: 1, want: [200, undefined, null] },
-    { name: "answered 503 after a second cancellation", times: 2, want: [503, "unavailable", "1"] },
+    { name: "returns 503 after a second cancellation", times: 2, want: [503, "unavailable", "1"] },
   ])("is $name", async ({ times, want }) => {
-    let changed: Promise<Answer> | undefined;
+    let changed: Promise<TestResponse> | undefined;
     await whileLocked(idOf(row), async () => {
       changed = service.call(app, row, { method: "PATCH", json: { title: "changed" } });
       let began = "-infinity";
       for (let count = 0; count < times; count++) began = await cancelWaiting(began);
       if (times > 1) await changed;
     });
-    const answer = await changed;
-    const code = answer?.status === 200 ? undefined : codeOf(answer?.text ?? "");
-    expect([answer?.status, code, answer?.headers.get("retry-after")]).toEqual([...want]);
+    const response = await changed;
+    const code = response?.status === 200 ? undefined : codeOf(response?.text ?? "");
+    expect([response?.status, code, response?.headers.get("retry-after")]).toEqual([...want]);
     const text = "The database canceled the statement; nothing was written";
-    expect(answer?.text.includes(text)).toBe(times > 1);
+    expect(response?.text.includes(text)).toBe(times > 1);
     expect((await service.call(app, row)).text).toContain(times > 1 ? "first" : "changed");
   });
 
@@ -299,13 +297,13 @@ describe("a request for a row that another session has locked", () => {
     await service.call(app, row, { method: "DELETE" });
     const parent = idOf((await create({ title: "parent" })).headers.get("location") ?? "");
     const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
-    let answered: Promise<Answer> | undefined;
+    let responded: Promise<TestResponse> | undefined;
     await whileLocked(child, async (session) => {
-      answered = service.call(app, `${LIST}/${parent}`, { method: "DELETE" });
+      responded = service.call(app, `${LIST}/${parent}`, { method: "DELETE" });
       await untilWaiting();
       await session.unsafe(`select id from data.todos where id = '${parent}' for update`);
     });
-    expect((await answered)?.status).toBe(204);
+    expect((await responded)?.status).toBe(204);
     expect((await service.call(app, LIST)).text).toContain('"rows":[]');
   });
 });

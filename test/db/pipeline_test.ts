@@ -1,4 +1,4 @@
-/** Pipelined reads: whose answer is delivered to whom, and who waits for whom, whatever the server and the network do. */
+/** Pipelined reads: which caller gets which response, and who waits for whom, whatever the server and the network do. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   type Database,
@@ -114,11 +114,11 @@ test.each([true, false])(
     await untilPipelined(opened, () => readAll({ through }));
     const sent = watchConnections(({ from }) => (from === "server" ? { hold: true } : undefined));
     for (const one of opened.pipelines) sent.pipelines.add(one);
-    const answers = readAll({ through });
+    const responses = readAll({ through });
     await eventually(() => sent.used.length >= CALLS);
     expect(new Set(sent.used.slice(0, CALLS))).toEqual(opened.pipelines);
     proxy.release();
-    expect(await answers).toEqual(bodies);
+    expect(await responses).toEqual(bodies);
     await through.close(0);
   },
 );

@@ -167,7 +167,7 @@ test("an unprepared statement is one round trip, whatever its values", async () 
   expect(row).toEqual({
     ...{ text: "it's", number: 7, yes: true, nothing: null, at, bytes: "01ff", json: "b" },
   });
-  // Parse, Bind, Describe, Execute and Sync at once; nothing waits for an answer with Flush.
+  // Parse, Bind, Describe, Execute and Sync at once; nothing waits for a response with Flush.
   expect(sent).not.toContain("H");
   expect(sent.slice(-5)).toEqual(["P", "D", "B", "E", "S"]);
   await pool.close(0);

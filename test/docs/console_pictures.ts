@@ -116,12 +116,12 @@ const STATES = ["open", "doing", "done"];
 
 async function fillRows(url: string, { key }: TestApp): Promise<void> {
   const create = async (table: string, json: unknown) => {
-    const answer = await fetch(`${url}/v1/data/db/${table}`, {
+    const response = await fetch(`${url}/v1/data/db/${table}`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify(json),
     });
-    return (await answer.json()) as { id: string };
+    return (await response.json()) as { id: string };
   };
   const project = await create("projects", { name: "Summer party" });
   const rows = Array.from({ length: 40 }, (_, place) => ({

@@ -1,4 +1,4 @@
-/** Requests without a good API key, however it is missing or wrong: all get the same answer, in one process as behind a gateway. @module */
+/** Requests without a good API key, however it is missing or wrong: all get the same response, in one process as behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -85,13 +85,13 @@ describe.each(SHAPES)('to a service of the shape "%s",', (shape) => {
   test.each(BAD_KEYS)("$name is 401", async ({ path, lines }) => {
     const target = path === undefined ? LIST : path + keys.good;
     const request = writeRequest(`GET ${target}`, lines(keys));
-    const answer = await sendRaw(service.url, request, { untilAnswer: true });
-    expectRejection(answer, {
+    const response = await sendRaw(service.url, request, { untilResponse: true });
+    expectRejection(response, {
       code: "unauthenticated",
       message: "Send a valid API key as Authorization: Bearer <API_KEY>",
       headers: { "www-authenticate": "Bearer" },
     });
-    for (const key of Object.values(keys)) expect(answer.text).not.toContain(key);
+    for (const key of Object.values(keys)) expect(response.text).not.toContain(key);
   });
 
   test("the good key is 200", async () => {

@@ -62,8 +62,8 @@ describe("a clock that advances", () => {
   test("an hour ahead and back locks no one out by a limit", async () => {
     for (const shift of [HOUR_MS, 0, -HOUR_MS]) {
       shiftMs = shift;
-      const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
-      expect(answers).toEqual(answers.map(() => 200));
+      const responses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
+      expect(responses).toEqual(responses.map(() => 200));
     }
   });
 });

@@ -1,7 +1,7 @@
-/** What scripts of other origins may read: answers to a key, from the origins of that key's app; the same in one process as behind a gateway. @module */
+/** What scripts of other origins may read: responses to a key, from the origins of that key's app; the same in one process as behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { type RawAnswer, sendRaw, writeRequest } from "../support/raw_http.ts";
+import { type RawResponse, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
@@ -20,13 +20,13 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
   });
   afterAll(() => service.close());
 
-  const send = (start: string, headers: readonly string[]): Promise<RawAnswer> =>
-    sendRaw(service.url, writeRequest(start, headers), { untilAnswer: true });
+  const send = (start: string, headers: readonly string[]): Promise<RawResponse> =>
+    sendRaw(service.url, writeRequest(start, headers), { untilResponse: true });
   const get = (origin: string, { path = LIST, key = app.key } = {}) =>
     send(`GET ${path}`, [`Authorization: Bearer ${key}`, `Origin: ${origin}`]);
   const preflight = (origin: string) =>
     send(`OPTIONS ${LIST}`, [`Origin: ${origin}`, "Access-Control-Request-Method: POST"]);
-  const namesOf = ({ headers }: RawAnswer) =>
+  const namesOf = ({ headers }: RawResponse) =>
     [...headers.keys()].filter((name) => name.startsWith("access-control"));
 
   test("a registered origin is told what it may send, and never to send cookies", async () => {
@@ -43,18 +43,18 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
   });
 
   test.each([
-    { name: "an answer", status: 200 },
+    { name: "a response", status: 200 },
     { name: "a rejection", path: `${LIST}?x=1`, status: 400 },
     { name: "a wrong key", key: "rh_x.y", status: 401 },
     { name: "an unknown route", path: "/v1/nothing", status: 404 },
   ])("the app's own origin can read $name", async ({ status, ...asked }) => {
-    const answer = await get(REGISTERED, asked);
-    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([
+    const response = await get(REGISTERED, asked);
+    expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([
       status,
       REGISTERED,
     ]);
-    expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
-    expect(answer.headers.get("vary")).toEndWith("Origin");
+    expect(response.headers.has("access-control-allow-credentials")).toBe(false);
+    expect(response.headers.get("vary")).toEndWith("Origin");
   });
 
   test.each([
@@ -69,15 +69,15 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
   ])("the origin %s gets no access", async (origin) => {
     const [actual, asked] = [await get(origin), await preflight(origin)];
     expect([actual.status, asked.status]).toEqual([200, 204]);
-    for (const answer of [actual, asked]) {
-      expect(namesOf(answer)).toEqual([]);
-      expect(answer.headers.get("vary")).toEndWith("Origin");
+    for (const response of [actual, asked]) {
+      expect(namesOf(response)).toEqual([]);
+      expect(response.headers.get("vary")).toEndWith("Origin");
     }
   });
 
   test("the app's origin cannot read responses to another app's key", async () => {
     const other = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-    const answer = await get(REGISTERED, { key: other.key });
-    expect([answer.status, namesOf(answer)]).toEqual([200, []]);
+    const response = await get(REGISTERED, { key: other.key });
+    expect([response.status, namesOf(response)]).toEqual([200, []]);
   });
 });

@@ -49,14 +49,14 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
       scopes: ["data:read"],
       expiresAt: undefined,
     });
-  /** What each service answers to a key. */
+  /** Each service's response to a key. */
   const ask = async (key: string) => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [service.url, second.url].map((url) =>
         callService({ url, secrets: service.secrets }, app, LIST, { key }),
       ),
     );
-    return answers.map(({ status }) => status);
+    return responses.map(({ status }) => status);
   };
 
   test("a new key works immediately in both", async () => {

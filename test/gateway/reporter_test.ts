@@ -1,4 +1,4 @@
-/** The reporter's patience with the database, through a proxy that can hold an answer back. */
+/** The reporter's patience with the database, through a proxy that can hold a response back. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { makeLease, makeReporter, type SharedBucket } from "../../src/gateway/leases.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";

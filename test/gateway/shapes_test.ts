@@ -96,12 +96,12 @@ for (const shape of SHAPES) {
     test("a key without the scope is 403 before the table is checked", async () => {
       const { text } = await issue(["data:read"]);
       expect((await list(text)).status).toBe(200);
-      const answer = await service.call(app, "/v1/data/db/nothing", {
+      const response = await service.call(app, "/v1/data/db/nothing", {
         method: "POST",
         json: {},
         key: text,
       });
-      expect([answer.status, answer.json]).toMatchObject([403, { error: "forbidden" }]);
+      expect([response.status, response.json]).toMatchObject([403, { error: "forbidden" }]);
     });
 
     test("a key that the service remembers still expires", async () => {
@@ -234,7 +234,7 @@ for (const shape of SHAPES) {
 
     test("internal headers from outside change nothing", async () => {
       const plain = await service.call(app, LIST);
-      const answer = await send(LIST, [
+      const response = await send(LIST, [
         `Authorization: Bearer ${app.key}`,
         "Rowhouse-Context: e30",
         "Rowhouse_Context: e30",
@@ -244,12 +244,12 @@ for (const shape of SHAPES) {
         "X-App-Id: 0190a0a0-0000-7000-8000-000000000002",
         "Connection: close, Rowhouse-Context",
       ]);
-      expect([answer.status, answer.body]).toEqual([200, plain.text]);
+      expect([response.status, response.body]).toEqual([200, plain.text]);
     });
 
     test("the host of the identity pages serves no rows", async () => {
-      const answer = await send(LIST, [`Authorization: Bearer ${app.key}`], "ID.example.org");
-      expect([answer.status, answer.body]).toEqual([404, expect.stringContaining("<html")]);
+      const response = await send(LIST, [`Authorization: Bearer ${app.key}`], "ID.example.org");
+      expect([response.status, response.body]).toEqual([404, expect.stringContaining("<html")]);
       expect((await send("/live", [], "id.example.org")).status).toBe(200);
     });
 

@@ -65,8 +65,8 @@ async function makeLimited(perMinute: number): Promise<TestApp> {
   await setLimit({ admin }, { slug: app.slug, perMinute, perMinuteOfKey: undefined });
   for (const at of PROCESSES)
     await eventually(async () => {
-      const answer = await callService({ url: urlOf(at) }, app, "/v1/data/db/none");
-      return answer.headers.get("ratelimit-policy")?.includes(`q=${perMinute};`) === true;
+      const response = await callService({ url: urlOf(at) }, app, "/v1/data/db/none");
+      return response.headers.get("ratelimit-policy")?.includes(`q=${perMinute};`) === true;
     });
   return app;
 }

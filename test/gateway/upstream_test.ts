@@ -1,4 +1,4 @@
-/** A gateway in front of services that are down, slow, cut their answers or are somebody else; and services alone. */
+/** A gateway in front of services that are down, slow, cut their responses or are other programs; and services alone. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
@@ -16,8 +16,8 @@ const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
 type Stub = { url: string; requests: string[]; close: () => Promise<void> };
 
-/** A service that takes connections and answers whatever `answer` writes. */
-async function openStub(answer: (socket: Socket, request: string) => void): Promise<Stub> {
+/** A service that accepts connections and sends what `respond` writes. */
+async function openStub(respond: (socket: Socket, request: string) => void): Promise<Stub> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -25,7 +25,7 @@ async function openStub(answer: (socket: Socket, request: string) => void): Prom
     socket.on("error", () => undefined); // the gateway may hang up at any time
     socket.on("data", (bytes) => {
       requests.push(bytes.toString("latin1"));
-      answer(socket, bytes.toString("latin1"));
+      respond(socket, bytes.toString("latin1"));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -49,43 +49,43 @@ const head = (request: string, ...lines: string[]) =>
 
 const CASES: {
   name: string;
-  answer: (socket: Socket, request: string) => void;
+  respond: (socket: Socket, request: string) => void;
   want: [number, string];
 }[] = [
   {
     name: "closes the connection without a response",
-    answer: (socket) => socket.destroy(),
+    respond: (socket) => socket.destroy(),
     want: [502, "bad_gateway"],
   },
   {
     name: "cuts its status line",
-    answer: (socket) => socket.end("HTTP/1.1 20"),
+    respond: (socket) => socket.end("HTTP/1.1 20"),
     want: [502, "bad_gateway"],
   },
   {
     name: "cuts its head",
-    answer: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
+    respond: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
     want: [502, "bad_gateway"],
   },
   {
     name: "does not speak HTTP",
-    answer: (socket) => socket.end("garbage\r\n\r\n"),
+    respond: (socket) => socket.end("garbage\r\n\r\n"),
     want: [502, "bad_gateway"],
   },
   {
     name: "cuts a body that it announced",
-    answer: (socket, request) => socket.end(`${head(request, "Content-Length: 100")}{"rows":`),
+    respond: (socket, request) => socket.end(`${head(request, "Content-Length: 100")}{"rows":`),
     want: [502, "bad_gateway"],
   },
   {
     name: "responds without the request id",
-    answer: (socket) =>
+    respond: (socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"),
     want: [502, "bad_gateway"],
   },
   {
     name: "responds with another request id",
-    answer: (socket) =>
+    respond: (socket) =>
       socket.end(
         "HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
       ),
@@ -93,21 +93,21 @@ const CASES: {
   },
   {
     name: "rejects the signature",
-    answer: (socket) =>
+    respond: (socket) =>
       socket.end(
         'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nConnection: close\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
       ),
     want: [502, "bad_gateway"],
   },
-  { name: "is silent", answer: () => undefined, want: [504, "timeout"] },
+  { name: "is silent", respond: () => undefined, want: [504, "timeout"] },
   {
     name: "stops after half of its head",
-    answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
+    respond: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
     want: [504, "timeout"],
   },
   {
     name: "stops in an announced body",
-    answer: (socket, request) =>
+    respond: (socket, request) =>
       void socket.write(`${head(request, "Content-Length: 100")}{"rows":`),
     want: [504, "timeout"],
   },
@@ -118,7 +118,7 @@ const ASKED = CASES.map((one, index) => ({ ...one, query: `?case=${index};` }));
 
 function openBrokenStub(): Promise<Stub> {
   return openStub((socket, request) =>
-    ASKED.find(({ query }) => request.includes(query))?.answer(socket, request),
+    ASKED.find(({ query }) => request.includes(query))?.respond(socket, request),
   );
 }
 
@@ -144,7 +144,7 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ASKED)("$name answers $want", async ({ query, want }) => {
+  test.concurrent.each(ASKED)("$name returns $want", async ({ query, want }) => {
     const ask = async (method: string) => {
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
       const got = await broken.call(caller, LIST + query, { method, ...json });
@@ -241,7 +241,7 @@ describe("a gateway whose identity service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ASKED)("$name answers $want.0 request_failed", async ({ query, want }) => {
+  test.concurrent.each(ASKED)("$name returns $want.0 request_failed", async ({ query, want }) => {
     const ask = async ([method, path]: readonly [string, string]) => {
       const got = await broken.call(undefined, path + query, { method });
       expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
@@ -472,10 +472,10 @@ describe("a service behind a gateway", () => {
     "pushes and reveals nothing for a caller who proves $name, whatever was signed",
     async ({ of }) => {
       const context = contextOf(await of(), { scopes: ["schema:push"] });
-      const answers = [await push(context)];
+      const responses = [await push(context)];
       for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
-        answers.push(await call({ signed: { target, context } }));
-      for (const { status, text } of answers)
+        responses.push(await call({ signed: { target, context } }));
+      for (const { status, text } of responses)
         expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
     },
   );
@@ -493,7 +493,7 @@ describe("a service behind a gateway", () => {
     const lines = [`POST ${LIST} HTTP/1.1`, "Host: h", "Transfer-Encoding: chunked", "", ""];
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
     let open = true;
-    const answer = await sendRaw(url, lines.join("\r\n"), {
+    const response = await sendRaw(url, lines.join("\r\n"), {
       more: (socket) => {
         socket.on("close", () => {
           open = false;
@@ -502,7 +502,10 @@ describe("a service behind a gateway", () => {
         flood();
       },
     });
-    expect([answer.status === 401 || answer.status === 0, answer.closed]).toEqual([true, true]);
+    expect([response.status === 401 || response.status === 0, response.closed]).toEqual([
+      true,
+      true,
+    ]);
   });
 
   test("reports the reason only in the log, and never a secret", () => {

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
-import { type RawAnswer, type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
+import { type RawOptions, type RawResponse, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -30,8 +30,8 @@ async function send(
   start: string,
   headers: readonly string[],
   body: string | Uint8Array = "",
-  { key = app.key, ...options }: RawOptions & { key?: string | null } = { untilAnswer: true },
-): Promise<RawAnswer> {
+  { key = app.key, ...options }: RawOptions & { key?: string | null } = { untilResponse: true },
+): Promise<RawResponse> {
   const bearer = key === null ? [] : [`Authorization: Bearer ${key}`];
   return await sendRaw(
     service.url,
@@ -43,7 +43,7 @@ async function send(
 /** Creates a row with a body of this length. */
 const create = (headers: readonly string[], body: string | Uint8Array, key = app.key) =>
   send(`POST ${LIST}`, [...headers, `Content-Length: ${Buffer.byteLength(body)}`], body, {
-    untilAnswer: true,
+    untilResponse: true,
     key,
   });
 
@@ -171,9 +171,9 @@ describe("a body", () => {
   test("with keys that are special in JavaScript loses them, and they change nothing", async () => {
     const body =
       '{"title":"t","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toJSON":"x"}';
-    const answer = await create([JSON_TYPE], body);
-    expect(answer.status).toBe(201);
-    expect(Object.keys(JSON.parse(answer.body))).toEqual(["id", "app_id", "title"]);
+    const response = await create([JSON_TYPE], body);
+    expect(response.status).toBe(201);
+    expect(Object.keys(JSON.parse(response.body))).toEqual(["id", "app_id", "title"]);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
@@ -185,8 +185,8 @@ describe("a body", () => {
       body: "",
     },
   ])("announced as too large is rejected before it arrives$name", async ({ headers, body }) => {
-    const answer = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
-    expect([answer.status, codeOf(answer.body)]).toEqual([413, "body_too_large"]);
+    const response = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
+    expect([response.status, codeOf(response.body)]).toEqual([413, "body_too_large"]);
   });
 
   test("with a sender who leaves halfway is not logged as a bug", async () => {
@@ -203,10 +203,10 @@ describe("an endless chunked body", () => {
     async (method) => {
       const path = method === "POST" ? LIST : `${LIST}/${crypto.randomUUID()}`;
       const before = process.memoryUsage().rss;
-      const answer = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", {
+      const response = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", {
         more: floodChunks,
       });
-      expect([answer.status, codeOf(answer.body), answer.closed]).toEqual([
+      expect([response.status, codeOf(response.body), response.closed]).toEqual([
         413,
         "body_too_large",
         true,
@@ -241,7 +241,7 @@ describe("an endless chunked body", () => {
     },
   ])("to $name is cut off", async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
     let written = 0;
-    const answer = await send(start, [JSON_TYPE, CHUNKED], "", {
+    const response = await send(start, [JSON_TYPE, CHUNKED], "", {
       key,
       more: (socket) => {
         floodChunks(socket);
@@ -250,12 +250,12 @@ describe("an endless chunked body", () => {
         });
       },
     });
-    expect(answer.closed).toBe(true);
+    expect(response.closed).toBe(true);
     // Counts what both kernels hold too.
     expect(written).toBeLessThan(maxMiB * 1024 * 1024);
-    // A reset may overtake the answer, or its body, on its way to one who still writes.
-    if (answer.text !== "") expect(answer.status).toBe(status);
-    if (answer.body.endsWith("}")) expect(codeOf(answer.body)).toBe(code);
+    // A reset may overtake the response, or its body, on its way to a client that still writes.
+    if (response.text !== "") expect(response.status).toBe(status);
+    if (response.body.endsWith("}")) expect(codeOf(response.body)).toBe(code);
   });
 });
 

@@ -32,7 +32,7 @@ const LIST = "/v1/data/db/todos";
 const request = (start: string, headers: readonly string[] = [], body = "") =>
   writeRequest(start, [`Authorization: Bearer ${app.key}`, ...headers], { body });
 const JSON_TYPE = "Content-Type: application/json";
-const send = (bytes: string | Uint8Array, options: RawOptions = { untilAnswer: true }) =>
+const send = (bytes: string | Uint8Array, options: RawOptions = { untilResponse: true }) =>
   sendRaw(service.url, bytes, options);
 
 describe("a badly framed request:", () => {
@@ -52,11 +52,11 @@ describe("a badly framed request:", () => {
     },
     { name: "an unknown transfer encoding", headers: ["Transfer-Encoding: gzip"], body: "{}" },
   ])("$name is rejected, and the connection is closed", async ({ headers, body }) => {
-    const answer = await send(request(`POST ${LIST}`, [JSON_TYPE, ...headers], body), {
+    const response = await send(request(`POST ${LIST}`, [JSON_TYPE, ...headers], body), {
       waitMs: 3000,
     });
-    expect(answer.status === 400 || answer.status === 501 || answer.status === 0).toBe(true);
-    expect(answer.closed).toBe(true);
+    expect(response.status === 400 || response.status === 501 || response.status === 0).toBe(true);
+    expect(response.closed).toBe(true);
   });
 
   test.each([
@@ -74,8 +74,8 @@ describe("a badly framed request:", () => {
         ),
     },
   ])("$name is never run", async ({ request }) => {
-    const answer = await send(request(), { waitMs: 2000, untilAnswer: true });
-    expect([431, 414, 400]).toContain(answer.status);
+    const response = await send(request(), { waitMs: 2000, untilResponse: true });
+    expect([431, 414, 400]).toContain(response.status);
   });
 
   test.each([
@@ -91,9 +91,9 @@ describe("a badly framed request:", () => {
     },
     { name: "no path", start: "GET * HTTP/1.1\r\nHost: evil.example\r\n\r\n" },
   ])("$name never causes a 5xx and is not reflected", async ({ start }) => {
-    const answer = await send(start, { waitMs: 2000, untilAnswer: true });
-    expect(answer.status).toBeLessThan(500);
-    expect(answer.text).not.toMatch(/evil|script/);
+    const response = await send(start, { waitMs: 2000, untilResponse: true });
+    expect(response.status).toBeLessThan(500);
+    expect(response.text).not.toMatch(/evil|script/);
   });
 });
 
@@ -104,9 +104,9 @@ test.each([
 ])("$name are 400 on every path, and no key is looked at", async ({ hosts }) => {
   for (const path of ["/live", LIST, "/nowhere", "/v1/auth/me"]) {
     const start = `GET ${path} HTTP/1.1\r\n${hosts}Authorization: Bearer ${app.key}\r\n\r\n`;
-    const answer = await send(start, { waitMs: 2000, untilAnswer: true });
-    expect([answer.status, codeOf(answer.body)]).toEqual([400, "invalid_request"]);
-    expect(answer.text).not.toContain("example");
+    const response = await send(start, { waitMs: 2000, untilResponse: true });
+    expect([response.status, codeOf(response.body)]).toEqual([400, "invalid_request"]);
+    expect(response.text).not.toContain("example");
   }
 });
 
@@ -114,9 +114,12 @@ describe("methods", () => {
   test.each(["TRACE", "PROPFIND", "PUT", "DELETE", "PATCH", "SEARCH", "LOCK"])(
     "%s of a list is 405 with Allow, or rejected by the server itself",
     async (method) => {
-      const answer = await send(request(`${method} ${LIST}`), { waitMs: 2000, untilAnswer: true });
-      if (answer.status === 400 && answer.body === "") return; // a method that the server cannot read
-      expect([answer.status, codeOf(answer.body), answer.headers.get("allow")]).toEqual([
+      const response = await send(request(`${method} ${LIST}`), {
+        waitMs: 2000,
+        untilResponse: true,
+      });
+      if (response.status === 400 && response.body === "") return; // a method that the server cannot read
+      expect([response.status, codeOf(response.body), response.headers.get("allow")]).toEqual([
         405,
         "method_not_allowed",
         "GET, HEAD, POST, OPTIONS",
@@ -125,19 +128,19 @@ describe("methods", () => {
   );
 
   test("CONNECT is 405 with Allow", async () => {
-    const answer = await send("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", {
+    const response = await send("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", {
       waitMs: 2000,
-      untilAnswer: true,
+      untilResponse: true,
     });
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get("allow")).toContain("GET");
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toContain("GET");
   });
 
   test("a method override is ignored", async () => {
     const made = await service.call(app, LIST, { method: "POST", json: { title: "kept" } });
     const path = made.headers.get("location") ?? "";
-    const answer = await send(request(`GET ${path}`, ["X-HTTP-Method-Override: DELETE"]));
-    expect(answer.status).toBe(200);
+    const response = await send(request(`GET ${path}`, ["X-HTTP-Method-Override: DELETE"]));
+    expect(response.status).toBe(200);
     const again = await send(
       request(`POST ${LIST}?_method=DELETE`, [JSON_TYPE, "Content-Length: 2"], "{}"),
     );
@@ -186,8 +189,8 @@ describe("paths", () => {
     "/v1/data/db/todos/x/y",
   ])("%s is 404 without a query", async (path) => {
     const before = countQueries();
-    const answer = await send(request(`GET ${path}`));
-    expect(answer.status).toBe(404);
+    const response = await send(request(`GET ${path}`));
+    expect(response.status).toBe(404);
     expect(countQueries()).toBe(before);
   });
 
@@ -207,9 +210,9 @@ describe("paths", () => {
     "null",
   ])("the id %s is 400 or 404 without a query", async (id) => {
     const before = countQueries();
-    const answer = await send(request(`GET ${LIST}/${id}`));
-    expect([400, 404]).toContain(answer.status);
-    expect(["invalid_id", "unknown_route"]).toContain(String(codeOf(answer.body)));
+    const response = await send(request(`GET ${LIST}/${id}`));
+    expect([400, 404]).toContain(response.status);
+    expect(["invalid_id", "unknown_route"]).toContain(String(codeOf(response.body)));
     expect(countQueries()).toBe(before);
   });
 
@@ -220,10 +223,10 @@ describe("paths", () => {
     "/v1/data/db/%2e%2e/schema",
     "/live/..;/v1/data/db/todos",
   ])("%s does not reach a route whose rules were not checked", async (path) => {
-    const answer = await send(writeRequest(`GET ${path}`));
-    // What the server takes the path for decides; without a key no route that needs one may answer.
-    expect([200, 401, 404]).toContain(answer.status);
-    if (answer.status === 200) expect(JSON.parse(answer.body)).toEqual({ status: "live" });
+    const response = await send(writeRequest(`GET ${path}`));
+    // What the server takes the path for decides; without a key no route that needs one may respond.
+    expect([200, 401, 404]).toContain(response.status);
+    if (response.status === 200) expect(JSON.parse(response.body)).toEqual({ status: "live" });
   });
 
   /** Statements that the serving login has run so far, the watch's own aside. */

@@ -1,4 +1,4 @@
-/** Answers' bodies: the same bytes whatever their size, a large one in a form that the server sends in few packets. */
+/** Responses' bodies: the same bytes whatever their size, a large one in a form that the server sends in few packets. */
 import { expect, test } from "bun:test";
 import { toBody } from "../../src/http/mod.ts";
 

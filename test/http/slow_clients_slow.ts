@@ -34,10 +34,10 @@ test("sockets that send three bytes and stop are closed in time, and delay no ot
   const sockets = await Promise.all(Array.from({ length: DAWDLERS }, () => openSocket("GET")));
   const openedAt = performance.now();
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => service.call(app, "/v1/data/db/todos?limit=1")),
   );
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
   const { open, waiting } = service.service.db.stats();
   expect([open <= 5, waiting]).toEqual([true, 0]);
   await closed;
@@ -52,9 +52,13 @@ test("a body that stops arriving is given up", async () => {
     [`Authorization: Bearer ${key}`, ...headers],
     { body: '{"a' },
   );
-  const answer = await sendRaw(service.url, request, { waitMs: CLOSED_WITHIN_MS });
-  expect([answer.closed, answer.status, codeOf(answer.body)]).toEqual([true, 400, "invalid_json"]);
-  expect(answer.ms).toBeLessThan(CLOSED_WITHIN_MS);
+  const response = await sendRaw(service.url, request, { waitMs: CLOSED_WITHIN_MS });
+  expect([response.closed, response.status, codeOf(response.body)]).toEqual([
+    true,
+    400,
+    "invalid_json",
+  ]);
+  expect(response.ms).toBeLessThan(CLOSED_WITHIN_MS);
 }, 20_000);
 
 const TRICKLERS = 100;
@@ -85,7 +89,7 @@ test("headers that arrive slowly hold no connection to the database, and are cut
   }
   await closed;
   expect(sent).toBeLessThanOrEqual(2 * MAX_HEAD);
-  // A socket that still wrote may be reset before it has read the answer.
+  // A socket that still wrote may be reset before it has read the response.
   const told = heads.filter((head) => head !== "").map((head) => head.split("\r\n")[0]);
   expect(new Set(told)).toEqual(new Set(["HTTP/1.1 431 Request Header Fields Too Large"]));
 }, 30_000);

@@ -72,8 +72,11 @@ test.each([
   { field: "name", value: "two\nlines" },
 ])("/account rejects $value as $field, and changes nothing", async ({ field, value }) => {
   const jar = await signInAs(service, await makePerson(service, { name: "Bo" }));
-  const answer = await send(jar, "/account", { name: "Other", picture: "", [field]: value });
-  expect([answer.status, answer.text.includes(`aria-describedby="${field}`)]).toEqual([422, true]);
+  const response = await send(jar, "/account", { name: "Other", picture: "", [field]: value });
+  expect([response.status, response.text.includes(`aria-describedby="${field}`)]).toEqual([
+    422,
+    true,
+  ]);
   expect((await whoAmI(jar)).json).toMatchObject({ displayName: "Bo", avatarUrl: null });
 });
 
@@ -82,8 +85,8 @@ test("/account/password sets a new password, keeps this browser signed in and en
   const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
   const before = new Map(here);
   const fields = { present: PASSWORD, password: NEW, password_again: NEW };
-  const answer = await send(here, "/account/password", fields);
-  expect([answer.status, answer.headers.get("location")]).toEqual([
+  const response = await send(here, "/account/password", fields);
+  expect([response.status, response.headers.get("location")]).toEqual([
     303,
     "/account/password?changed=yes",
   ]);
@@ -109,9 +112,9 @@ test.each([
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const typed = { present: PASSWORD, password: NEW, password_again: fields.password ?? NEW };
-  const answer = await send(jar, "/account/password", { ...typed, ...fields });
-  expect([answer.status, answer.text.includes(says)]).toEqual([422, true]);
-  expect(answer.text).not.toContain(NEW);
+  const response = await send(jar, "/account/password", { ...typed, ...fields });
+  expect([response.status, response.text.includes(says)]).toEqual([422, true]);
+  expect(response.text).not.toContain(NEW);
   expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
 });
 

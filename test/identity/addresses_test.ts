@@ -100,9 +100,9 @@ test("the Console promises no mail to an address that this service did not set",
     `/console/people/${person.id}/password-link`,
   ];
   const send = async (path: string) => {
-    const answer = await submitForm(service, jar, { path });
-    service.secrets.add(/token=([\w.-]+)/.exec(answer.text)?.[1] ?? "none");
-    return textOf(answer);
+    const response = await submitForm(service, jar, { path });
+    service.secrets.add(/token=([\w.-]+)/.exec(response.text)?.[1] ?? "none");
+    return textOf(response);
   };
   for (const path of acts)
     expect(await send(path)).toContain("A mail with this link is on its way");

@@ -57,9 +57,9 @@ describe("no part of a request other than its path opens a page or an endpoint:"
     },
   ])("$name", async ({ ending = "", headers = {} }) => {
     for (const path of CLOSED) {
-      const answer = await service.call(undefined, path + ending, { headers });
-      expect([path, answer.status]).not.toEqual([path, 200]);
-      expect(answer.headers.getSetCookie()).toEqual([]);
+      const response = await service.call(undefined, path + ending, { headers });
+      expect([path, response.status]).not.toEqual([path, 200]);
+      expect(response.headers.getSetCookie()).toEqual([]);
     }
   });
 });
@@ -68,8 +68,10 @@ test("a path with an empty segment is not found", async () => {
   const paths = ["//login", "/login/", "//v1/auth/me", "/v1//auth/me", "/v1/auth//me", "//console"];
   for (const path of [...paths, "//v1/data/db/todos", "/v1/data//db/todos"]) {
     // As it is: clients would tidy it up.
-    const answer = await sendRaw(service.url, writeRequest(`GET ${path}`), { untilAnswer: true });
-    expect([path, answer.status]).toEqual([path, 404]);
+    const response = await sendRaw(service.url, writeRequest(`GET ${path}`), {
+      untilResponse: true,
+    });
+    expect([path, response.status]).toEqual([path, 404]);
   }
 });
 
@@ -135,8 +137,8 @@ describe("a page does not link or redirect to an address from", () => {
     };
     for (const path of PATHS)
       for (const said of [headers, { ...headers, host: EVIL }, {}]) {
-        const answer = await service.call(undefined, path, { headers: said });
-        const got = [answer.text, answer.headers.get("location") ?? ""].join();
+        const response = await service.call(undefined, path, { headers: said });
+        const got = [response.text, response.headers.get("location") ?? ""].join();
         expect([path, got.includes(EVIL)]).toEqual([path, false]);
       }
   });
@@ -147,8 +149,8 @@ describe("a page does not link or redirect to an address from", () => {
       const names = ["callbackURL", "redirectTo", "redirect_uri", "returnTo", "next", "to", "url"];
       const query = new URLSearchParams(names.map((name) => [name, to])).toString();
       for (const path of ["/login", "/forgot", "/account", "/console/sign-in", "/oidc/none"]) {
-        const answer = await visit(service, jar, `${path}?${query}`);
-        const got = [answer.text, answer.headers.get("location") ?? ""].join();
+        const response = await visit(service, jar, `${path}?${query}`);
+        const got = [response.text, response.headers.get("location") ?? ""].join();
         expect([path, got.includes(EVIL)]).toEqual([path, false]);
       }
     },

@@ -46,21 +46,21 @@ function me(cookie: string | undefined, query = "", headers: Record<string, stri
 }
 
 test("GET /v1/auth/me without an app returns the user without a role", async () => {
-  const answer = await me(sharedCookie(jar));
-  expect(answer.status).toBe(200);
-  expect(answer.json).toEqual({
+  const response = await me(sharedCookie(jar));
+  expect(response.status).toBe(200);
+  expect(response.json).toEqual({
     id: person.id,
     email: person.email,
     displayName: "Ada",
     avatarUrl: null,
     role: null,
   });
-  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("cache-control")).toBe("no-store");
 });
 
 test("GET /v1/auth/me?app= returns the user with the role on that app", async () => {
-  const answer = await me(sharedCookie(jar), `?app=${app.slug}`);
-  expect(answer.json).toMatchObject({ id: person.id, role: "editor" });
+  const response = await me(sharedCookie(jar), `?app=${app.slug}`);
+  expect(response.json).toMatchObject({ id: person.id, role: "editor" });
 });
 
 describe("GET /v1/auth/me rejects", () => {
@@ -111,20 +111,20 @@ describe("GET /v1/auth/me rejects", () => {
       want: [400, "invalid_request"],
     },
   ])("$name with exactly its code", async ({ cookie, query, want }) => {
-    const answer = await me(cookie(), typeof query === "string" ? query : query());
-    expect([answer.status, answer.text]).toEqual([
+    const response = await me(cookie(), typeof query === "string" ? query : query());
+    expect([response.status, response.text]).toEqual([
       want[0] as number,
       JSON.stringify({ error: want[1] }),
     ]);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("vary")).toContain("Origin");
-    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("vary")).toContain("Origin");
+    expect(response.headers.getSetCookie()).toEqual([]);
   });
 
   test("another method, in the same form", async () => {
-    const answer = await service.call(undefined, "/v1/auth/me", { method: "PUT" });
-    expect([answer.status, answer.text]).toEqual([405, '{"error":"method_not_allowed"}']);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+    const response = await service.call(undefined, "/v1/auth/me", { method: "PUT" });
+    expect([response.status, response.text]).toEqual([405, '{"error":"method_not_allowed"}']);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 });
 
@@ -227,15 +227,15 @@ describe("the cookie", () => {
       want: 401,
     },
   ])("$name is $want", async ({ header, want }) => {
-    const answer = await me(header());
-    expect(answer.status).toBe(want);
-    expect(answer.headers.getSetCookie()).toEqual([]);
+    const response = await me(header());
+    expect(response.status).toBe(want);
+    expect(response.headers.getSetCookie()).toEqual([]);
   });
 
   test("of two live sessions is invalid: every path is cleared, and the audit log has an entry", async () => {
-    const answer = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
-    expect([answer.status, answer.text]).toEqual([401, '{"error":"unauthenticated"}']);
-    const cleared = answer.headers.getSetCookie();
+    const response = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
+    expect([response.status, response.text]).toEqual([401, '{"error":"unauthenticated"}']);
+    const cleared = response.headers.getSetCookie();
     for (const path of ["/", "/v1", "/v1/auth", "/v1/auth/me"]) {
       expect(cleared).toContain(
         `${SESSION_COOKIE}=; Domain=example.org; Path=${path}; Max-Age=0; HttpOnly; Secure; SameSite=Lax`,
@@ -263,11 +263,11 @@ describe("the cookie", () => {
     const send = (...jars: Jar[]) => me(jars.map(sharedCookie).join("; "));
     const before = await count();
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? send(one, two) : send(two, one))),
     );
     await visit(service, one, "/login");
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
     expect(await count()).toBe(before + 1);
 
     // Another pair is another entry; both again after an hour.
@@ -353,11 +353,11 @@ describe("CORS", () => {
       status: 200,
     },
   ])("GET /v1/auth/me of $name: $may", async ({ origin, query, may, status }) => {
-    const answer = await me(sharedCookie(jar), query(), { origin });
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("vary")).toContain("Origin");
-    expect(answer.headers.get("access-control-allow-origin")).toBe(may ? origin : null);
-    expect(answer.headers.get("access-control-allow-credentials")).toBe(
+    const response = await me(sharedCookie(jar), query(), { origin });
+    expect(response.status).toBe(status);
+    expect(response.headers.get("vary")).toContain("Origin");
+    expect(response.headers.get("access-control-allow-origin")).toBe(may ? origin : null);
+    expect(response.headers.get("access-control-allow-credentials")).toBe(
       may ? readable["access-control-allow-credentials"] : null,
     );
   });
@@ -366,15 +366,15 @@ describe("CORS", () => {
     { name: "a registered", origin: ORIGIN },
     { name: "a foreign", origin: FOREIGN },
   ])("the preflight response allows $name origin", async ({ origin }) => {
-    const answer = await service.call(undefined, "/v1/auth/logout", {
+    const response = await service.call(undefined, "/v1/auth/logout", {
       method: "OPTIONS",
       headers: { origin, "access-control-request-method": "POST" },
     });
-    expect(answer.status).toBe(204);
+    expect(response.status).toBe(204);
     const isKnown = origin === ORIGIN;
-    expect(answer.headers.get("access-control-allow-origin")).toBe(isKnown ? origin : null);
-    expect(answer.headers.get("access-control-allow-credentials")).toBe(isKnown ? "true" : null);
-    expect(answer.headers.get("access-control-allow-methods")).toBe(
+    expect(response.headers.get("access-control-allow-origin")).toBe(isKnown ? origin : null);
+    expect(response.headers.get("access-control-allow-credentials")).toBe(isKnown ? "true" : null);
+    expect(response.headers.get("access-control-allow-methods")).toBe(
       isKnown ? "POST, OPTIONS" : null,
     );
   });
@@ -386,11 +386,11 @@ describe("POST /v1/auth/logout", () => {
 
   test("ends the session, clears the cookie on every path and returns no body", async () => {
     const mine = await signInAs(service, person);
-    const answer = await logout({ cookie: sharedCookie(mine), origin: ORIGIN });
-    expect([answer.status, answer.text]).toEqual([204, ""]);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
-    const paths = answer.headers.getSetCookie().map((line) => /Path=([^;]+)/.exec(line)?.[1]);
+    const response = await logout({ cookie: sharedCookie(mine), origin: ORIGIN });
+    expect([response.status, response.text]).toEqual([204, ""]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+    const paths = response.headers.getSetCookie().map((line) => /Path=([^;]+)/.exec(line)?.[1]);
     expect(paths).toEqual(expect.arrayContaining(["/", "/v1", "/v1/auth", "/v1/auth/me"]));
     expect((await me(sharedCookie(mine))).status).toBe(401);
     const rows = await service.service.admin.query(
@@ -417,9 +417,9 @@ describe("POST /v1/auth/logout", () => {
   test.each([FOREIGN, "null", "http://localhost:5173"])(
     "from %s changes nothing",
     async (origin) => {
-      const answer = await logout({ cookie: sharedCookie(jar), origin });
-      expect([answer.status, answer.text]).toEqual([403, '{"error":"forbidden"}']);
-      expect(answer.headers.getSetCookie()).toEqual([]);
+      const response = await logout({ cookie: sharedCookie(jar), origin });
+      expect([response.status, response.text]).toEqual([403, '{"error":"forbidden"}']);
+      expect(response.headers.getSetCookie()).toEqual([]);
       expect((await me(sharedCookie(jar))).status).toBe(200);
     },
   );
@@ -434,7 +434,7 @@ describe("POST /v1/auth/logout of another site", () => {
     { site: "none", origin: undefined, want: 204 },
   ])("$site with the origin $origin is $want", async ({ site, origin, want }) => {
     const mine = await signInAs(service, person);
-    const answer = await service.call(undefined, "/v1/auth/logout", {
+    const response = await service.call(undefined, "/v1/auth/logout", {
       method: "POST",
       headers: {
         cookie: sharedCookie(mine),
@@ -442,8 +442,8 @@ describe("POST /v1/auth/logout of another site", () => {
         ...(origin === undefined ? {} : { origin }),
       },
     });
-    expect(answer.status).toBe(want);
-    expect(answer.headers.getSetCookie().length > 0).toBe(want === 204);
+    expect(response.status).toBe(want);
+    expect(response.headers.getSetCookie().length > 0).toBe(want === 204);
     expect((await me(sharedCookie(mine))).status).toBe(want === 204 ? 401 : 200);
   });
 });

@@ -60,8 +60,8 @@ async function makeInvitation({ origins = [] as string[] } = {}) {
 async function accept(path: string, jar: Jar = new Map()) {
   const page = await visit(service, jar, path);
   const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
-  const answer = await visit(service, jar, "/set-password", { fields });
-  return { page, answer, location: answer.headers.get("location"), jar };
+  const response = await visit(service, jar, "/set-password", { fields });
+  return { page, response, location: response.headers.get("location"), jar };
 }
 
 async function readUser(jar: Jar, slug: string) {
@@ -81,9 +81,9 @@ async function readMailedPath(email: string): Promise<string> {
 
 test("an invitation to an app signs the person in and opens the app", async () => {
   const { app, path } = await makeInvitation({ origins: [ORIGIN] });
-  const { page, answer, location, jar } = await accept(path);
+  const { page, response, location, jar } = await accept(path);
   expect(page.headers.get("content-security-policy")).toContain(`form-action 'self' ${ORIGIN}`);
-  expect([answer.status, location]).toEqual([303, `${ORIGIN}/`]);
+  expect([response.status, location]).toEqual([303, `${ORIGIN}/`]);
   const me = await readUser(jar, app.slug);
   expect([me.status, me.json]).toMatchObject([200, { role: "reader" }]);
 });
@@ -136,8 +136,11 @@ test("a reset returns to the app's page where the person asked for it", async ()
   expect(asked.status).toBe(303);
   const sent = await visit(service, new Map(), asked.headers.get("location") ?? "");
   expect(sent.text.replaceAll("&amp;", "&")).toContain(`/authorize?${target}`);
-  const { answer, jar } = await accept(await readMailedPath(person.email));
-  expect([answer.status, answer.headers.get("location")]).toEqual([303, `${ORIGIN}/pages?id=7`]);
+  const { response, jar } = await accept(await readMailedPath(person.email));
+  expect([response.status, response.headers.get("location")]).toEqual([
+    303,
+    `${ORIGIN}/pages?id=7`,
+  ]);
   expect((await readUser(jar, app.slug)).status).not.toBe(401);
   expect((await readUser(old, app.slug)).status).toBe(401);
 });
@@ -184,8 +187,8 @@ test("a used link does not sign in", async () => {
   const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
   await visit(service, jar, "/set-password", { fields });
   const second: Jar = new Map([...jar].filter(([name]) => !/session|identity/.test(name)));
-  const answer = await visit(service, second, "/set-password", { fields });
-  expect([answer.status, [...second.keys()].some((name) => name.includes("session"))]).toEqual([
+  const response = await visit(service, second, "/set-password", { fields });
+  expect([response.status, [...second.keys()].some((name) => name.includes("session"))]).toEqual([
     404,
     false,
   ]);

@@ -81,8 +81,8 @@ test("a mailed link sets a new password once, ends all sessions, and is confirme
   const person = await makePerson(service);
   const signedIn = await signInAs(service, person);
   const ask = await openForm();
-  const answer = await ask(` ${person.email.toUpperCase()} `);
-  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/forgot?sent=yes"]);
+  const response = await ask(` ${person.email.toUpperCase()} `);
+  expect([response.status, response.headers.get("location")]).toEqual([303, "/forgot?sent=yes"]);
   const [path = ""] = await linksTo(person.email);
   const jar: Jar = new Map();
   const page = await visit(service, jar, path);
@@ -137,13 +137,13 @@ test("the response has the same status and text for every address", async () => 
   const person = await makePerson(service);
   const others = await makeOthers();
   const ask = await openForm();
-  const answers = new Set<string>();
+  const responses = new Set<string>();
   for (const email of Array.from({ length: 5 }, () => [person.email, ...others]).flat()) {
     await run("delete from rowhouse.throttle");
     const { status, headers, text } = await ask(email);
-    answers.add(`${status} ${headers.get("location")} ${text}`);
+    responses.add(`${status} ${headers.get("location")} ${text}`);
   }
-  expect([...answers]).toEqual(["303 /forgot?sent=yes "]);
+  expect([...responses]).toEqual(["303 /forgot?sent=yes "]);
   await linksTo(person.email, 5);
   const sent = [person.email, ...others].map((email) => linksTo(email, 0));
   expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0, 0, 0]);

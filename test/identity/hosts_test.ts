@@ -76,10 +76,10 @@ describe("with a host for the pages", () => {
     { host: "api.example.org", path: "/v1/auth/nowhere", status: 404, type: "application/json" },
     { host: "10.0.0.7", path: "/v1/data/db/todos", status: 401, type: "application/json" },
   ])("$host$path is $status", async ({ host, path, status, type }) => {
-    const answer = await service.call(undefined, path, {
+    const response = await service.call(undefined, path, {
       headers: { host, "x-forwarded-host": "id.example.org" },
     });
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([status, type]);
+    expect([response.status, response.headers.get("content-type")]).toEqual([status, type]);
   });
 
   test.each([
@@ -88,16 +88,19 @@ describe("with a host for the pages", () => {
     { host: "api.example.org", path: "/v1/data/db/todos" },
     { host: "api.example.org", path: "/live" },
   ])("$host$path requires https, according to its public URL", async ({ host, path }) => {
-    const answer = await service.call(undefined, path, { headers: { host } });
-    expect(answer.headers.get("strict-transport-security")).toBe("max-age=31536000");
+    const response = await service.call(undefined, path, { headers: { host } });
+    expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000");
   });
 
   test("a method that a page lacks is rejected with a page that lists the allowed methods", async () => {
-    const answer = await service.call(undefined, "/login", {
+    const response = await service.call(undefined, "/login", {
       method: "DELETE",
       headers: { host: "id.example.org" },
     });
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, POST, OPTIONS"]);
-    expect(answer.text).toContain("<h1>");
+    expect([response.status, response.headers.get("allow")]).toEqual([
+      405,
+      "GET, HEAD, POST, OPTIONS",
+    ]);
+    expect(response.text).toContain("<h1>");
   });
 });

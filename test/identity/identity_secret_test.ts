@@ -71,10 +71,10 @@ describe("copied to another person", () => {
       "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
       [victim.id, thief.id],
     );
-    const answer = await service.call(undefined, "/v1/auth/me", {
+    const response = await service.call(undefined, "/v1/auth/me", {
       headers: { cookie: `${sharedCookie(jar)}; ${sharedCookie(own)}` },
     });
-    expect(answer.json).toMatchObject({ id: victim.id });
+    expect(response.json).toMatchObject({ id: victim.id });
   });
 
   test("a session's digests cannot be swapped", async () => {

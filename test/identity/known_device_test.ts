@@ -111,8 +111,8 @@ describe("attempts from an IPv6 network", () => {
 describe("a device with an earlier sign-in", () => {
   test("is known by a cookie that is not a session", async () => {
     const jar: Jar = new Map();
-    const answer = await submitSignIn(service, jar, { email: person.email });
-    const line = answer.headers.getSetCookie().find((one) => one.startsWith(DEVICE_COOKIE));
+    const response = await submitSignIn(service, jar, { email: person.email });
+    const line = response.headers.getSetCookie().find((one) => one.startsWith(DEVICE_COOKIE));
     expect(line).toMatch(/; Path=\/; Max-Age=34560000; HttpOnly; Secure; SameSite=Lax$/);
     const known: Jar = new Map([[DEVICE_COOKIE, jar.get(DEVICE_COOKIE) ?? ""]]);
     expect((await visit(service, known, "/login")).text).toContain('name="password"');

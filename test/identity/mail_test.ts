@@ -240,8 +240,10 @@ test("a temporary SMTP error is retried, a permanent one is not", async () => {
   // It is told once it is stored.
   await eventually(() => said().includes("EENVELOPE 550"), { describe: said });
   expect(said()).not.toMatch(/@|token/);
-  const answers = service.processes.map((one) => one.adminFetch(new Request("http://x/metrics")));
-  const metrics = (await Promise.all((await Promise.all(answers)).map((one) => one.text()))).join();
+  const responses = service.processes.map((one) => one.adminFetch(new Request("http://x/metrics")));
+  const metrics = (
+    await Promise.all((await Promise.all(responses)).map((one) => one.text()))
+  ).join();
   expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="rejected"\} 1/);
 });
 

@@ -40,7 +40,7 @@ const all = (status: number) => VISITORS.map(() => status);
 const keyOnly = (status: number) =>
   VISITORS.map((visitor) => (visitor === "API key" ? status : 401));
 
-/** What each visitor is answered by each route; a route without a row fails the test below. */
+/** Each route's response to each visitor; a route without a row fails the test below. */
 const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
   "POST /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
@@ -210,7 +210,7 @@ test.each(order)("%s returns what the matrix lists for each visitor", async (end
     const target = (path ?? template)
       .replace("KEY", app.key.slice(3, 19))
       .replace("PERSON", personId);
-    const answer = await service.call(visitor === "API key" ? app : undefined, target, {
+    const response = await service.call(visitor === "API key" ? app : undefined, target, {
       method,
       headers: {
         ...(jar === undefined ? {} : { cookie: toCookieHeader(jar) }),
@@ -219,7 +219,7 @@ test.each(order)("%s returns what the matrix lists for each visitor", async (end
           : {}),
       },
     });
-    statuses.push(answer.status);
+    statuses.push(response.status);
   }
   const named = (list: readonly number[]) =>
     Object.fromEntries(VISITORS.map((visitor, i) => [visitor, list[i]]));

@@ -13,7 +13,7 @@ import {
 } from "../support/people.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
-import { type Answer, openTestService, type TestService } from "../support/service.ts";
+import { openTestService, type TestResponse, type TestService } from "../support/service.ts";
 
 const PAGE = "/account/linked";
 let ours: TestProvider;
@@ -42,13 +42,13 @@ afterAll(async () => {
 const ASKS = `${PAGE}?remove=ours`;
 
 /** Sends the form of one provider, whether the page shows it or not: the token is that of all the person's forms. */
-async function send(jar: Jar, act: "link" | "unlink", provider = "ours"): Promise<Answer> {
+async function send(jar: Jar, act: "link" | "unlink", provider = "ours"): Promise<TestResponse> {
   const { form_token = "" } = readHidden((await visit(service, jar, "/account")).text);
   return await visit(service, jar, PAGE, { fields: { form_token, act, provider } });
 }
 
 /** As a person unlinks: asked first, by the page to which the list leads. */
-async function unlink(jar: Jar): Promise<Answer> {
+async function unlink(jar: Jar): Promise<TestResponse> {
   expect((await visit(service, jar, PAGE)).text).toContain(`href="${ASKS}"`);
   const asked = await visit(service, jar, ASKS);
   expect([asked.status, asked.text.includes("will no longer sign you in")]).toEqual([200, true]);
@@ -56,12 +56,12 @@ async function unlink(jar: Jar): Promise<Answer> {
 }
 
 /** Where the page between leads. */
-function readOnward({ text }: Answer): string {
+function readOnward({ text }: TestResponse): string {
   const [, href = ""] = /class="button button-primary" href="([^"]+)"/.exec(text) ?? [];
   return href.replaceAll("&amp;", "&");
 }
 
-async function link(jar: Jar, login: string, provider = "ours"): Promise<Answer> {
+async function link(jar: Jar, login: string, provider = "ours"): Promise<TestResponse> {
   const onward = readOnward(await send(jar, "link", provider));
   const back = await passProvider(onward, { login });
   return await visit(service, jar, back.slice(service.url.length));
@@ -118,8 +118,8 @@ describe("rejects a link", () => {
     const owner = await signInAs(service, await makePerson(service));
     await link(owner, "link-2");
     const jar = await signInAs(service, await makePerson(service));
-    const answer = await link(jar, "link-2");
-    expect([answer.status, answer.text.includes("already linked to another person")]).toEqual([
+    const response = await link(jar, "link-2");
+    expect([response.status, response.text.includes("already linked to another person")]).toEqual([
       403,
       true,
     ]);
@@ -129,8 +129,8 @@ describe("rejects a link", () => {
     const jar = await signInAs(service, await makePerson(service));
     await link(jar, "link-3");
     expect((await link(jar, "link-3")).status).toBe(303);
-    const answer = await link(jar, "link-4");
-    expect([answer.status, answer.text.includes("Unlink it first")]).toEqual([403, true]);
+    const response = await link(jar, "link-4");
+    expect([response.status, response.text.includes("Unlink it first")]).toEqual([403, true]);
   });
 
   test("ten minutes after the sign-in, before the provider and after it", async () => {
@@ -139,8 +139,8 @@ describe("rejects a link", () => {
     const onward = readOnward(await send(jar, "link"));
     await age(person.id);
     const back = await passProvider(onward, { login: "link-5" });
-    const answer = await visit(service, jar, back.slice(service.url.length));
-    expect([answer.status, answer.text.includes("older than 10 minutes")]).toEqual([403, true]);
+    const response = await visit(service, jar, back.slice(service.url.length));
+    expect([response.status, response.text.includes("older than 10 minutes")]).toEqual([403, true]);
     const page = await visit(service, jar, PAGE);
     expect(page.text).toContain("within the last 10 minutes");
     expect(page.text).not.toContain('value="link"');
@@ -155,11 +155,11 @@ describe("rejects a link", () => {
         ...next,
         ...[...jar].filter(([name]) => name === "__Host-rowhouse_oidc"),
       ]);
-      const answer = await visit(service, mixed, back.slice(service.url.length));
-      expect([answer.status, answer.text.includes("no longer signed in to the account")]).toEqual([
-        403,
-        true,
-      ]);
+      const response = await visit(service, mixed, back.slice(service.url.length));
+      expect([
+        response.status,
+        response.text.includes("no longer signed in to the account"),
+      ]).toEqual([403, true]);
     }
     expect((await signInWith(service, new Map(), { login: "link-6" })).status).toBe(403);
   });
@@ -169,11 +169,11 @@ describe("rejects a link", () => {
     const fields = { act: "link", provider: "ours" };
     expect((await visit(service, jar, PAGE, { fields })).status).toBe(403);
     // The start that anybody can lead to signs in, and links nothing.
-    const answer = await signInWith(service, jar, {
+    const response = await signInWith(service, jar, {
       login: "link-7",
       path: `/oidc/ours?${new URLSearchParams({ to: PAGE })}`,
     });
-    expect(answer.status).toBe(403);
+    expect(response.status).toBe(403);
   });
 });
 
@@ -201,8 +201,8 @@ test("unlinking requires a recent sign-in", async () => {
   expect((await visit(service, jar, ASKS)).headers.get("location")).toBe(again);
   expect((await send(jar, "unlink")).headers.get("location")).toBe(again);
   expect((await visit(service, jar, PAGE)).text).toContain("Unlink");
-  const answer = await submitSignIn(service, jar, { email: person.email, path: again });
-  expect(answer.headers.get("location")).toBe(PAGE);
+  const response = await submitSignIn(service, jar, { email: person.email, path: again });
+  expect(response.headers.get("location")).toBe(PAGE);
   expect((await unlink(jar)).headers.get("location")).toBe(`${PAGE}?done=unlink`);
 });
 

@@ -83,8 +83,8 @@ describe("redirect_uri", () => {
       (one) => [JSON.stringify(one.text), one] as const,
     ),
   )("%s is where a person returns to", async (_, { text }) => {
-    const answer = await signInWith(service, new Map(), { login: LOGIN, path: toStart(text) });
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, new URL(text).href]);
+    const response = await signInWith(service, new Map(), { login: LOGIN, path: toStart(text) });
+    expect([response.status, response.headers.get("location")]).toEqual([303, new URL(text).href]);
   });
 
   test("that the app has removed since is rejected", async () => {
@@ -99,8 +99,8 @@ describe("redirect_uri", () => {
       remove: { origins: [], redirects: [] },
       cookieDomain: "example.org",
     });
-    const answer = await visit(service, jar, path);
-    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+    const response = await visit(service, jar, path);
+    expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
   });
 
   test("of the longest kind fits into the cookie", async () => {
@@ -142,8 +142,8 @@ describe("the Console", () => {
     expect(page.text).toContain(`href="${again}"`);
     const start = await visit(service, jar, again);
     expect(new URL(start.headers.get("location") ?? "").searchParams.get("max_age")).toBe("0");
-    const answer = await signInWith(service, jar, { login: LOGIN, path: again });
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, path]);
+    const response = await signInWith(service, jar, { login: LOGIN, path: again });
+    expect([response.status, response.headers.get("location")]).toEqual([303, path]);
     expect((await visit(service, jar, sensitive())).status).toBe(200);
   });
 
@@ -158,9 +158,9 @@ describe("the Console", () => {
     async ({ claims }) => {
       ours.wrong = { claims };
       const jar: Jar = new Map();
-      const answer = await signInWith(service, jar, { login: LOGIN, path: again });
-      expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
-      expect(answer.text).toContain("did not ask you to sign in");
+      const response = await signInWith(service, jar, { login: LOGIN, path: again });
+      expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
+      expect(response.text).toContain("did not ask you to sign in");
       // Elsewhere such a sign-in counts, and opens what is only read.
       expect((await signInWith(service, jar, { login: LOGIN })).status).toBe(303);
       expect((await visit(service, jar, "/console")).status).toBe(200);
@@ -173,8 +173,8 @@ describe("the Console", () => {
     "does not send to %s",
     async (to) => {
       const start = `/oidc/ours?${new URLSearchParams({ to })}`;
-      const answer = await signInWith(service, new Map(), { login: LOGIN, path: start });
-      expect(answer.headers.get("location")).toBe("/console");
+      const response = await signInWith(service, new Map(), { login: LOGIN, path: start });
+      expect(response.headers.get("location")).toBe("/console");
       const held = holdState({ kind: "console", path: to });
       const denied = held.path.replace("code=c", "error=access_denied");
       expect((await visit(service, held.jar, denied)).text).not.toContain("evil");

@@ -78,15 +78,15 @@ type Held = { groups?: unknown; claims?: Record<string, unknown> };
 async function signIn(email: string, { groups, claims }: Held = {}, jar: Jar = new Map()) {
   ours.accounts.set(email, { email, email_verified: true, groups });
   ours.wrong = { claims: (held) => ({ ...held, ...claims }) };
-  const answer = await signInWith(service, jar, { login: email });
-  return { answer, jar };
+  const response = await signInWith(service, jar, { login: email });
+  return { response, jar };
 }
 
 /** The role by `/me`: a number is the status of a rejection. */
 async function roleOn(jar: Jar, slug: string): Promise<unknown> {
   const headers = { cookie: sharedCookie(jar) };
-  const answer = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
-  return answer.status === 200 ? (answer.json as { role: string }).role : answer.status;
+  const response = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
+  return response.status === 200 ? (response.json as { role: string }).role : response.status;
 }
 
 async function listRoles(email: string): Promise<string[]> {
@@ -143,7 +143,7 @@ describe("no role is given", () => {
       rule("realm_access.length", "1", "wiki", "viewer"),
     ];
     const { email } = await invite(service);
-    expect((await signIn(email, held)).answer.status).toBe(303);
+    expect((await signIn(email, held)).response.status).toBe(303);
     expect(await listRoles(email)).toEqual([]);
   });
 });
@@ -152,8 +152,8 @@ test("a claim neither changes nor revokes a role that a person granted, and such
   const { email } = await invite(service);
   const { admin } = service.service;
   await grantRole({ admin }, { email, slug: "wiki", role: "owner" });
-  const { answer } = await signIn(email, { groups: "staff" });
-  expect([answer.status, await listRoles(email)]).toEqual([303, ["wiki owner null"]]);
+  const { response } = await signIn(email, { groups: "staff" });
+  expect([response.status, await listRoles(email)]).toEqual([303, ["wiki owner null"]]);
   await signIn(email);
   expect(await listRoles(email)).toEqual(["wiki owner null"]);
   await revokeRole({ admin }, { email, slug: "wiki" });
@@ -202,8 +202,8 @@ test("a rule for an unknown or disabled app is logged, and does not prevent the 
     ...RULES,
   ];
   const { email } = await invite(service);
-  const { answer, jar } = await signIn(email, { groups: "staff" });
-  expect([answer.status, await roleOn(jar, "wiki"), await roleOn(jar, "closed")]).toEqual([
+  const { response, jar } = await signIn(email, { groups: "staff" });
+  expect([response.status, await roleOn(jar, "wiki"), await roleOn(jar, "closed")]).toEqual([
     303,
     "viewer",
     404,
@@ -247,8 +247,8 @@ test("a sign-in fails while the provider withholds the claims", async () => {
   await signIn(email, { groups: "staff" });
   const jar: Jar = new Map();
   ours.wrong = { endpoint: { path: "me", status: 500 } };
-  const answer = await signInWith(service, jar, { login: email });
-  expect([answer.status, jar.size]).toEqual([503, 0]);
+  const response = await signInWith(service, jar, { login: email });
+  expect([response.status, jar.size]).toEqual([503, 0]);
   expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
 });
 

@@ -153,9 +153,9 @@ describe("does not link an account by an address", () => {
     const login = `sub-${person.id}`;
     ours.accounts.set(login, account(person.email));
     const jar: Jar = new Map();
-    const answer = await signInWith(service, jar, { login });
-    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
-    expect(answer.text).toContain("Your account at &lt;Ours");
+    const response = await signInWith(service, jar, { login });
+    expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
+    expect(response.text).toContain("Your account at &lt;Ours");
     expect(await countLinks(login)).toBe(0);
   });
 });
@@ -182,8 +182,8 @@ describe("a provider that is trusted for a domain", () => {
     const person = await makePerson(service);
     other.accounts.set("new-2", { email: person.email, email_verified: true });
     const jar: Jar = new Map();
-    const answer = await signInWith(service, jar, { login: "new-2", path: "/oidc/other" });
-    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+    const response = await signInWith(service, jar, { login: "new-2", path: "/oidc/other" });
+    expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
   });
 
   test.each(["x@example.net", "x@mail.example.com", "x@not-example.com", "x@example.com@x.net"])(
@@ -191,8 +191,8 @@ describe("a provider that is trusted for a domain", () => {
     async (email) => {
       other.accounts.set(email, { email, email_verified: true });
       const jar: Jar = new Map();
-      const answer = await signInWith(service, jar, { login: email, path: "/oidc/other" });
-      expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+      const response = await signInWith(service, jar, { login: email, path: "/oidc/other" });
+      expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
     },
   );
 });
@@ -203,9 +203,9 @@ test("a disabled person cannot sign in, and sees why", async () => {
   await signInWith(service, new Map(), { login: "sub-3" });
   await setDisabled(service.service, person.email, true);
   const jar: Jar = new Map();
-  const answer = await signInWith(service, jar, { login: "sub-3" });
-  expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
-  expect(answer.text).toContain("Your account is disabled");
+  const response = await signInWith(service, jar, { login: "sub-3" });
+  expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
+  expect(response.text).toContain("Your account is disabled");
   expect(await listEvents(service, person.id)).toContain("sign_in_rejected ours disabled");
 });
 
@@ -225,8 +225,8 @@ test("a planted row in the table of links does not sign in", async () => {
     await plant("sub-planted", digest);
     ours.accounts.set("sub-planted", { email: victim.email, email_verified: true });
     const jar: Jar = new Map();
-    const answer = await signInWith(service, jar, { login: "sub-planted" });
-    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+    const response = await signInWith(service, jar, { login: "sub-planted" });
+    expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
   }
   // Not even the owner's own row, once it names somebody else.
   await run("delete from rowhouse.provider_links where user_id = $1", [victim.id]);
@@ -253,13 +253,13 @@ test("a provider of another name is not there", async () => {
 });
 
 test("the start keeps its values secret, and uses PKCE, state and nonce", async () => {
-  const answer = await service.call(undefined, "/oidc/ours");
-  const { searchParams } = new URL(answer.headers.get("location") ?? "");
+  const response = await service.call(undefined, "/oidc/ours");
+  const { searchParams } = new URL(response.headers.get("location") ?? "");
   expect(searchParams.get("code_challenge_method")).toBe("S256");
   for (const name of ["state", "nonce", "code_challenge"])
     expect((searchParams.get(name) ?? "").length).toBeGreaterThanOrEqual(43);
   expect(searchParams.has("max_age")).toBe(false);
-  const [cookie = ""] = answer.headers.getSetCookie();
+  const [cookie = ""] = response.headers.getSetCookie();
   expect(cookie).toMatch(
     /^__Host-rowhouse_oidc=[\w-]+; Path=\/; Max-Age=600; HttpOnly; Secure; SameSite=Lax$/,
   );

@@ -1,4 +1,4 @@
-/** What a provider may answer wrongly, and what others may do with its answers: each ends on a page, nobody is signed in. */
+/** Wrong responses of a provider, and attacks with its responses: each ends on a page, nobody is signed in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
@@ -6,7 +6,7 @@ import { STATE_COOKIE } from "../../src/identity/provider_state.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";
-import { type Answer, openTestService, type TestService } from "../support/service.ts";
+import { openTestService, type TestResponse, type TestService } from "../support/service.ts";
 
 const LOGIN = "ada";
 let ours: TestProvider;
@@ -151,10 +151,10 @@ describe("rejects a token", () => {
   ])("$name", async ({ wrong, reason }) => {
     ours.wrong = wrong;
     const jar: Jar = new Map();
-    const answer = await signInWith(service, jar, { login: LOGIN });
-    expect(answer.status).toBe(403);
-    expect(answer.text).toContain("could not be verified");
-    expect(answer.text).toContain('href="/login"');
+    const response = await signInWith(service, jar, { login: LOGIN });
+    expect(response.status).toBe(403);
+    expect(response.text).toContain("could not be verified");
+    expect(response.text).toContain('href="/login"');
     expectNobody(jar);
     expect(jar.has(STATE_COOKIE)).toBe(false);
     expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
@@ -164,9 +164,9 @@ describe("rejects a token", () => {
     "but not for a subject of $sub",
     async ({ sub }) => {
       ours.wrong = { claims: (claims) => ({ ...claims, sub }) };
-      const answer = await signInWith(service, new Map(), { login: LOGIN });
-      expect(answer.status).toBe(403);
-      expect(answer.text).not.toContain("could not be verified");
+      const response = await signInWith(service, new Map(), { login: LOGIN });
+      expect(response.status).toBe(403);
+      expect(response.text).not.toContain("could not be verified");
       expect(await lastEvent()).toBe("sign_in_rejected ours unlinked");
     },
   );
@@ -248,10 +248,10 @@ describe("rejects a response of the provider", () => {
   ])("$name", async ({ toPath, status, says, reason }) => {
     const jar: Jar = new Map();
     const path = await comeBack(service, jar, { login: LOGIN });
-    const answer = await visit(service, jar, toPath(path));
-    expect(answer.status).toBe(status);
-    expect(answer.text).toContain(says);
-    expect(answer.text).not.toContain("<script>");
+    const response = await visit(service, jar, toPath(path));
+    expect(response.status).toBe(status);
+    expect(response.text).toContain(says);
+    expect(response.text).not.toContain("<script>");
     expectNobody(jar);
     if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
   });
@@ -305,10 +305,10 @@ test("a replaced key of the provider is fetched immediately", async () => {
 });
 
 describe("an unavailable provider", () => {
-  const expectAway = (answer: Answer, name = "ours") => {
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get("retry-after")).toBe("5");
-    expect(answer.text).toContain(`${name} is not responding`);
+  const expectAway = (response: TestResponse, name = "ours") => {
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(response.text).toContain(`${name} is not responding`);
   };
   test.each<{ name: string; endpoint: NonNullable<Wrong["endpoint"]> }>([
     { name: "fails to give a token", endpoint: { path: "token", status: 500 } },
@@ -327,7 +327,7 @@ describe("an unavailable provider", () => {
       const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
       const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
       expect((await service.call(undefined, "/login")).status).toBe(200);
-      for (const answer of await Promise.all(starts)) expectAway(answer, name);
+      for (const response of await Promise.all(starts)) expectAway(response, name);
       expectAway(await service.call(undefined, `/oidc/${name}`), name);
       expect(asked()).toBe(1);
       expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
@@ -342,11 +342,11 @@ test("attempts are counted by client: in the end the provider is not asked any m
     const state = new URL(start.headers.get("location") ?? "").searchParams.get("state");
     return await visit(service, jar, `/oidc/ours/callback?error=access_denied&state=${state}`);
   };
-  let [answer, count] = [await attempt(), 1];
-  for (; answer.status === 403 && count <= 60; count++) answer = await attempt();
-  expect(answer.status).toBe(429);
-  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(800);
-  expect(answer.text).toContain("Please wait 15 minutes");
+  let [response, count] = [await attempt(), 1];
+  for (; response.status === 403 && count <= 60; count++) response = await attempt();
+  expect(response.status).toBe(429);
+  expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(800);
+  expect(response.text).toContain("Please wait 15 minutes");
   expect(count).toBeGreaterThan(10);
 });
 

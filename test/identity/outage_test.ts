@@ -61,20 +61,20 @@ test.each([
     await untilBack();
     fail();
     // Together: each waits for the time limit.
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       CALLS.map(async ({ name, method, path, cookie = sharedCookie(jar) }) => {
         const headers = { origin: ORIGIN, ...(cookie !== "" && { cookie }) };
-        const answer = await service.call(undefined, path(), { method, headers });
+        const response = await service.call(undefined, path(), { method, headers });
         return {
-          ...{ name, isFailed: answer.status >= 500, text: answer.text },
-          cookies: answer.headers.getSetCookie(),
-          cacheControl: answer.headers.get("cache-control"),
-          origin: answer.headers.get("access-control-allow-origin"),
-          credentials: answer.headers.get("access-control-allow-credentials"),
+          ...{ name, isFailed: response.status >= 500, text: response.text },
+          cookies: response.headers.getSetCookie(),
+          cacheControl: response.headers.get("cache-control"),
+          origin: response.headers.get("access-control-allow-origin"),
+          credentials: response.headers.get("access-control-allow-credentials"),
         };
       }),
     );
-    expect(answers).toEqual(
+    expect(responses).toEqual(
       CALLS.map(({ name }) => ({
         ...{ name, isFailed: true, text: '{"error":"request_failed"}', cookies: [] },
         ...{ cacheControl: "no-store", origin: ORIGIN, credentials: "true" },
@@ -103,10 +103,10 @@ test.each([
       await untilBack();
       fail();
       const before = proxy.count("rowhouse.read_me");
-      const answer = await service.call(undefined, `/v1/auth/me${query}`, { headers });
-      expect([answer.status, answer.text]).toEqual(want as [number, string]);
-      expect(answer.headers.getSetCookie()).toEqual([]);
-      expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+      const response = await service.call(undefined, `/v1/auth/me${query}`, { headers });
+      expect([response.status, response.text]).toEqual(want as [number, string]);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      expect(response.headers.get("access-control-allow-origin")).toBe(ORIGIN);
       expect(proxy.count("rowhouse.read_me")).toBe(before);
       await proxy.heal();
     }
@@ -131,12 +131,12 @@ test("without the database, the pages return an error and keep the cookies, whic
   await untilBack();
   proxy.refuse();
   for (const path of paths) {
-    const answer = await service.call(undefined, path, { headers });
-    expect([503, 504]).toContain(answer.status);
-    expect(answer.headers.getSetCookie()).toEqual([]);
-    expect(answer.text).toContain("Back in a moment");
-    expect(answer.text).not.toContain("<form");
-    expect(answer.headers.get("retry-after")).not.toBeNull();
+    const response = await service.call(undefined, path, { headers });
+    expect([503, 504]).toContain(response.status);
+    expect(response.headers.getSetCookie()).toEqual([]);
+    expect(response.text).toContain("Back in a moment");
+    expect(response.text).not.toContain("<form");
+    expect(response.headers.get("retry-after")).not.toBeNull();
   }
   const posted = await visit(service, anonymous, "/login", {
     fields: { form_token: token, email: "ada@example.org", password: PASSWORD },

@@ -25,9 +25,9 @@ import {
 } from "../support/people.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -54,13 +54,13 @@ function whoAmI(jar: Jar) {
 describe("/authorize", () => {
   test("shows the form, signs in and sends back to the checked address with its cookies", async () => {
     const jar: Jar = new Map();
-    const answer = await submitSignIn(service, jar, {
+    const response = await submitSignIn(service, jar, {
       path: authorize(`${CALLBACK}?next=%2Fhome`),
       email: ` ${person.email.toUpperCase()} `,
     });
-    expect([answer.status, answer.text]).toEqual([303, ""]);
-    expect(answer.headers.get("location")).toBe(`${CALLBACK}?next=%2Fhome`);
-    expect(answer.headers.getSetCookie()).toEqual([
+    expect([response.status, response.text]).toEqual([303, ""]);
+    expect(response.headers.get("location")).toBe(`${CALLBACK}?next=%2Fhome`);
+    expect(response.headers.getSetCookie()).toEqual([
       `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}; Domain=example.org; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
       `${IDENTITY_COOKIE}=${jar.get(IDENTITY_COOKIE)}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
       `${DEVICE_COOKIE}=${jar.get(DEVICE_COOKIE)}; Path=/; Max-Age=34560000; HttpOnly; Secure; SameSite=Lax`,
@@ -70,10 +70,10 @@ describe("/authorize", () => {
 
   test("redirects a signed-in person immediately", async () => {
     const jar = await signInAs(service, person);
-    const answer = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
-    expect(answer.status).toBe(303);
-    expect(answer.headers.get("location")).toBe("https://wiki.example.org/a?b=c#d");
-    expect(answer.headers.get("cache-control")).toBe("no-store");
+    const response = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toBe("https://wiki.example.org/a?b=c#d");
+    expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
   test("redirects a person without a role too: the app decides what forbidden means", async () => {
@@ -115,10 +115,10 @@ describe("/authorize", () => {
           expect([form.status, posted.status]).toEqual([200, 422]);
           return;
         }
-        for (const answer of [back, form, posted]) {
-          expect(answer.status).toBe(400);
-          expect(answer.headers.get("location")).toBeNull();
-          expect(answer.text).not.toContain("<form");
+        for (const response of [back, form, posted]) {
+          expect(response.status).toBe(400);
+          expect(response.headers.get("location")).toBeNull();
+          expect(response.text).not.toContain("<form");
         }
       },
     );
@@ -135,11 +135,11 @@ describe("/authorize", () => {
     },
     { name: "a malformed app", path: () => authorize(CALLBACK, "A B"), want: 400 },
     { name: "an unknown app", path: () => authorize(CALLBACK, "no-such-app"), want: 404 },
-  ])("answers $name with a $want page without a form", async ({ path, want }) => {
-    const answer = await visit(service, new Map(), path());
-    expect(answer.status).toBe(want);
-    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(answer.text).not.toContain("<form");
+  ])("returns a $want page without a form for $name", async ({ path, want }) => {
+    const response = await visit(service, new Map(), path());
+    expect(response.status).toBe(want);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.text).not.toContain("<form");
   });
 });
 
@@ -156,8 +156,8 @@ describe("both cookies", () => {
     const alone: Jar = new Map([[SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
     const forged: Jar = new Map([...alone, [IDENTITY_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
     for (const jar of [planted, alone, forged]) {
-      const answer = await visit(service, jar, authorize(CALLBACK));
-      expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+      const response = await visit(service, jar, authorize(CALLBACK));
+      expect([response.status, response.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
     }
   });
 
@@ -166,19 +166,19 @@ describe("both cookies", () => {
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
     ]);
-    const answer = await service.call(undefined, authorize(CALLBACK), {
+    const response = await service.call(undefined, authorize(CALLBACK), {
       headers: {
         cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
       },
     });
-    expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+    expect([response.status, response.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
     const pages = pageRoutes.map(({ path }) => path).filter((path) => !path.startsWith("/assets/"));
     const wanted = pages
       .flatMap((path) => withParents([path]))
       .filter((path) => !path.includes(":"));
     expect(wanted).toContain("/oidc/");
     for (const path of ["/v1", "/v1/auth", "/v1/auth/me", ...wanted])
-      expect({ path, isCleared: readCleared(answer).includes(path) }).toEqual({
+      expect({ path, isCleared: readCleared(response).includes(path) }).toEqual({
         path,
         isCleared: true,
       });
@@ -191,17 +191,17 @@ describe("both cookies", () => {
         signInAs(service, person),
         signInAs(service, await makePerson(service)),
       ]);
-      const answer = await service.call(undefined, path, {
+      const response = await service.call(undefined, path, {
         headers: {
           cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
         },
       });
-      expect([answer.status, readCleared(answer).includes(path)]).toEqual([303, true]);
+      expect([response.status, readCleared(response).includes(path)]).toEqual([303, true]);
     },
   );
 
-  /** The paths on which an answer clears the shared cookie. */
-  function readCleared({ headers }: Answer): string[] {
+  /** The paths on which a response clears the shared cookie. */
+  function readCleared({ headers }: TestResponse): string[] {
     return headers.getSetCookie().flatMap((line) => {
       const [, path] = line.startsWith(`${SESSION_COOKIE}=;`)
         ? (/; Path=([^;]*)/.exec(line) ?? [])
@@ -302,8 +302,8 @@ describe("/login", () => {
   });
 
   test("signing out twice is not an error", async () => {
-    const answer = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
-    expect([answer.status, answer.headers.get("location")]).toEqual([
+    const response = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
+    expect([response.status, response.headers.get("location")]).toEqual([
       303,
       "/login?signed-out=here",
     ]);
@@ -311,11 +311,11 @@ describe("/login", () => {
 });
 
 test("an error's reference is short, and the end of the request's id", async () => {
-  const answer = await visit(service, new Map(), "/authorize");
+  const response = await visit(service, new Map(), "/authorize");
   const [, reference = ""] =
-    /<code class="reference" id="reference">([0-9a-f]{12})<\/code>/.exec(answer.text) ?? [];
+    /<code class="reference" id="reference">([0-9a-f]{12})<\/code>/.exec(response.text) ?? [];
   expect(reference).not.toBe("");
-  expect(answer.headers.get("x-request-id")).toEndWith(reference);
+  expect(response.headers.get("x-request-id")).toEndWith(reference);
 });
 
 describe("the response is the same", () => {
@@ -335,16 +335,16 @@ describe("the response is the same", () => {
       { email: invited, password: PASSWORD },
       { email: "not an address\u0000", password: PASSWORD },
     ];
-    const answers = [];
+    const responses = [];
     for (const typed of tries) {
-      const answer = await submitSignIn(service, new Map(), typed);
-      const text = answer.text
+      const response = await submitSignIn(service, new Map(), typed);
+      const text = response.text
         .replace(/name="form_token" value="[^"]+"/, "")
         .replace(/(type="email"[^>]*) value="[^"]*"/, "$1");
-      answers.push({ status: answer.status, text });
+      responses.push({ status: response.status, text });
     }
-    expect(answers[0]?.status).toBe(422);
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(responses[0]?.status).toBe(422);
+    expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
   });
 
   test("shows a missing value next to its field, and keeps the address but never the password", async () => {
@@ -373,8 +373,8 @@ describe("rejects a form", () => {
     const jar: Jar = new Map();
     const token = readToken((await visit(service, jar, "/login")).text);
     const fields = { form_token: token, email: person.email, password: PASSWORD };
-    const answer = await visit(service, jar, "/login", { fields, origin });
-    expect(answer.status).toBe(status);
+    const response = await visit(service, jar, "/login", { fields, origin });
+    expect(response.status).toBe(status);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
     const mine = await signInAs(service, person);
     const out = readToken((await visit(service, mine, "/login")).text);
@@ -397,11 +397,11 @@ describe("rejects a form", () => {
   ])("$name", async ({ token }) => {
     const jar: Jar = new Map();
     await visit(service, jar, "/login");
-    const answer = await visit(service, jar, "/login", {
+    const response = await visit(service, jar, "/login", {
       fields: { form_token: await token(), email: person.email, password: PASSWORD },
     });
-    expect(answer.status).toBe(403);
-    expect(answer.text).not.toContain("<form");
+    expect(response.status).toBe(403);
+    expect(response.text).not.toContain("<form");
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 
@@ -429,12 +429,12 @@ test("two tabs that sign in together are both signed in, whichever cookie wins",
     await visit(service, jar, "/login"),
   ];
   const fields = { email: person.email, password: PASSWORD };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [first, second].map((page) =>
       visit(service, jar, "/login", { fields: { ...fields, form_token: readToken(page.text) } }),
     ),
   );
-  expect(answers.map((answer) => answer.status)).toEqual([303, 303]);
+  expect(responses.map((response) => response.status)).toEqual([303, 303]);
   expect((await visit(service, jar, "/login")).text).toContain("Your apps");
 });
 
@@ -470,8 +470,11 @@ describe("/set-password", () => {
   test("sets a password once, which then signs in", async () => {
     const { email, path } = await makeLink();
     expect((await visit(service, new Map(), path)).text).toContain(email);
-    const answer = await choose(path, NEW);
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login?done=password"]);
+    const response = await choose(path, NEW);
+    expect([response.status, response.headers.get("location")]).toEqual([
+      303,
+      "/login?done=password",
+    ]);
     const again = await visit(service, new Map(), path);
     expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
     expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
@@ -482,18 +485,18 @@ describe("/set-password", () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, path);
     expect(page.text).toContain('action="/set-password"');
-    const answer = await visit(service, jar, path, {
+    const response = await visit(service, jar, path, {
       fields: { ...readHidden(page.text), link: "", password: NEW, password_again: NEW },
     });
-    expect(answer.status).toBe(404);
+    expect(response.status).toBe(404);
     expect((await choose(path, NEW)).status).toBe(303);
   });
 
   test("accepts one of two simultaneous uses", async () => {
     const { path } = await makeLink();
     const forms = await Promise.all(Array.from({ length: 4 }, () => openLink(path)));
-    const answers = await Promise.all(forms.map((send, i) => send(`${NEW} ${i}`)));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([303, 404, 404, 404]);
+    const responses = await Promise.all(forms.map((send, i) => send(`${NEW} ${i}`)));
+    expect(responses.map((response) => response.status).sort()).toEqual([303, 404, 404, 404]);
   });
 
   test("shows next to the field why a password is rejected, and keeps the link", async () => {
@@ -579,17 +582,20 @@ describe("every page", () => {
     { path: "/authorize", status: 400, hasScript: true },
     { path: "/set-password", status: 404, hasScript: false },
   ])("$path forbids framing, caching and foreign content", async ({ path, status, hasScript }) => {
-    const answer = await visit(service, new Map(), path);
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("content-security-policy")).toBe(
+    const response = await visit(service, new Map(), path);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-security-policy")).toBe(
       `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'${hasScript ? "; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'" : ""}`,
     );
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("referrer-policy")).toBe("same-origin");
-    expect(answer.headers.get("x-frame-options")).toBe("DENY");
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    const text = answer.text.replace(/<script type="module" src="\/assets\/[\w.]+"><\/script>/, "");
-    expect(text === answer.text).toBe(!hasScript);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("referrer-policy")).toBe("same-origin");
+    expect(response.headers.get("x-frame-options")).toBe("DENY");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    const text = response.text.replace(
+      /<script type="module" src="\/assets\/[\w.]+"><\/script>/,
+      "",
+    );
+    expect(text === response.text).toBe(!hasScript);
     expect(text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
   });
 
@@ -600,11 +606,11 @@ describe("every page", () => {
     const page = await visit(service, new Map(), "/login");
     const address = new RegExp(`="(/assets/\\w+\\.[0-9a-f]{16}\\.${asset.ending})"`);
     const url = service.url + (address.exec(page.text)?.[1] ?? "");
-    const answer = await fetch(url, { headers: { "accept-encoding": "identity" } });
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, asset.type]);
-    expect(answer.headers.get("cache-control")).toContain("immutable");
-    expect(answer.headers.get("vary")).toBe("accept-encoding");
-    const text = await answer.text();
+    const response = await fetch(url, { headers: { "accept-encoding": "identity" } });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, asset.type]);
+    expect(response.headers.get("cache-control")).toContain("immutable");
+    expect(response.headers.get("vary")).toBe("accept-encoding");
+    const text = await response.text();
     for (const encoding of ["gzip", "zstd"]) {
       const encoded = await fetch(url, { headers: { "accept-encoding": encoding } });
       expect(encoded.headers.get("content-encoding")).toBe(encoding);

@@ -1,4 +1,4 @@
-/** Passkeys on the account's page, and a sign-in with one alone: right answers, and every wrong one. */
+/** Passkeys on the account's page, and a sign-in with one alone: right responses, and every wrong one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SettingsService } from "@simplewebauthn/server";
 import { exportUser } from "../../src/accounts/people/mod.ts";
@@ -12,12 +12,12 @@ import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {
   addPasskey,
-  answerPage,
   type Holder,
   makeHolder,
   PASSKEYS,
   readAsked,
   sendPasskey,
+  submitPasskey,
   toNamed,
 } from "../support/passkeys.ts";
 import {
@@ -67,7 +67,7 @@ test("a person adds a passkey and signs in with it alone, which proves both fact
     allowCredentials: [],
     userVerification: "required",
   });
-  const done = await answerPage(service, jar, { authenticator });
+  const done = await submitPasskey(service, jar, { authenticator });
   expect([done.status, done.headers.get("location")]).toEqual([303, "/login"]);
   expect(jar.has(CHALLENGE_COOKIE)).toBe(false);
   expect(await isSignedIn(jar, person.email)).toBe(true);
@@ -107,11 +107,11 @@ describe("cannot sign in without an account", () => {
   test.each(LIES)("with $name", async ({ name: _, ...lies }) => {
     const jar: Jar = new Map();
     const { authenticator, person } = holder;
-    const rejected = await answerPage(service, jar, { authenticator, lies });
+    const rejected = await submitPasskey(service, jar, { authenticator, lies });
     expect([rejected.status, textOf(rejected).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
-    // The same browser's next answer is right.
-    expect((await answerPage(service, jar, { authenticator })).status).toBe(303);
+    // The same browser's next response is right.
+    expect((await submitPasskey(service, jar, { authenticator })).status).toBe(303);
   });
 
   test("with the key of one person and the name of another", async () => {
@@ -119,7 +119,7 @@ describe("cannot sign in without an account", () => {
     const lies = { credentialId: other.authenticator.credentialId };
     const jar: Jar = new Map();
     const { authenticator } = holder;
-    expect((await answerPage(service, jar, { authenticator, lies })).status).toBe(422);
+    expect((await submitPasskey(service, jar, { authenticator, lies })).status).toBe(422);
   });
 
   test.each(["", "{}", "[]", "null", '{"id":1}', "{", `{"id":"${"a".repeat(9000)}"}`])(
@@ -172,7 +172,7 @@ describe("cannot sign in without an account", () => {
 test("a passkey whose counter does not rise is rejected as a copy, and the audit log has an entry", async () => {
   const { person, authenticator } = await makeHolder(service);
   const tryWith = async (count: number) =>
-    (await answerPage(service, new Map(), { authenticator, lies: { count } })).status;
+    (await submitPasskey(service, new Map(), { authenticator, lies: { count } })).status;
   expect(await tryWith(5)).toBe(303);
   for (const count of [5, 4, 0]) expect(await tryWith(count)).toBe(422);
   expect(await tryWith(6)).toBe(303);
@@ -214,7 +214,7 @@ describe("a row that the service did not create does not sign in", () => {
       },
     ]) {
       const jar: Jar = new Map();
-      expect((await answerPage(service, jar, { authenticator, lies })).status).toBe(422);
+      expect((await submitPasskey(service, jar, { authenticator, lies })).status).toBe(422);
       expect(await isSignedIn(jar, "@example.org")).toBe(false);
     }
   });
@@ -223,16 +223,16 @@ describe("a row that the service did not create does not sign in", () => {
 test("a person who is disabled or removed the passkey cannot finish the sign-in", async () => {
   const { person, jar, authenticator } = await makeHolder(service);
   await query("update rowhouse.users set disabled_at = now() where id = $1", [person.id]);
-  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+  expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
   await query("update rowhouse.users set disabled_at = null where id = $1", [person.id]);
-  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(303);
+  expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(303);
   const page = await visit(service, jar, PASSKEYS);
   const [, path = ""] = /href="([^"]*[?]remove=[0-9a-f]+)"/.exec(page.text) ?? [];
   const asked = await visit(service, jar, path);
   expect(textOf(asked)).toContain("only second factor");
   const removed = await visit(service, jar, PASSKEYS, { fields: readHidden(asked.text) });
   expect(removed.headers.get("location")).toBe(`${PASSKEYS}?done=remove`);
-  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+  expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
   expect(await listEvents(service, person.id)).toContain("remove_passkey");
 });
 
@@ -282,7 +282,7 @@ describe("with the first second factor, a passkey,", () => {
     expect(textOf(added)).toContain("All your other sessions have ended");
     expect(await isSignedIn(stolen, person.email)).toBe(false);
     const second: Jar = new Map();
-    await answerPage(service, second, { authenticator });
+    await submitPasskey(service, second, { authenticator });
     await addPasskey(service, jar, { authenticator: makeAuthenticator(service.url) });
     await enrol(service, jar);
     for (const browser of [jar, second]) expect(await isSignedIn(browser, person.email)).toBe(true);
@@ -378,7 +378,7 @@ describe("a passkey is added", () => {
       422,
       true,
     ]);
-    expect((await answerPage(service, new Map(), { authenticator })).status).toBe(303);
+    expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(303);
   });
 });
 
@@ -401,7 +401,7 @@ describe("as the second factor", () => {
       userVerification: "preferred",
     });
     const lies = { isVerified: false, userHandle: null };
-    const done = await answerPage(service, jar, { authenticator, path, lies });
+    const done = await submitPasskey(service, jar, { authenticator, path, lies });
     expect([done.status, done.headers.get("location")]).toEqual([303, "/account/security"]);
     // With both factors proven now it may change them.
     expect((await visit(service, jar, PASSKEYS)).text).toContain("Remove");
@@ -419,7 +419,7 @@ describe("as the second factor", () => {
     ]);
     const jar = new Map(waiting);
     const act = { authenticator, path: "/second-factor", lies };
-    const rejected = await answerPage(service, jar, act);
+    const rejected = await submitPasskey(service, jar, act);
     expect([rejected.status, textOf(rejected).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
   });
@@ -428,7 +428,7 @@ describe("as the second factor", () => {
     const [one, two] = [await makeHolder(service), await makeHolder(service)];
     const jar: Jar = new Map();
     const { location } = await passPassword(service, one.person, { jar });
-    const theirs = await answerPage(service, jar, {
+    const theirs = await submitPasskey(service, jar, {
       authenticator: two.authenticator,
       path: location,
     });
@@ -462,7 +462,7 @@ describe("as the second factor", () => {
     for (const hidden of [row?.key ?? "", row?.id ?? ""])
       expect([hidden.length > 20, exported.includes(hidden)]).toEqual([true, false]);
     await query("select rowhouse.reset_second_factor($1, 'test')", [person.email]);
-    expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+    expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
   });
 });
@@ -477,7 +477,7 @@ test("a passkey refreshes an administrator's sign-in for a sensitive action", as
   const page = "/console/new-person";
   const path = (await visit(service, jar, page)).headers.get("location") ?? "";
   expect(path).toBe("/console/sign-in?to=%2Fconsole%2Fnew-person");
-  const proven = await answerPage(service, jar, { authenticator, path });
+  const proven = await submitPasskey(service, jar, { authenticator, path });
   expect([proven.status, proven.headers.get("location")]).toEqual([303, page]);
   expect((await visit(service, jar, page)).status).toBe(200);
 });
@@ -502,9 +502,9 @@ test("adding and removing a passkey is mailed, by its name", async () => {
 test("too many attempts have to wait before any check", async () => {
   const { authenticator } = await makeHolder(service);
   const jar: Jar = new Map();
-  await answerPage(service, jar, { authenticator, lies: { isTampered: true } });
+  await submitPasskey(service, jar, { authenticator, lies: { isTampered: true } });
   await query("update rowhouse.throttle set attempts = 60 where key like 'passkey client %'");
-  const { status, headers, text } = await answerPage(service, jar, { authenticator });
+  const { status, headers, text } = await submitPasskey(service, jar, { authenticator });
   expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
     429,
     true,
@@ -532,9 +532,9 @@ test("a passkey of a removed secret does not sign in, and one in use moves to th
     const { url } = opened;
     const call: TestService["call"] = (app, path, sent) =>
       callService({ url, secrets: service.secrets }, app, path, sent);
-    const answer = await answerPage({ ...service, call }, new Map(), { authenticator });
+    const response = await submitPasskey({ ...service, call }, new Map(), { authenticator });
     await opened.close();
-    return answer.status;
+    return response.status;
   };
   expect(await tryWith(NEXT)).toBe(422);
   expect(await tryWith(NEXT, TEST_IDENTITY_SECRET)).toBe(303);
@@ -581,8 +581,11 @@ test("a new passkey with an id that is too long or unexpected is rejected", asyn
     const made = JSON.parse(authenticator.create(readAsked(page) ?? { challenge: "" }, lies));
     const id = authenticator.credentialId;
     const passkey = JSON.stringify({ ...made, id, rawId: id });
-    const answer = await sendPasskey(service, jar, { page, path: PASSKEYS, passkey });
-    expect([answer.status, textOf(answer).includes("could not be verified")]).toEqual([422, true]);
+    const response = await sendPasskey(service, jar, { page, path: PASSKEYS, passkey });
+    expect([response.status, textOf(response).includes("could not be verified")]).toEqual([
+      422,
+      true,
+    ]);
   }
 });
 

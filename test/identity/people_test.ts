@@ -48,15 +48,15 @@ function people(query: string, of: Jar | undefined = jar, headers: Record<string
 }
 
 test("GET /v1/auth/people lists the people with a role by id, without addresses", async () => {
-  const answer = await people(`?app=${app.slug}`, jar, { origin: ORIGIN });
+  const response = await people(`?app=${app.slug}`, jar, { origin: ORIGIN });
   const wanted = [
     { id: editor.id, displayName: "Ada", avatarUrl: null, role: "editor" },
     { id: member.id, displayName: null, avatarUrl: null, role: "member" },
   ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  expect([answer.status, answer.json]).toEqual([200, { people: wanted, next: null }]);
-  expect(answer.text).not.toContain("@");
-  expect(answer.headers.get("cache-control")).toBe("no-store");
-  expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+  expect([response.status, response.json]).toEqual([200, { people: wanted, next: null }]);
+  expect(response.text).not.toContain("@");
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("access-control-allow-origin")).toBe(ORIGIN);
   const foreign = await people(`?app=${app.slug}`, jar, { origin: "https://other.example.org" });
   expect(foreign.headers.get("access-control-allow-origin")).toBeNull();
 });
@@ -109,8 +109,8 @@ test.each([
   { name: "a limit twice", query: "?app=wiki&limit=1&limit=2" },
   { name: "an unknown parameter", query: "?app=wiki&email=a" },
 ])("rejects $name", async ({ query }) => {
-  const answer = await people(query);
-  expect([answer.status, answer.text]).toEqual([400, '{"error":"invalid_request"}']);
+  const response = await people(query);
+  expect([response.status, response.text]).toEqual([400, '{"error":"invalid_request"}']);
 });
 
 test("without a session, a role or the setting there is no list", async () => {

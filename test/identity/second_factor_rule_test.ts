@@ -63,15 +63,15 @@ test("administrators are asked where there is a provider, can put it off for a w
   const jar: Jar = new Map();
   const path = "/console/sign-in?to=%2Fconsole%2Fapps";
   const ask = "/add-second-factor?to=%2Fconsole%2Fapps";
-  const answer = await submitSignIn(usual, jar, { email: person.email, path });
-  expect([answer.status, answer.headers.get("location")]).toEqual([303, ask]);
+  const response = await submitSignIn(usual, jar, { email: person.email, path });
+  expect([response.status, response.headers.get("location")]).toEqual([303, ask]);
   expect((await visit(usual, jar, ask)).text).toContain('href="/console/apps">Later</a>');
   expect((await visit(usual, jar, "/console/apps")).text).toContain("requires a second factor");
   await putOff(usual, person.id);
   expect(await toLocation(usual, jar, "/console/apps")).toBe(ask);
   expect((await visit(usual, jar, ask)).text).not.toContain("Later");
   expect((await visit(usual, jar, "/account")).status).toBe(200);
-  const { answer: added } = await enrol(usual, jar, { query: "?to=%2Fconsole%2Fapps" });
+  const { response: added } = await enrol(usual, jar, { query: "?to=%2Fconsole%2Fapps" });
   expect(added.text).toContain('href="/console/apps">I have saved them</a>');
   const { status, text } = await visit(usual, jar, "/console/apps");
   expect([status, text.includes("requires a second factor")]).toEqual([200, false]);
@@ -80,8 +80,8 @@ test("administrators are asked where there is a provider, can put it off for a w
 test("no one else must add a factor; a person no longer required is free at the next sign-in", async () => {
   const person = await makePerson(usual);
   await putOff(usual, person.id);
-  const answer = await submitSignIn(usual, new Map(), { email: person.email });
-  expect(answer.headers.get("location")).toBe("/login");
+  const response = await submitSignIn(usual, new Map(), { email: person.email });
+  expect(response.headers.get("location")).toBe("/login");
   const read = "select factor_asked_at as at from rowhouse.users where id = $1::text::uuid";
   expect(await write(usual, read, person.id)).toEqual([{ at: null }]);
 });

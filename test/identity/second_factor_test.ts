@@ -84,10 +84,10 @@ describe("a person with a second factor", () => {
     expect((await visit(service, jar, "/account")).status).toBe(303);
     const page = await visit(service, jar, location);
     expect(page.text).toContain(person.email);
-    const answer = await enterFactor(service, jar, {
+    const response = await enterFactor(service, jar, {
       code: ` ${app.code().slice(0, 3)} ${app.code().slice(3)}`,
     });
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
+    expect([response.status, response.headers.get("location")]).toEqual([303, "/login"]);
     expect([isSignedIn(jar), jar.has(PENDING_COOKIE), jar.has(DEVICE_COOKIE)]).toEqual([
       true,
       false,
@@ -118,8 +118,8 @@ describe("a person with a second factor", () => {
     expect((await visit(service, jar, elsewhere)).status).toBe(400);
     const page = await visit(service, jar, location);
     expect(page.headers.get("content-security-policy")).toContain("https://next.example.org");
-    const answer = await enterFactor(service, jar, { path: location, code: app.code() });
-    expect(answer.headers.get("location")).toBe("https://next.example.org/x");
+    const response = await enterFactor(service, jar, { path: location, code: app.code() });
+    expect(response.headers.get("location")).toBe("https://next.example.org/x");
   });
 
   test.each<{ name: string; make: (of: Enrolled) => string | Promise<string> }>([
@@ -141,9 +141,9 @@ describe("a person with a second factor", () => {
     const { person, app } = enrolled;
     const code = await make(enrolled);
     const { jar } = await passPassword(service, person);
-    const answer = await enterFactor(service, jar, { code });
-    expect([answer.status, isSignedIn(jar)]).toEqual([422, false]);
-    expect(answer.text).toContain("was already used");
+    const response = await enterFactor(service, jar, { code });
+    expect([response.status, isSignedIn(jar)]).toEqual([422, false]);
+    expect(response.text).toContain("was already used");
     expect(await listEvents(person)).toContain("second_factor_rejected");
     // The sign-in goes on waiting, for a code that is newer than any before.
     await enterFactor(service, jar, { code: app.code({ steps: 1 }) });
@@ -231,8 +231,8 @@ describe("a sign-in that waits", () => {
       form_token: /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? "",
       code: app.code(),
     };
-    const answer = await visit(service, jar, location, { fields });
-    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+    const response = await visit(service, jar, location, { fields });
+    expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
     expect((await visit(service, jar, location)).status).toBe(303);
   });
 
@@ -267,8 +267,8 @@ describe("a sign-in that waits", () => {
     expect(page.status).toBe(200);
     await end(person, signedIn);
     const fields = { ...readHidden(page.text), code: app.code() };
-    const answer = await visit(service, jar, "/second-factor", { fields });
-    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+    const response = await visit(service, jar, "/second-factor", { fields });
+    expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
   });
 
   const EVERYWHERE = { everywhere: "yes" };
@@ -293,15 +293,15 @@ describe("a sign-in that waits", () => {
 test("a wrong password gets the same response with and without a second factor", async () => {
   const { person } = await enrolPerson(service, await makePerson(service));
   const plain = await makePerson(service);
-  const answers = [];
+  const responses = [];
   for (const { email } of [person, plain]) {
     const { status, text } = await submitSignIn(service, new Map(), {
       email,
       password: "not the password at all",
     });
-    answers.push([status, text.replaceAll(email, "").replace(/value="[^"]*"/g, "")]);
+    responses.push([status, text.replaceAll(email, "").replace(/value="[^"]*"/g, "")]);
   }
-  expect(answers[0]).toEqual(answers[1]);
+  expect(responses[0]).toEqual(responses[1]);
 });
 
 test("the first authenticator app ends all other sessions, in apps too; another app ends none", async () => {
@@ -311,13 +311,13 @@ test("the first authenticator app ends all other sessions, in apps too; another 
     (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(one) } }))
       .status;
   expect((await visit(service, jar, SECURITY)).text).toContain("signed out everywhere else");
-  const { app, answer } = await enrol(service, jar);
-  expect(answer.text).toContain("All your other sessions have ended");
+  const { app, response } = await enrol(service, jar);
+  expect(response.text).toContain("All your other sessions have ended");
   expect([await whoAmI(stolen), await whoAmI(jar)]).toEqual([401, 200]);
   const { jar: second } = await passPassword(service, person);
   await enterFactor(service, second, { code: app.code() });
   const next = await enrol(service, jar);
-  expect(next.answer.text).not.toContain("All your other sessions");
+  expect(next.response.text).not.toContain("All your other sessions");
   expect([await whoAmI(second), await whoAmI(jar)]).toEqual([200, 200]);
 });
 
@@ -332,8 +332,8 @@ test("changing a factor requires a sign-in within the last ten minutes", async (
     /name="form_token" value="([^"]+)"/.exec((await visit(service, jar, "/account")).text)?.[1] ??
     "";
   for (const act of ["remove", "codes"]) {
-    const answer = await visit(service, jar, SECURITY, { fields: { form_token: token, act } });
-    expect([answer.status, answer.headers.get("location")]).toEqual([
+    const response = await visit(service, jar, SECURITY, { fields: { form_token: token, act } });
+    expect([response.status, response.headers.get("location")]).toEqual([
       303,
       "/login?to=%2Faccount%2Fsecurity",
     ]);

@@ -24,7 +24,7 @@ test("a sign-in attempt takes the same time for known and unknown addresses", as
 
 async function timeWrong(email: string): Promise<number> {
   const startedAt = performance.now();
-  const answer = await submitSignIn(service, new Map(), { email, password: "not the password" });
-  expect(answer.status).toBe(422);
+  const response = await submitSignIn(service, new Map(), { email, password: "not the password" });
+  expect(response.status).toBe(422);
   return performance.now() - startedAt;
 }

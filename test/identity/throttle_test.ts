@@ -32,8 +32,8 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 async function tryWrong(email: string): Promise<{ status: number; wait: number }> {
-  const answer = await submitSignIn(service, new Map(), { email, password: "not the password" });
-  return { status: answer.status, wait: Number(answer.headers.get("retry-after")) };
+  const response = await submitSignIn(service, new Map(), { email, password: "not the password" });
+  return { status: response.status, wait: Number(response.headers.get("retry-after")) };
 }
 
 describe("sign-in attempts", () => {
@@ -144,11 +144,11 @@ describe("sign-in attempts", () => {
   });
 
   test("sent at the same time cannot get past the limit", async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: SIGN_IN_LIMITS.pair + 8 }, () => tryWrong("nobody@example.org")),
     );
-    expect(answers.filter(({ status }) => status === 422)).toHaveLength(SIGN_IN_LIMITS.pair);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
+    expect(responses.filter(({ status }) => status === 422)).toHaveLength(SIGN_IN_LIMITS.pair);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(8);
   });
 
   test("are accepted again when the window is over", async () => {

@@ -1,7 +1,7 @@
-/** What will end is said in every answer and in the description; nothing of ours is deprecated yet. */
+/** Every response and the description name what will end; nothing of ours is deprecated yet. */
 import { describe, expect, test } from "bun:test";
 import { makeOpenReceive } from "../../src/gateway/mod.ts";
-import { answerJson, type Operation, type Route } from "../../src/http/mod.ts";
+import { type Operation, type Route, respondWithJson } from "../../src/http/mod.ts";
 import { makeDocument } from "../../src/openapi/mod.ts";
 import { type FetchDeps, makeFetch } from "../../src/service/fetch.ts";
 import { routes } from "../../src/service/routes.ts";
@@ -17,12 +17,12 @@ const operation: Operation = {
   id: "old",
   group: "service",
   summary: "Do it the old way",
-  answers: [{ status: 200, when: "Done." }],
+  responses: [{ status: 200, when: "Done." }],
   problems: [],
 };
 const makeRoute = (path: string, more: Partial<Operation>): Route<FetchDeps> => ({
   ...{ method: "GET", path, access: "open", operation: { ...operation, id: path, ...more } },
-  handle: () => answerJson({}),
+  handle: () => respondWithJson({}),
 });
 const parameter = { description: "Some.", schema: { type: "string" } } as const;
 const own = [
@@ -46,7 +46,7 @@ const deps: FetchDeps = {
   guard: { check: async () => {}, checkApp: () => undefined },
   traffic: { inFlight: 0 },
   log: () => {},
-  onAnswer: () => {},
+  onResponse: () => {},
   makeSpanId: () => "0".repeat(16),
   now: () => 0,
 };

@@ -38,9 +38,9 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function read(of: TestApp | undefined): Promise<Document> {
-  const answer = await service.call(of, PATH);
-  expect(answer.status).toBe(200);
-  return answer.json as Document;
+  const response = await service.call(of, PATH);
+  expect(response.status).toBe(200);
+  return response.json as Document;
 }
 
 describe("the description", () => {
@@ -153,7 +153,7 @@ describe("the description", () => {
     expect(operations.length).toBeGreaterThan(10);
     for (const { method, path, operation } of operations) {
       const security = operation["security"] as object[];
-      const answer = await service.call(undefined, path.replaceAll(/\{\w+\}/g, "x"), {
+      const response = await service.call(undefined, path.replaceAll(/\{\w+\}/g, "x"), {
         method: method.toUpperCase(),
       });
       const isRequired =
@@ -161,7 +161,7 @@ describe("the description", () => {
       expect({ method, path, isRequired }).toEqual({
         method,
         path,
-        isRequired: answer.status === 401,
+        isRequired: response.status === 401,
       });
     }
     expect(paths["/v1/auth/logout"]?.["post"]?.["security"]).toEqual([{}, { session: [] }]);
@@ -191,10 +191,12 @@ describe("the description", () => {
   });
 
   test("is compressed, and each encoding has its own tag", async () => {
-    const answer = await fetch(`${service.url}${PATH}`, { headers: { "accept-encoding": "gzip" } });
-    expect(answer.headers.get("content-encoding")).toBe("gzip");
-    expect(answer.headers.get("etag")).toEndWith('-gzip"');
-    expect(((await answer.json()) as Document).openapi).toBe("3.1.1");
+    const response = await fetch(`${service.url}${PATH}`, {
+      headers: { "accept-encoding": "gzip" },
+    });
+    expect(response.headers.get("content-encoding")).toBe("gzip");
+    expect(response.headers.get("etag")).toEndWith('-gzip"');
+    expect(((await response.json()) as Document).openapi).toBe("3.1.1");
   });
 
   test("is rejected if it would be so large that building it would block other requests", async () => {
@@ -207,8 +209,8 @@ describe("the description", () => {
     const own = await service.makeApp(defineSchema({ huge_one: huge }));
     await read(own);
     await service.pushSchema(own, defineSchema({ huge_two: huge }));
-    const answer = await service.call(own, PATH);
-    expect([answer.status, answer.json]).toMatchObject([500, { error: "response_too_large" }]);
+    const response = await service.call(own, PATH);
+    expect([response.status, response.json]).toMatchObject([500, { error: "response_too_large" }]);
   });
 
   test("rejects a query and an invalid precondition", async () => {

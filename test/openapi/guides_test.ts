@@ -27,9 +27,9 @@ for (const shape of SHAPES) {
     const ask = (path: string, init?: RequestInit) => fetch(service.url + path, init);
 
     test("lists all of them in /llms.txt, with working addresses", async () => {
-      const answer = await ask("/llms.txt");
-      expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-      const text = await answer.text();
+      const response = await ask("/llms.txt");
+      expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      const text = await response.text();
       expect(text).toMatch(/^# Rowhouse\n\n> /);
       const lines = [...text.matchAll(/^- \[[\w ]+\]\((\/docs\/\w+\.md)\): \S.+$/gm)];
       const listed = lines.map(([, path]) => path ?? "");
@@ -44,10 +44,10 @@ for (const shape of SHAPES) {
     });
 
     test("hands a page out as it is, and again only when it has changed", async () => {
-      const answer = await ask("/docs/data.md", { headers: { "accept-encoding": "identity" } });
-      expect(await answer.text()).toBe(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
-      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-      const etag = answer.headers.get("etag") ?? "";
+      const response = await ask("/docs/data.md", { headers: { "accept-encoding": "identity" } });
+      expect(await response.text()).toBe(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      const etag = response.headers.get("etag") ?? "";
       const zipped = await ask("/docs/data.md", { headers: { "accept-encoding": "gzip" } });
       expect(zipped.headers.get("content-encoding")).toBe("gzip");
       for (const tag of [etag, zipped.headers.get("etag") ?? ""]) {
@@ -59,15 +59,15 @@ for (const shape of SHAPES) {
     test("shows each to people, with links that lead to a page and a heading of it", async () => {
       const texts = new Map<string, string>();
       for (const path of guides) {
-        const answer = await ask(path);
-        expect([path, answer.status, answer.headers.get("content-type")]).toEqual([
+        const response = await ask(path);
+        expect([path, response.status, response.headers.get("content-type")]).toEqual([
           ...[path, 200],
           "text/html; charset=utf-8",
         ]);
-        expect(answer.headers.get("content-security-policy")).not.toMatch(
+        expect(response.headers.get("content-security-policy")).not.toMatch(
           /unsafe|\*|https?:|data:/,
         );
-        texts.set(path, await answer.text());
+        texts.set(path, await response.text());
       }
       const others = new Set(["/docs", "/llms.txt", ...paths]);
       for (const [path, text] of texts) {
@@ -85,9 +85,9 @@ for (const shape of SHAPES) {
     });
 
     test.each(["/llms.txt", "/docs/push.md", "/docs/push"])("rejects %s", async (path) => {
-      const answer = await ask(path, { method: "POST", body: "x" });
-      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
-      expect(await answer.json()).toMatchObject({ error: "method_not_allowed" });
+      const response = await ask(path, { method: "POST", body: "x" });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+      expect(await response.json()).toMatchObject({ error: "method_not_allowed" });
     });
 
     test.each([
@@ -98,8 +98,11 @@ for (const shape of SHAPES) {
       "/docs/data.md/",
       "/docs/console/rows.png",
     ])("has nothing at %s", async (path) => {
-      const answer = await ask(path);
-      expect([answer.status, await answer.json()]).toMatchObject([404, { error: "unknown_route" }]);
+      const response = await ask(path);
+      expect([response.status, await response.json()]).toMatchObject([
+        404,
+        { error: "unknown_route" },
+      ]);
     });
   });
 }
@@ -113,9 +116,9 @@ describe("the search in the docs", () => {
 
   /** The links that are found, in their order. */
   async function find(text: string): Promise<string[]> {
-    const answer = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: text })}`);
-    expect(answer.status).toBe(200);
-    const found = (await answer.text()).matchAll(/<li><a href="([^"]+)">[^<]*<\/a> <span/g);
+    const response = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: text })}`);
+    expect(response.status).toBe(200);
+    const found = (await response.text()).matchAll(/<li><a href="([^"]+)">[^<]*<\/a> <span/g);
     return [...found].map(([, href = ""]) => href);
   }
 
@@ -144,8 +147,10 @@ describe("the search in the docs", () => {
     "finds nothing for hostile words, and shows them as text (%#)",
     async (words) => {
       expect(await find(words)).toEqual([]);
-      const answer = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: words })}`);
-      expect(await answer.text()).not.toContain("<script>alert");
+      const response = await fetch(
+        `${service.url}/docs/search?${new URLSearchParams({ q: words })}`,
+      );
+      expect(await response.text()).not.toContain("<script>alert");
     },
   );
 

@@ -106,11 +106,11 @@ for (const shape of SHAPES) {
       const sizes = new Map<string, number>();
       const load = async (path: string) => {
         const headers = { "accept-encoding": "gzip" };
-        const answer = await fetch(service.url + path, { headers, decompress: false });
-        expect(answer.status).toBe(200);
-        const bytes = await answer.bytes();
+        const response = await fetch(service.url + path, { headers, decompress: false });
+        expect(response.status).toBe(200);
+        const bytes = await response.bytes();
         sizes.set(path, bytes.length);
-        return answer.headers.get("content-encoding") === "gzip" ? Bun.gunzipSync(bytes) : bytes;
+        return response.headers.get("content-encoding") === "gzip" ? Bun.gunzipSync(bytes) : bytes;
       };
       const text = new TextDecoder().decode(await load("/docs"));
       const named = [...text.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)];
@@ -137,15 +137,15 @@ test("an example request has all required parts, quoted for a shell", async () =
       ROWHOUSE_API_KEY: app.key,
     },
   });
-  const answer = await new Response(stdout).json();
+  const response = await new Response(stdout).json();
   await service.close();
-  expect(answer).toMatchObject({ kind: "it's", note: null });
+  expect(response).toMatchObject({ kind: "it's", note: null });
 });
 
 test("shows the fields of a body and of a response, with nested fields", () => {
   const endpoints = listEndpoints(makeDocument(routes, { tables: undefined }));
-  const [answer] = endpoints.find(({ id }) => id === "push_schema")?.answers ?? [];
-  expect(answer?.fields.map(({ name }) => name)).toEqual([
+  const [response] = endpoints.find(({ id }) => id === "push_schema")?.responses ?? [];
+  expect(response?.fields.map(({ name }) => name)).toEqual([
     "status",
     "migration",
     ...["seq", "name", "parent", "checksum", "text", "sql"].map((name) => `migration.${name}`),
@@ -159,10 +159,10 @@ test("shows the fields of a body and of a response, with nested fields", () => {
     ...["journal", "journal[].seq!", "journal[].checksum!", "dryRun", "share"],
   ]);
   expect(body?.fields[1]?.type).toBe("always 1");
-  expect(answer?.fields[1]?.type).toBe("object or null");
-  const [page] = endpoints.find(({ id }) => id === "list_rows")?.answers ?? [];
+  expect(response?.fields[1]?.type).toBe("object or null");
+  const [page] = endpoints.find(({ id }) => id === "list_rows")?.responses ?? [];
   expect(page?.fields.map(({ name }) => name)).toEqual(["rows", "limit", "offset", "hasMore"]);
-  const [status] = endpoints.find(({ id }) => id === "get_schema")?.answers ?? [];
+  const [status] = endpoints.find(({ id }) => id === "get_schema")?.responses ?? [];
   expect(status?.fields.map(({ name }) => name)).toContain("tables[].owned");
 });
 

@@ -9,7 +9,7 @@ import { codesOf } from "../support/described.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-/** Outages and quotas, which tests of their own provoke; they are answered by what all endpoints share. */
+/** Outages and quotas, which tests of their own provoke; all endpoints share their responses. */
 const ELSEWHERE = new Set([
   "request_failed",
   "rate_limited",

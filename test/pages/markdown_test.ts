@@ -39,7 +39,7 @@ describe("Markdown is rendered with", () => {
     },
   ])("$name", ({ text, want }) => expect(render(text)).toBe(want));
 
-  test("a button to copy what is typed, and none for what is answered", () => {
+  test("a button to copy what is typed, and no button for output", () => {
     const markup = render("```sh\na\n```\n```text\nb\n```\n```ts\nc\n```");
     expect([...markup.matchAll(/data-copy="([^"]+)"/g)].map(([, id]) => id)).toEqual([
       "code-1",

@@ -10,9 +10,9 @@ import { Problem } from "../../src/problem.ts";
 import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
 import { freshName, postDefinition, readMigrations } from "../support/push.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 import { countRuns } from "../support/tier.ts";
@@ -157,7 +157,7 @@ function makeMortal(
   };
 }
 
-/** Asks until it is answered: a change that is busy is asked for again. */
+/** Repeats a change while another change is running. */
 async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -181,18 +181,18 @@ async function changeAt({ service, app }: Place, change: Change, draw: Draw): Pr
 }
 
 /** The same of a request: a build that a push left may be under way. */
-async function insistOn(post: () => Promise<Answer>): Promise<Answer> {
+async function insistOn(post: () => Promise<TestResponse>): Promise<TestResponse> {
   for (;;) {
-    const answer = await post();
-    if (Object(answer.json).error !== "push_busy") return answer;
+    const response = await post();
+    if (Object(response.json).error !== "push_busy") return response;
     await Bun.sleep(50);
   }
 }
 
 async function pushAt(place: Place, { model }: Project): Promise<void> {
   const { service, app } = place;
-  const answer = await insistOn(() => postDefinition(service, app, toDefinition(model)));
-  expect(answer).toMatchObject({ status: 200 });
+  const response = await insistOn(() => postDefinition(service, app, toDefinition(model)));
+  expect(response).toMatchObject({ status: 200 });
 }
 
 /** Applies what a place lacks of the project's migrations. */
@@ -200,10 +200,10 @@ async function catchUp(place: Place, { model, journal }: Project): Promise<void>
   for (const { text, change } of journal.slice(place.applied)) {
     const json = { migrations: [text], definition: toDefinition(model) };
     const call = { method: "POST", json };
-    const answer = await insistOn(() =>
+    const response = await insistOn(() =>
       place.service.call(place.app, "/v1/data/schema/migrations", call),
     );
-    expect(answer).toMatchObject({ status: 200, json: { status: "applied" } });
+    expect(response).toMatchObject({ status: 200, json: { status: "applied" } });
     place.applied++;
     if (change !== undefined) changeRows(place.rows, change);
   }
@@ -308,8 +308,12 @@ test("changes, kills and replays leave the model's tables and rows at every serv
 
       for (const place of places) {
         await catchUp(place, project);
-        const answer = await postDefinition(place.service, place.app, toDefinition(project.model));
-        expect(answer.json).toMatchObject({ status: "unchanged" });
+        const response = await postDefinition(
+          place.service,
+          place.app,
+          toDefinition(project.model),
+        );
+        expect(response.json).toMatchObject({ status: "unchanged" });
         expect(await readDrift(place.service.service.admin)).toEqual([]);
         for (const table of project.model.keys()) {
           expect(await readRows(place, table)).toEqual(

@@ -142,12 +142,12 @@ test("only the owner of a table changes it: a shared, a foreign and a missing ta
   await service.makeApp(defineSchema({ [name]: columns, [foreign]: columns }));
   const app = await service.makeApp(defineSchema({ [name]: columns }));
   const before = await dumpDatabase(service.service.admin);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [name, foreign, missing].map((table) =>
       change(app, { kind: "drop_column", table, column: "titel" }),
     ),
   );
-  const bodies = answers.map(({ status, json }) => {
+  const bodies = responses.map(({ status, json }) => {
     const { requestId: _, message, ...body } = json as { requestId: string; message: string };
     return { status, ...body, message: message.replace(/t_[0-9a-f]{12}/g, "TABLE") };
   });

@@ -185,14 +185,14 @@ test("if a command is killed between the COMMIT and its files, the next push wri
     fetch: async (request) => {
       const { pathname } = new URL(request.url);
       const body = request.method === "POST" ? await request.text() : undefined;
-      const answer = await fetch(service.url + pathname, {
+      const response = await fetch(service.url + pathname, {
         method: request.method,
         headers: request.headers,
         ...(body === undefined ? {} : { body }),
       });
       if (request.method === "POST") victim?.kill("SIGKILL");
-      return new Response(await answer.text(), {
-        status: answer.status,
+      return new Response(await response.text(), {
+        status: response.status,
         headers: { "content-type": "application/json" },
       });
     },

@@ -34,8 +34,8 @@ async function pushLarge(app: TestApp, schema: unknown) {
 }
 
 async function readSteps(app: TestApp): Promise<unknown[]> {
-  const answer = await service.call(app, "/v1/data/schema");
-  return (answer.json as { deferredSteps: unknown[] }).deferredSteps;
+  const response = await service.call(app, "/v1/data/schema");
+  return (response.json as { deferredSteps: unknown[] }).deferredSteps;
 }
 
 async function makeTable(rows: number) {
@@ -116,8 +116,8 @@ test("a table that has grown and was never analysed counts as large too", async 
   const definition = definitionOf(defineSchema({ [name]: { title: t.string().index() } }));
   const plan = async () => {
     const json = { definition, dryRun: true };
-    const answer = await service.call(app, "/v1/data/schema", { method: "POST", json });
-    return (answer.json as { steps: string[] }).steps;
+    const response = await service.call(app, "/v1/data/schema", { method: "POST", json });
+    return (response.json as { steps: string[] }).steps;
   };
 
   // The session tells the statistics of its rows as it ends, which may be a moment from now.
@@ -177,16 +177,19 @@ test.each([
         (await service.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status,
       ).toBe(201);
 
-    const answer = await service.call(app, "/v1/data/schema", {
+    const response = await service.call(app, "/v1/data/schema", {
       method: "POST",
       json: { definition: definitionOf(defineSchema(schema(name))) },
     });
 
     const message = expect.stringContaining(says);
-    expect(answer).toMatchObject({ status: 409, json: { error: "incompatible_schema", message } });
-    const { details } = answer.json as { details: unknown };
+    expect(response).toMatchObject({
+      status: 409,
+      json: { error: "incompatible_schema", message },
+    });
+    const { details } = response.json as { details: unknown };
     expect(details).toEqual(columns.map((column) => ({ path: `/${name}/${column}`, message })));
-    expect(answer.text).not.toContain("secret");
+    expect(response.text).not.toContain("secret");
   },
 );
 

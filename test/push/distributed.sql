@@ -196,7 +196,7 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
-  perform create_distributed_function('rowhouse.answer_key(uuid, bytea, text)');
+  perform create_distributed_function('rowhouse.complete_key(uuid, bytea, text)');
 end
 $rowhouse$;
 select 1
@@ -513,7 +513,7 @@ begin
   end;
   "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
   if $6 is not null then
-    perform rowhouse.answer_key($1, $6, "$text");
+    perform rowhouse.complete_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row(($3)[1]);
@@ -573,7 +573,7 @@ begin
   end if;
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if $7 is not null then
-    perform rowhouse.answer_key($1, $7, "$text");
+    perform rowhouse.complete_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row($3);
@@ -819,7 +819,7 @@ begin
   end;
   "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
   if $6 is not null then
-    perform rowhouse.answer_key($1, $6, "$text");
+    perform rowhouse.complete_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row(($3)[1]);
@@ -887,7 +887,7 @@ begin
   end if;
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if $7 is not null then
-    perform rowhouse.answer_key($1, $7, "$text");
+    perform rowhouse.complete_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row($3);
@@ -1158,7 +1158,7 @@ begin
   end;
   "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
   if $6 is not null then
-    perform rowhouse.answer_key($1, $6, "$text");
+    perform rowhouse.complete_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row(($3)[1]);
@@ -1220,7 +1220,7 @@ begin
   end if;
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if $7 is not null then
-    perform rowhouse.answer_key($1, $7, "$text");
+    perform rowhouse.complete_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row($3);
@@ -1469,7 +1469,7 @@ begin
   end;
   "$text" := pg_catalog.concat('{"rows":[', pg_catalog.array_to_string("$rows", ','), ']}');
   if $6 is not null then
-    perform rowhouse.answer_key($1, $6, "$text");
+    perform rowhouse.complete_key($1, $6, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row(($3)[1]);
@@ -1539,7 +1539,7 @@ begin
   end if;
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if $7 is not null then
-    perform rowhouse.answer_key($1, $7, "$text");
+    perform rowhouse.complete_key($1, $7, "$text");
   end if;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row($3);
@@ -1684,7 +1684,7 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
-  raise notice '%', 'rowhouse: distributed the keys'' proofs and the answers of writes';
+  raise notice '%', 'rowhouse: distributed the keys'' proofs and the responses of writes';
 end
 $rowhouse$;
 do $rowhouse$
@@ -1799,7 +1799,7 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
-  perform create_distributed_function('rowhouse.answer_key(uuid, bytea, text)');
+  perform create_distributed_function('rowhouse.complete_key(uuid, bytea, text)');
 end
 $rowhouse$;
 do $rowhouse$
@@ -1865,7 +1865,7 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
-  revoke all on function rowhouse.answer_key(uuid, bytea, text) from public;
+  revoke all on function rowhouse.complete_key(uuid, bytea, text) from public;
 end
 $rowhouse$;
 do $rowhouse$

@@ -183,16 +183,16 @@ test.each(REJECTED)(
   async ({ definition }) => {
     const before = await dumpDatabase(service.service.admin);
 
-    const answer = await postDefinition(service, app, definition);
+    const response = await postDefinition(service, app, definition);
 
-    expect(answer).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
-    expect((answer.json as { details: unknown[] }).details.length).toBeGreaterThan(0);
+    expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+    expect((response.json as { details: unknown[] }).details.length).toBeGreaterThan(0);
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
 );
 
 test("all issues are reported together, each with its table and column", async () => {
-  const answer = await postDefinition(
+  const response = await postDefinition(
     service,
     app,
     one(
@@ -202,7 +202,7 @@ test("all issues are reported together, each with its table and column", async (
     { dryRun: 1, journal: 2, more: 3 },
   );
 
-  const paths = (answer.json as { details: { path: string }[] }).details.map(({ path }) => path);
+  const paths = (response.json as { details: { path: string }[] }).details.map(({ path }) => path);
   expect(new Set(paths)).toEqual(
     new Set(["/hostile/id", "/hostile/then", "/users", "/users/x", "/dryRun", "/journal", "/more"]),
   );
@@ -225,12 +225,12 @@ test.each([
   { name: "something other than JSON", body: "drop", status: 400, error: "invalid_json" },
 ])("a push of $name gets $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
-  const answer = await service.call(app, "/v1/data/schema", {
+  const response = await service.call(app, "/v1/data/schema", {
     method: "POST",
     body,
     headers: { "content-type": "application/json" },
   });
-  expect(answer).toMatchObject({ status, json: { error } });
+  expect(response).toMatchObject({ status, json: { error } });
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 

@@ -100,8 +100,8 @@ test("two histories can be joined in turn, each as often as they diverge", async
 });
 
 test("two simultaneous joins are one", async () => {
-  const answers = await Promise.all([post(body()), post(body())]);
-  const codes = answers.map(({ status }) => status).sort();
+  const responses = await Promise.all([post(body()), post(body())]);
+  const codes = responses.map(({ status }) => status).sort();
   expect([
     [200, 200],
     [200, 409],
@@ -163,15 +163,15 @@ test.each([
   { name: "another key", change: () => ({ sql: "drop" }), status: 422, error: "invalid_schema" },
 ])("a body with $name is rejected, and nothing is written", async ({ change, status, error }) => {
   const before = await dump();
-  const answer = await post(body(change()));
-  expect(answer).toMatchObject({ status, json: { error } });
+  const response = await post(body(change()));
+  expect(response).toMatchObject({ status, json: { error } });
   expect(await dump()).toBe(before);
 });
 
 test("a service that only lacks migrations is not joined", async () => {
   const behind = await service.makeApp();
-  const answer = await post(body(), behind);
-  expect(answer).toMatchObject({ status: 409, json: { error: "diverged_history" } });
+  const response = await post(body(), behind);
+  expect(response).toMatchObject({ status: 409, json: { error: "diverged_history" } });
 });
 
 test("a table that another app owns is used as the schema declares it, or not at all", async () => {

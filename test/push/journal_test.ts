@@ -312,9 +312,9 @@ test.each([
   const other = await service.makeApp(defineSchema({ [freshName()]: {} }));
   await service.pushSchema(other, defineSchema({ [freshName()]: wider }));
 
-  const answer = await service.call(reader, `/v1/data/schema/migrations/${path}`);
+  const response = await service.call(reader, `/v1/data/schema/migrations/${path}`);
 
-  expect([answer.status, codeOf(answer.text)]).toEqual(want as never);
+  expect([response.status, codeOf(response.text)]).toEqual(want as never);
 });
 
 const OTHER = `sha256:${"0".repeat(64)}`;
@@ -366,10 +366,10 @@ test.each([
   async ({ journal, status, error, says }) => {
     const before = await dumpDatabase(service.service.admin);
 
-    const answer = await postSchema(service, app, WIDER, { journal });
+    const response = await postSchema(service, app, WIDER, { journal });
 
-    expect(answer).toMatchObject({ status, json: { error } });
-    expect(answer.text).toContain(says);
+    expect(response).toMatchObject({ status, json: { error } });
+    expect(response.text).toContain(says);
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
 );
@@ -380,8 +380,8 @@ test("POST /v1/data/schema with the journal as recorded applies, and chains the 
     recorded.map(({ seq, checksum }) => ({ seq, checksum })),
   );
 
-  const answer = await postSchema(service, app, WIDER, { journal });
-  const applied = answer.json as { migration: Migration };
+  const response = await postSchema(service, app, WIDER, { journal });
+  const applied = response.json as { migration: Migration };
   const edited = [
     { seq: 1, checksum: OTHER },
     { seq: 2, checksum: applied.migration.checksum },
@@ -391,11 +391,11 @@ test("POST /v1/data/schema with the journal as recorded applies, and chains the 
     json: { error: "edited_migration", details: [{ path: "/journal/0" }] },
   });
 
-  expect(answer.json).toMatchObject({
+  expect(response.json).toMatchObject({
     status: "applied",
     migration: { seq: 2, parent: recorded[0]?.checksum },
   });
-  const { migration } = answer.json as { migration: Migration };
+  const { migration } = response.json as { migration: Migration };
   const definition = definitionOf(WIDER);
   const steps = [`add column ${table}.more`];
   const parent = recorded[0]?.checksum ?? "";

@@ -67,10 +67,10 @@ test("pushes, dry runs, unchanged and rejected pushes count once each, and the a
 test("simultaneous pushes are counted individually", async () => {
   const app = await service.makeApp();
   const schema = defineSchema({});
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, () => postSchema(service, app, schema, { dryRun: true })),
   );
-  expect(answers.map(({ status }) => status).sort()).toEqual([
+  expect(responses.map(({ status }) => status).sort()).toEqual([
     ...Array.from({ length: PUSHES_PER_HOUR }, () => 200),
     ...Array.from({ length: 8 - PUSHES_PER_HOUR }, () => 429),
   ]);
@@ -80,8 +80,8 @@ test("a body that is rejected as such does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };
   for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
-    const answer = await service.call(app, "/v1/data/schema", { method: "POST", json: invalid });
-    expect(answer.status).toBe(422);
+    const response = await service.call(app, "/v1/data/schema", { method: "POST", json: invalid });
+    expect(response.status).toBe(422);
   }
   expect((await postSchema(service, app, defineSchema({}))).status).toBe(200);
 });
@@ -100,9 +100,9 @@ test("a journal grows to its limit: a push that would exceed it is rejected, dry
   const rejected = await postSchema(service, app, large);
   const planned = await postSchema(service, app, large, { dryRun: true });
 
-  for (const answer of [rejected, planned]) {
-    expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
-    expect(answer.text).toContain(String(JOURNAL_BYTES));
+  for (const response of [rejected, planned]) {
+    expect(response).toMatchObject({ status: 413, json: { error: "journal_full" } });
+    expect(response.text).toContain(String(JOURNAL_BYTES));
   }
   expect(await dumpDatabase(service.service.admin)).toBe(before);
   // What an operator pushes is not bound, and nothing to do is no migration.

@@ -4,9 +4,9 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -29,7 +29,7 @@ create event trigger slow_alters on ddl_command_start when tag in ('ALTER TABLE'
 const NO_SLOW_ALTERS = "drop event trigger slow_alters; drop function public.slow_alters()";
 
 /** How long a push took, and the longest read of a table by another app meanwhile. */
-async function pushAndRead(push: () => Promise<Answer>, reader: TestApp, name: string) {
+async function pushAndRead(push: () => Promise<TestResponse>, reader: TestApp, name: string) {
   const waits: number[] = [];
   let isOver = false;
   const read = async () => {

@@ -31,8 +31,8 @@ test("a push to a locked table is busy soon, and other apps' pushes are not held
     expect(unchanged).toMatchObject({ status: 200, json: { status: "unchanged" } });
     expect(applied).toMatchObject({ status: 200, json: { status: "applied" } });
     // While the table is still locked.
-    for (const answer of await Promise.all(pushes))
-      expect(answer).toMatchObject({ status: 409, json: { error: "push_busy" } });
+    for (const response of await Promise.all(pushes))
+      expect(response).toMatchObject({ status: 409, json: { error: "push_busy" } });
   });
   const schemaAfter = defineSchema({ [held]: { title: t.string(), note: t.string() } });
   expect((await postSchema(service, app, schemaAfter)).json).toMatchObject({ status: "applied" });
@@ -42,7 +42,7 @@ test("an app that keeps the administrative pool busy delays only itself", async 
   const name = freshName();
   const schema = defineSchema({ [name]: { title: t.string() } });
   const [busy, other] = [await service.makeApp(), await service.makeApp(schema)];
-  // Held up until the others were answered, however long that takes.
+  // Held up until the others had their responses, however long that takes.
   const hold = { text: "select pg_advisory_xact_lock(1)" };
   const count = () => {
     const { busy, waiting } = service.pushing.stats();
@@ -54,11 +54,11 @@ test("an app that keeps the administrative pool busy delays only itself", async 
       service.pushing.query(hold.text, [], { retry: "safe", queue: busy.id }),
     );
     await eventually(() => count() === "2 at work, 0 waiting", { describe: count });
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       postSchema(service, other, schema),
       service.call(other, "/v1/data/schema"),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     const own = service.call(busy, "/v1/data/schema");
     await eventually(() => count() === "2 at work, 1 waiting", { describe: count });
     return { work, own };

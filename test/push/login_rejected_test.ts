@@ -27,18 +27,18 @@ async function expectRejected(part: Partial<URL>): Promise<void> {
   });
   const app = await service.makeApp();
   const body = { definition: definitionOf(schema), journal: [], dryRun: false };
-  const answers = [
+  const responses = [
     await service.call(app, "/v1/data/schema", { method: "POST", json: body }),
     await service.call(app, "/v1/data/schema"),
     await service.call(app, "/v1/data/schema/migrations/1"),
   ];
-  expect(answers.map(({ status, text }) => [status, codeOf(text)])).toEqual(
-    answers.map(() => [503, "unavailable"]),
+  expect(responses.map(({ status, text }) => [status, codeOf(text)])).toEqual(
+    responses.map(() => [503, "unavailable"]),
   );
-  const [push, ...reads] = answers;
+  const [push, ...reads] = responses;
   expect(push?.json).toMatchObject({ message: `${TEXT}; nothing was written` });
   for (const { json } of reads) expect(json).toMatchObject({ message: TEXT });
-  expect(answers.some(({ headers }) => headers.has("retry-after"))).toBe(false);
+  expect(responses.some(({ headers }) => headers.has("retry-after"))).toBe(false);
   expect((await service.call(app, "/v1/data/db/notes")).status).toBe(404);
   const log = service.log.join("\n");
   expect(log).toContain(`"level":"error","event":"login cannot push","message":"${TEXT}"`);

@@ -50,7 +50,7 @@ type Case = {
   order?: "reversed";
   /** Where the declaration is rejected: the columns (or "" for the table) that its details blame. */
   blames?: string[];
-  /** Words that the answer must hold. */
+  /** Words that the response must hold. */
   says?: string;
   /** Where it is accepted: whether PostgreSQL's tables may have changed. */
   ddl?: boolean;
@@ -426,15 +426,15 @@ for (const [who, cases] of [
       const pusher = isOwner ? owner : (second ?? owner);
       const before = await dumpDatabase(service.service.admin);
 
-      const answer = await postSchema(
+      const response = await postSchema(
         service,
         pusher,
         schema(row.changes, { ...row.lists, order: row.order }),
       );
 
-      if (row.says !== undefined) expect(answer.text).toContain(row.says);
+      if (row.says !== undefined) expect(response.text).toContain(row.says);
       if (row.blames === undefined) {
-        expect(answer.text).toContain(`"status":"${row.status ?? "applied"}"`);
+        expect(response.text).toContain(`"status":"${row.status ?? "applied"}"`);
         // An index of a shared table is built after the push: until its end, or it would change what the next test compares.
         await eventually(async () => {
           const dump = await dumpDatabase(service.service.admin);
@@ -452,8 +452,8 @@ for (const [who, cases] of [
         expect(again.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
         return;
       }
-      expect(answer.status).toBe(409);
-      const body = answer.json as { error: string; details: { path: string; message: string }[] };
+      expect(response.status).toBe(409);
+      const body = response.json as { error: string; details: { path: string; message: string }[] };
       expect(body.error).toBe("incompatible_schema");
       expect(body.details.map((detail) => detail.path).sort()).toEqual(
         row.blames.map((column) => (column === "" ? `/${self}` : `/${self}/${column}`)).sort(),

@@ -196,9 +196,9 @@ describe("a table with hostile column names", () => {
     const [a, b] = [`${LONG}a`, `${LONG}b`];
     const clash = async (table: string, first: object, second: object) => {
       await service.call(app, `/v1/data/db/${table}`, post(first));
-      const answer = await service.call(app, `/v1/data/db/${table}`, post(second));
-      const { details } = answer.json as { details: { path: string }[] };
-      return [answer.status, details.map(({ path }) => path)];
+      const response = await service.call(app, `/v1/data/db/${table}`, post(second));
+      const { details } = response.json as { details: { path: string }[] };
+      return [response.status, details.map(({ path }) => path)];
     };
     expect(await clash(TABLE, { [a]: "it's" }, { [a]: "it's", [b]: "two" })).toEqual([
       409,

@@ -32,15 +32,15 @@ function makeSchemas(name = freshName()) {
 
 const dump = () => dumpDatabase(service.service.admin);
 
-/** Applies migrations in order; the status and error of each answer. */
+/** Applies migrations in order; the status and error of each response. */
 async function applyAll(app: TestApp, history: readonly string[], now: unknown) {
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const text of history) {
     const { json } = await postMigrations({ service, app }, [text], now);
     const { status, error } = json as { status?: string; error?: string };
-    answers.push(status ?? error ?? "");
+    responses.push(status ?? error ?? "");
   }
-  return answers;
+  return responses;
 }
 
 test("a replay applies each definition, recorded with the project's text and the SQL that ran here", async () => {
@@ -72,9 +72,9 @@ test("many migrations of one table do not wait for each other's functions to be 
   );
   const app = await service.makeApp();
 
-  const answers = await applyAll(app, makeHistory(schemas), schemas.at(-1));
+  const responses = await applyAll(app, makeHistory(schemas), schemas.at(-1));
 
-  expect(answers).toEqual(schemas.map(() => "applied"));
+  expect(responses).toEqual(schemas.map(() => "applied"));
 });
 
 test("an applied migration changes nothing, one that is not the next is rejected, and a prefix is continued", async () => {
@@ -90,9 +90,9 @@ test("an applied migration changes nothing, one that is not the next is rejected
     "unchanged",
   ]);
   const [, other = ""] = makeHistory([schemas[0], schemas[3]]);
-  const answer = await postMigrations({ service, app }, [other], now);
-  expect(answer).toMatchObject({ status: 409, json: { error: "diverged_history" } });
-  expect((answer.json as { details: unknown[] }).details).toEqual([
+  const response = await postMigrations({ service, app }, [other], now);
+  expect(response).toMatchObject({ status: 409, json: { error: "diverged_history" } });
+  expect((response.json as { details: unknown[] }).details).toEqual([
     { path: "/project/0002_step_2", message: "not applied at the service" },
     { path: "/service/0002_step_2", message: "not in the project" },
   ]);
@@ -141,8 +141,8 @@ test("a table of another app is checked only against the last definition", async
   const misfit = [schemas[0], defineSchema({ [name]: { title: t.number() } })];
   const rejected = makeHistory(misfit);
   expect(await applyAll(second, rejected, misfit[1])).toEqual(["applied", "incompatible_schema"]);
-  const answer = await postMigrations({ service, app: second }, rejected.slice(1), misfit[1]);
-  expect(answer.text).toContain("Cannot apply 0002_step_2: ");
+  const response = await postMigrations({ service, app: second }, rejected.slice(1), misfit[1]);
+  expect(response.text).toContain("Cannot apply 0002_step_2: ");
   expect((await readMigrations(service, second)).length).toBe(1);
 });
 
@@ -189,9 +189,9 @@ test("a dry run plans all of them and the rest, and writes nothing", async () =>
   expect(await dump()).toBe(before);
   const missing = defineSchema({ [name]: { title: t.number() } });
   const rejected = makeHistory([...schemas, missing]).slice(1);
-  const answer = await postMigrations({ service, app }, rejected, now, { dryRun: true });
-  expect(answer).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-  expect(answer.text).toContain("Cannot apply 0005_step_5: ");
+  const response = await postMigrations({ service, app }, rejected, now, { dryRun: true });
+  expect(response).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(response.text).toContain("Cannot apply 0005_step_5: ");
   expect(await dump()).toBe(before);
 });
 
@@ -222,8 +222,8 @@ test("together they count as one push, and the journal has a limit", async () =>
 
   const large = await service.makeApp();
   const big = makeHistory([now], `-- ${"x".repeat(JOURNAL_BYTES)}\n`);
-  const answer = await postMigrations({ service, app: large }, big, now);
-  expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
+  const response = await postMigrations({ service, app: large }, big, now);
+  expect(response).toMatchObject({ status: 413, json: { error: "journal_full" } });
 });
 
 test("an app has one dry run at a time, which blocks no other app's and counts in any case", async () => {
@@ -337,11 +337,11 @@ test.each([
   const app = await service.makeApp();
   const before = await dump();
 
-  const answer = await postMigrations({ service, app }, [text], defineSchema({}));
+  const response = await postMigrations({ service, app }, [text], defineSchema({}));
 
-  if (says === undefined) expect(answer.json).toMatchObject({ error: "journal_full" });
-  else expect(answer).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
-  expect(answer.text).toContain(says ?? "");
+  if (says === undefined) expect(response.json).toMatchObject({ error: "journal_full" });
+  else expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect(response.text).toContain(says ?? "");
   expect(await dump()).toBe(before);
 });
 
@@ -357,9 +357,9 @@ test.each([
   },
 ])("a text with $name edited is rejected", async ({ change }) => {
   const app = await service.makeApp();
-  const answer = await postMigrations({ service, app }, [change(valid)], defineSchema({}));
-  expect(answer).toMatchObject({ status: 409, json: { error: "edited_migration" } });
-  expect(answer.text).toContain("0001_step_1 was edited");
+  const response = await postMigrations({ service, app }, [change(valid)], defineSchema({}));
+  expect(response).toMatchObject({ status: 409, json: { error: "edited_migration" } });
+  expect(response.text).toContain("0001_step_1 was edited");
 });
 
 test("line ends of a checkout do not edit a migration", async () => {
@@ -386,11 +386,11 @@ test.each([
 ])("POST /v1/data/schema/migrations with $name gets 422", async ({ json, path }) => {
   const app = await service.makeApp();
   const body = { definition: { version: 1, tables: [] }, ...json };
-  const answer = await service.call(app, "/v1/data/schema/migrations", {
+  const response = await service.call(app, "/v1/data/schema/migrations", {
     method: "POST",
     json: body,
   });
-  expect(answer).toMatchObject({
+  expect(response).toMatchObject({
     status: 422,
     json: { error: "invalid_schema", details: [{ path }] },
   });

@@ -62,9 +62,9 @@ describe.each([
   test(`gets ${push} from a push`, async () => {
     const as = await withScopes(scope);
     const before = await dump();
-    const answer = await postSchema(service, as, SCHEMA);
-    expect(answer.status).toBe(push);
-    expect(answer.text).toContain(
+    const response = await postSchema(service, as, SCHEMA);
+    expect(response.status).toBe(push);
+    expect(response.text).toContain(
       lacks === undefined ? '"unchanged"' : `This key lacks the scope ${lacks}`,
     );
     expect(await dump()).toBe(before);

@@ -30,7 +30,7 @@ test("requests to a shared table are as fast as to an untouched one", async () =
     const startedAt = performance.now();
     const long = await post({ title: LONG });
     const short = await post({ title: "short" });
-    const answers = [
+    const responses = [
       long,
       short,
       await service.call(one, `${list}?limit=20`),
@@ -38,9 +38,9 @@ test("requests to a shared table are as fast as to an untouched one", async () =
       await service.call(one, `${list}/${FIRST}`, { method: "PATCH", json: { title: "next" } }),
     ];
     for (const { headers } of [long, short])
-      answers.push(await service.call(one, headers.get("location") ?? "", { method: "DELETE" }));
+      responses.push(await service.call(one, headers.get("location") ?? "", { method: "DELETE" }));
     times[who].push(performance.now() - startedAt);
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200, 200, 204, 204]);
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 200, 200, 200, 204, 204]);
   };
   for (let round = 0; round < 25; round++) {
     await measure("app");

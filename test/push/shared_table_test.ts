@@ -1,5 +1,5 @@
 /**
- * Two apps on one table: whatever its owner adds, every request of the other app is answered byte for byte as before and fills
+ * Two apps on one table: whatever its owner adds, every request of the other app gets the same bytes as before and fills
  * no more of the disk. Pushes are drawn by fast-check.
  *
  * @module
@@ -10,11 +10,11 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
 import { freshName, postDefinition } from "../support/push.ts";
 import {
-  type Answer,
   type Call,
   definitionOf,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 import {
@@ -127,8 +127,8 @@ const requests = (name: string): (Call & { path: string })[] => {
 
 const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
-/** An answer without what no two answers share. */
-function toComparable({ status, headers, text }: Answer): unknown {
+/** A response without what is unique to it. */
+function toComparable({ status, headers, text }: TestResponse): unknown {
   const mask = (words: string) =>
     words
       .replace(/01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
@@ -138,17 +138,17 @@ function toComparable({ status, headers, text }: Answer): unknown {
   return [status, kept.map(([name, value]) => [name, mask(value)]), mask(text)];
 }
 
-/** The same rows, then the same requests: what was answered. */
+/** The same rows, then the same requests: their responses. */
 async function record(app: TestApp, name: string, asked: (Call & { path: string })[]) {
   const values = ROWS.map(
     (id, n) => `('${app.id}', '${id}', 'row ${n}', '${["one", "two", "three"][n]}')`,
   );
   await service.service.admin.message(`delete from data.${name} where app_id = '${app.id}';
     insert into data.${name} (app_id, id, title, code) values ${values.join(", ")} returning id`);
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   for (const { path, ...call } of asked)
-    answers.push(toComparable(await service.call(app, path, call)));
-  return answers;
+    responses.push(toComparable(await service.call(app, path, call)));
+  return responses;
 }
 
 test("whatever the owner of a shared table pushes, responses to the other app stay the same", async () => {
@@ -162,8 +162,8 @@ test("whatever the owner of a shared table pushes, responses to the other app st
       let table = definitionOf(whole(name)).tables[0] as unknown as Table;
       for (const [turn, more] of additions.entries()) {
         const next = grow(table, more, turn);
-        const answer = await postDefinition(service, owner, { version: 1, tables: [next] });
-        if (answer.status === 200) {
+        const response = await postDefinition(service, owner, { version: 1, tables: [next] });
+        if (response.status === 200) {
           table = next;
           applied++;
         }

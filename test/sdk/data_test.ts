@@ -40,7 +40,7 @@ function connect({ key }: TestApp): DataClient<typeof schema> {
 /** What a call rejects with. */
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
-    (answer) => new Error(`Cannot find a failure: the answer was ${JSON.stringify(answer)}`),
+    (response) => new Error(`Cannot find a failure: the response was ${JSON.stringify(response)}`),
     (error: unknown) => error,
   );
 }

@@ -14,16 +14,16 @@ const EDITOR = { ...ADA, role: "editor" } as const;
 /** What the stub of the network saw, and where the page was sent. */
 let asked: { url: string; init: RequestInit | undefined }[];
 let went: string[];
-let answers: (Response | Error)[];
+let responses: (Response | Error)[];
 const realFetch = globalThis.fetch;
 
 beforeEach(() => {
-  [asked, went, answers] = [[], [], []];
+  [asked, went, responses] = [[], [], []];
   globalThis.fetch = ((url: string, init?: RequestInit) => {
     asked.push({ url, init });
-    const answer = answers.shift();
-    if (answer === undefined) throw new Error(`Nobody expected a request to ${url}`);
-    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    const response = responses.shift();
+    if (response === undefined) throw new Error(`Nobody expected a request to ${url}`);
+    return response instanceof Error ? Promise.reject(response) : Promise.resolve(response);
   }) as typeof fetch;
   Reflect.set(globalThis, "location", { href: PAGE, assign: (url: string) => went.push(url) });
 });
@@ -55,7 +55,7 @@ test("outside a browser, methods that need a page throw a clear error", async ()
   Reflect.deleteProperty(globalThis, "location");
   expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
-  answers = [ok({})];
+  responses = [ok({})];
   await expect(client().logout("/x")).rejects.toThrow("Cannot redirect to /x outside a browser");
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });
@@ -93,14 +93,14 @@ test("createIdentityClient() reads nothing and sends nothing", () => {
 
 describe("getUser()", () => {
   test("asks without an app, with credentials, and returns the user", async () => {
-    answers = [ok(ADA)];
+    responses = [ok(ADA)];
     expect(await client().getUser()).toEqual(ADA);
     expect(paths()).toEqual(["/v1/auth/me"]);
     expect(asked[0]?.init).toMatchObject({ credentials: "include" });
   });
 
   test.each([401, 403])("of %d is null", async (status) => {
-    answers = [no(status, "x")];
+    responses = [no(status, "x")];
     expect(await client().getUser()).toBeNull();
   });
 });
@@ -109,7 +109,7 @@ describe("listPeople()", () => {
   const BOB = { id: "0198", displayName: null, avatarUrl: null, role: "viewer" };
 
   test("asks for page after page, with credentials", async () => {
-    answers = [ok({ people: [BOB], next: "0198" }), ok({ people: [], next: null })];
+    responses = [ok({ people: [BOB], next: "0198" }), ok({ people: [], next: null })];
     expect(await client().listPeople()).toEqual([BOB]);
     expect(paths()).toEqual(["/v1/auth/people?app=wiki", "/v1/auth/people?app=wiki&after=0198"]);
     expect(asked[0]?.init).toMatchObject({ credentials: "include" });
@@ -119,7 +119,7 @@ describe("listPeople()", () => {
     { name: "no role", given: () => no(403, "forbidden"), status: 403, code: "forbidden" },
     { name: "a page of something else", given: () => ok({}), status: 200, code: "request_failed" },
   ])("throws an IdentityError for $name", async ({ given, status, code }) => {
-    answers = [given()];
+    responses = [given()];
     await expect(client().listPeople()).rejects.toMatchObject({ status, code });
   });
 });
@@ -151,7 +151,7 @@ describe("getSession()", () => {
       calls: ["/v1/auth/me?app=wiki", "/v1/auth/me"],
     },
   ])("of $name", async ({ given, want, calls }) => {
-    answers = given();
+    responses = given();
     const session = await client().getSession();
     expect(session).toEqual(want);
     expect("user" in session).toBe("user" in want);
@@ -159,12 +159,12 @@ describe("getSession()", () => {
   });
 
   test("throws if the second call fails", async () => {
-    answers = [no(403, "forbidden"), no(503, "request_failed")];
+    responses = [no(403, "forbidden"), no(503, "request_failed")];
     await expect(client().getSession()).rejects.toMatchObject({ status: 503 });
   });
 
   test("encodes the app in the query", async () => {
-    answers = [ok(EDITOR)];
+    responses = [ok(EDITOR)];
     await createIdentityClient({
       url: "https://a",
       identityUrl: "https://b",
@@ -176,64 +176,69 @@ describe("getSession()", () => {
 
 describe("any other response is an IdentityError, never a sign-out:", () => {
   const rows = [
-    { name: "unknown app", answer: () => no(404, "unknown_app"), status: 404, code: "unknown_app" },
+    {
+      name: "unknown app",
+      response: () => no(404, "unknown_app"),
+      status: 404,
+      code: "unknown_app",
+    },
     {
       name: "server error",
-      answer: () => no(500, "request_failed"),
+      response: () => no(500, "request_failed"),
       status: 500,
       code: "request_failed",
     },
     {
       name: "unavailable",
-      answer: () => no(503, "request_failed"),
+      response: () => no(503, "request_failed"),
       status: 503,
       code: "request_failed",
     },
     {
       name: "bad request",
-      answer: () => no(400, "invalid_request"),
+      response: () => no(400, "invalid_request"),
       status: 400,
       code: "invalid_request",
     },
     {
       name: "too many requests",
-      answer: () => no(429, "rate_limited"),
+      response: () => no(429, "rate_limited"),
       status: 429,
       code: "rate_limited",
     },
     {
       name: "a proxy's page",
-      answer: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
+      response: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
       status: 502,
       code: "request_failed",
     },
     {
       name: "an empty body",
-      answer: () => new Response(null, { status: 500 }),
+      response: () => new Response(null, { status: 500 }),
       status: 500,
       code: "request_failed",
     },
     {
       name: "JSON of another form",
-      answer: () => Response.json(null, { status: 500 }),
+      response: () => Response.json(null, { status: 500 }),
       status: 500,
       code: "request_failed",
     },
     {
       name: "a code that is no text",
-      answer: () => Response.json({ error: 7 }, { status: 500 }),
+      response: () => Response.json({ error: 7 }, { status: 500 }),
       status: 500,
       code: "request_failed",
     },
     {
       name: "a success that is no user",
-      answer: () => new Response("<html>"),
+      response: () => new Response("<html>"),
       status: 200,
       code: "request_failed",
     },
     {
       name: "204",
-      answer: () => new Response(null, { status: 204 }),
+      response: () => new Response(null, { status: 204 }),
       status: 204,
       code: "request_failed",
     },
@@ -241,8 +246,8 @@ describe("any other response is an IdentityError, never a sign-out:", () => {
   const methods = ["getUser", "getSession", "isAuthenticated", "hasAccess", "requireUser"] as const;
   test.each(rows.flatMap((row) => methods.map((method) => ({ ...row, method }))))(
     "$name at $method()",
-    async ({ answer, status, code, method }) => {
-      answers = [answer()];
+    async ({ response, status, code, method }) => {
+      responses = [response()];
       const failure: unknown = await client()
         [method]()
         .then(
@@ -258,7 +263,7 @@ describe("any other response is an IdentityError, never a sign-out:", () => {
 
   test.each(methods)("a network failure at %s() is the network's own error", async (method) => {
     const broken = new TypeError("Failed to fetch");
-    answers = [broken];
+    responses = [broken];
     await expect(client()[method]()).rejects.toBe(broken);
     expect(went).toEqual([]);
   });
@@ -268,7 +273,7 @@ test.each([
   { given: () => ok(ADA), want: true },
   { given: () => no(401, "unauthenticated"), want: false },
 ])("isAuthenticated() ignores the app: $want", async ({ given, want }) => {
-  answers = [given()];
+  responses = [given()];
   expect(await client().isAuthenticated()).toBe(want);
   expect(paths()).toEqual(["/v1/auth/me"]);
 });
@@ -287,13 +292,13 @@ test.each([
     want: false,
   },
 ])("hasAccess() with $name is $want", async ({ given, role, want }) => {
-  answers = given();
+  responses = given();
   expect(await client().hasAccess(role)).toBe(want);
 });
 
 describe("requireUser()", () => {
   test("returns a user who may use the app", async () => {
-    answers = [ok(EDITOR)];
+    responses = [ok(EDITOR)];
     expect(await client().requireUser()).toEqual(EDITOR);
   });
 
@@ -307,7 +312,7 @@ describe("requireUser()", () => {
   ])(
     "redirects a person without a session to return to $name, and stays pending",
     async ({ redirectUri, back }) => {
-      answers = [no(401, "unauthenticated")];
+      responses = [no(401, "unauthenticated")];
       expect(await isOpen(client().requireUser({ redirectUri }))).toBe(true);
       expect(went).toEqual([
         `https://id.example.org/authorize?app=wiki&redirect_uri=${encodeURIComponent(back)}`,
@@ -316,7 +321,7 @@ describe("requireUser()", () => {
   );
 
   test("passes a forbidden user to onForbidden, and never settles", async () => {
-    answers = [no(403, "forbidden"), ok(ADA)];
+    responses = [no(403, "forbidden"), ok(ADA)];
     const seen: unknown[] = [];
     const promise = client().requireUser({ onForbidden: (user) => seen.push(user) });
     expect(await isOpen(promise)).toBe(true);
@@ -324,13 +329,13 @@ describe("requireUser()", () => {
   });
 
   test("throws 403 forbidden without onForbidden", async () => {
-    answers = [no(403, "forbidden"), ok(ADA)];
+    responses = [no(403, "forbidden"), ok(ADA)];
     await expect(client().requireUser()).rejects.toMatchObject({ status: 403, code: "forbidden" });
     expect(went).toEqual([]);
   });
 
   test("passes on the error of onForbidden", async () => {
-    answers = [no(403, "forbidden"), ok(ADA)];
+    responses = [no(403, "forbidden"), ok(ADA)];
     const onForbidden = () => {
       throw new Error("broken");
     };
@@ -367,7 +372,7 @@ describe("logout()", () => {
     { name: "503", given: () => no(503, "request_failed") },
     { name: "a network failure", given: () => new TypeError("Failed to fetch") },
   ])("sends the request, then opens the sign-in page with $name", async ({ given }) => {
-    answers = [given()];
+    responses = [given()];
     await client().logout();
     expect(paths()).toEqual(["/v1/auth/logout"]);
     expect(asked[0]?.init).toMatchObject({ method: "POST", credentials: "include" });
@@ -375,7 +380,7 @@ describe("logout()", () => {
   });
 
   test("opens the given page", async () => {
-    answers = [new Response(null, { status: 204 })];
+    responses = [new Response(null, { status: 204 })];
     await client().logout("https://wiki.example.org/bye");
     expect(went).toEqual(["https://wiki.example.org/bye"]);
   });
@@ -388,7 +393,7 @@ describe("logout()", () => {
 
 test("methods can be destructured", async () => {
   const { getSession, hasAccess } = client();
-  answers = [ok(EDITOR), ok(EDITOR)];
+  responses = [ok(EDITOR), ok(EDITOR)];
   expect([(await getSession()).status, await hasAccess("editor")]).toEqual(["authenticated", true]);
 });
 

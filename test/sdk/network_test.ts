@@ -41,7 +41,7 @@ function serve(...replies: readonly Reply[]): { url: string; requests: Sent[] } 
   return { url: `http://127.0.0.1:${server.port}`, requests };
 }
 
-/** A socket that answers with these bytes and closes, one connection each, and counts them. */
+/** A socket that sends these bytes and closes, one connection each, and counts them. */
 function listen(...replies: readonly string[]): { url: string; count: () => number } {
   let count = 0;
   const server = Bun.listen({
@@ -64,7 +64,7 @@ function connect(url: string, options: { timeoutMs?: number; retries?: number } 
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
-    (answer) => new Error(`Cannot find a failure: the answer was ${JSON.stringify(answer)}`),
+    (response) => new Error(`Cannot find a failure: the response was ${JSON.stringify(response)}`),
     (error: unknown) => error,
   );
 }
@@ -133,7 +133,11 @@ describe("a response of an intermediary", () => {
     { name: "delete by a page", reply: () => new Response("<h1>Welcome</h1>"), call: calls[2] },
   ])("is no success: $name", async ({ reply, call }) => {
     const error = await failureOf(call?.call(connect(serve(reply).url)) ?? Promise.resolve());
-    expect(error).toMatchObject({ name: "DataError", code: "unreadable_answer", retryable: false });
+    expect(error).toMatchObject({
+      name: "DataError",
+      code: "unreadable_response",
+      retryable: false,
+    });
   });
 });
 
@@ -149,11 +153,11 @@ describe("a temporary failure", () => {
   )(
     "is retried only for reads, deletes and creates: $at",
     async ({ call, status, repeatable, name }) => {
-      const answers = {
+      const responses = {
         list: () => Response.json({ rows: [], limit: 1, offset: 0, hasMore: false }),
         delete: gone,
       };
-      const last = name === "list" ? answers.list : name === "delete" ? answers.delete : row;
+      const last = name === "list" ? responses.list : name === "delete" ? responses.delete : row;
       const { url, requests } = serve(reject(status, undefined, { "retry-after": "0" }), last);
       const outcome = await call(connect(url)).then(
         () => "done",
@@ -288,7 +292,7 @@ describe("a create", () => {
   ])("of many rows rejects $name as the response", async ({ reply }) => {
     const values = Array.from({ length: 3 }, () => ({ title: "Milk" }));
     const error = await failureOf(connect(serve(reply).url).todos.createMany(values));
-    expect(error).toMatchObject({ code: "unreadable_answer", name: "DataError" });
+    expect(error).toMatchObject({ code: "unreadable_response", name: "DataError" });
   });
 
   test("is the only call with a key", async () => {
@@ -341,8 +345,8 @@ describe("a delete that is retried and finds no row", () => {
 
   test("has succeeded after a lost response", async () => {
     const body = '{"error":"not_found"}';
-    const answer = `HTTP/1.1 404 Not Found\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    expect(await connect(listen("HTTP/1.1 204", answer).url).todos.delete(ID)).toBeUndefined();
+    const response = `HTTP/1.1 404 Not Found\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    expect(await connect(listen("HTTP/1.1 204", response).url).todos.delete(ID)).toBeUndefined();
   });
 
   test.each([

@@ -27,14 +27,14 @@ beforeAll(async () => {
       const { pathname, search } = new URL(request.url);
       const { method, headers } = request;
       const body = method === "GET" ? null : await request.text();
-      const answer = await fetch(service.url + pathname + search, { method, headers, body });
-      seen.push({ method, asked: headers.get("if-none-match"), status: answer.status });
-      const passed = new Headers(answer.headers);
+      const response = await fetch(service.url + pathname + search, { method, headers, body });
+      seen.push({ method, asked: headers.get("if-none-match"), status: response.status });
+      const passed = new Headers(response.headers);
       passed.delete("content-encoding");
       return new Response(
-        answer.status === 304 || answer.status === 204 ? null : await answer.bytes(),
+        response.status === 304 || response.status === 204 ? null : await response.bytes(),
         {
-          status: answer.status,
+          status: response.status,
           headers: passed,
         },
       );

@@ -387,8 +387,8 @@ describe("a check that fails without an outage,", () => {
         alter table rowhouse.service_migrations rename checksum to checksum_gone; select 1`,
       );
       await eventually(() => one.log.some((line) => line.includes("the look at versions")));
-      const answer = await one.service.adminFetch(new Request("http://localhost/ready"));
-      expect(answer.status).toBe(500);
+      const response = await one.service.adminFetch(new Request("http://localhost/ready"));
+      expect(response.status).toBe(500);
       expect(one.log.filter((line) => line.includes("an operator's request"))).toEqual([
         JSON.stringify({
           level: "error",
@@ -459,10 +459,12 @@ test("a database that lacks a migration of the service is not ready: 503 with th
     );
     const faces = [
       await one.call(undefined, "/ready"),
-      await one.service.adminFetch(new Request("http://localhost/ready")).then(async (answer) => ({
-        status: answer.status,
-        json: await answer.json(),
-      })),
+      await one.service
+        .adminFetch(new Request("http://localhost/ready"))
+        .then(async (response) => ({
+          status: response.status,
+          json: await response.json(),
+        })),
     ];
     for (const { status, json } of faces) {
       expect(status).toBe(503);

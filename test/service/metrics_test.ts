@@ -18,10 +18,10 @@ async function ask(path: string, method = "GET"): Promise<{ status: number; text
 }
 
 test("the port for operators has /live, /ready and the metrics", async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ["/live", "/ready", "/metrics", "/v1/data/db/todos"].map((path) => ask(path)),
   );
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 404]);
   expect((await ask("/metrics", "POST")).status).toBe(405);
 });
 
@@ -56,10 +56,10 @@ test("requests, errors and the pool are counted, under a fixed set of labels", a
 
 test("a request is one line, with its duration and the trace that it continues", async () => {
   const [traceId, parentSpanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
-  const answer = await service.call(app, "/v1/data/db/todos?limit=1", {
+  const response = await service.call(app, "/v1/data/db/todos?limit=1", {
     headers: { traceparent: `00-${traceId}-${parentSpanId}-01` },
   });
-  const requestId = answer.headers.get("x-request-id");
+  const requestId = response.headers.get("x-request-id");
   const lines = service.log
     .map((line) => JSON.parse(line))
     .filter((line) => line.requestId === requestId);
@@ -73,7 +73,7 @@ test("a request is one line, with its duration and the trace that it continues",
       status: 200,
       ms: expect.any(Number),
       dbMs: expect.any(Number),
-      bytes: Buffer.byteLength(answer.text),
+      bytes: Buffer.byteLength(response.text),
       appId: app.id,
       keyId: app.key.slice(3, 19),
       traceId,

@@ -30,9 +30,9 @@ test("/ready returns the last result: a repeated request costs the database noth
   const count = () => proxy.count("service_migrations") + proxy.count("pg_policy");
   const before = count();
 
-  const answers = await Promise.all(Array.from({ length: 200 }, ask));
+  const responses = await Promise.all(Array.from({ length: 200 }, ask));
 
-  expect(new Set(answers)).toEqual(new Set([200]));
+  expect(new Set(responses)).toEqual(new Set([200]));
   expect(count()).toBe(before);
   expect(before).toBeGreaterThan(0);
 });

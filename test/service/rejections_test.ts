@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import type { AnswerRecord } from "../../src/observe.ts";
+import type { ResponseRecord } from "../../src/observe.ts";
 import { addRejection, makeRejections, toKept } from "../../src/service/rejections.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
@@ -160,7 +160,7 @@ test("many different errors in a minute take little memory, and are all counted"
   const columns = Array.from({ length: 100 }, (_, place) => ({ name: `c${place}` }));
   const findTable = () => ({ definition: { columns } as never });
   for (let place = 0; place < errors; place++) {
-    const answer = {
+    const response = {
       ...{
         requestId: crypto.randomUUID(),
         method: "x".repeat(9999),
@@ -169,11 +169,11 @@ test("many different errors in a minute take little memory, and are all counted"
         ms: 1,
       },
       ...{ code: `code_${place % 700}`, appId: `app ${place % 60}`, keyId: `key ${place % 77}` },
-    } as AnswerRecord;
+    } as ResponseRecord;
     const path = `/${place % 1000}/c${place % 100}`;
     const details = Array.from({ length: 1000 }, () => ({ path, message: "" }));
     const rejection = { table: `t${place % 900}`, presentedKey: undefined, details };
-    addRejection(rejections, toKept(answer, rejection, { findTable, now: 0 }));
+    addRejection(rejections, toKept(response, rejection, { findTable, now: 0 }));
   }
   const counts = [...rejections.counts.values()];
   expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(errors);

@@ -87,7 +87,7 @@ test("a lost response is requested again, and its minute is added once", async (
   proxy.onMessage(({ connection, from, type, statement = "" }) => {
     if (adding === 0 && statement.includes("add_statistics")) adding = connection;
     if (from !== "server" || connection !== adding || lost > 0) return undefined;
-    // The last message of the answer comes after the commit.
+    // The last message of the response comes after the commit.
     if (type !== "Z") return { send: [] };
     lost++;
     return { send: [], failure: "reset" };

@@ -99,7 +99,7 @@ const moment = fc.date({
   noInvalidDate: true,
 });
 
-test("readTimestamp() agrees with Date to the millisecond, and reads its own answers", () => {
+test("readTimestamp() agrees with Date to the millisecond, and reads its own output", () => {
   fc.assert(
     fc.property(moment, fc.integer({ min: -959, max: 959 }), (date, offset) => {
       const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);

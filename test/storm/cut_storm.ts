@@ -1,6 +1,6 @@
 /**
  * The network fails behind every single message of the server: the stream is cut, reset or goes silent. Every call
- * ends, none brings another's answer, and the pool is whole afterwards.
+ * ends, none brings another's response, and the pool is whole afterwards.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -98,7 +98,7 @@ function failNext(
 
 type Outcome = "right" | "rejected" | "foreign" | "lost";
 
-/** A read and a write, one after the other; what the write was answered is held against the table. */
+/** A read and a write, one after the other; the write's response is compared with the table. */
 async function callInTurn(pool: Database): Promise<Outcome[]> {
   const read = await within(readNonce(pool));
   const write = await within(writeNonce(pool));

@@ -1,4 +1,4 @@
-/** Hundreds of sign-ins that fail: who has an account, a second factor or a disabled one shows in no answer, and in no time. */
+/** Hundreds of sign-ins that fail: who has an account, a second factor or a disabled one shows in no response, and in no timing. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -8,7 +8,7 @@ import { enrolPerson } from "../support/second_factor.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const TRIES = 200;
-/** What of its own an answer may say: whoever typed it knows the address. */
+/** A response may repeat the address, which the caller knows. */
 const TYPED = /value="[^"]*"/g;
 
 let service: TestService;
@@ -45,7 +45,7 @@ test("failed sign-ins are alike in status, text and time", async () => {
   const form_token = readToken((await visit(service, jar, "/login")).text);
   /** Of each round, so that a load which comes or goes falls on both alike. */
   const ratios: number[] = [];
-  const answers = new Set<string>();
+  const responses = new Set<string>();
   for (let round = 0; round < TRIES; round++) {
     await forgetAttempts();
     const pair = [
@@ -57,13 +57,13 @@ test("failed sign-ins are alike in status, text and time", async () => {
     for (const [group, typed] of round % 2 === 0 ? pair : pair.toReversed()) {
       const start = performance.now();
       const fields = { form_token, email: "", password: "", ...typed };
-      const answer = await visit(service, jar, "/login", { fields });
+      const response = await visit(service, jar, "/login", { fields });
       times[group] = performance.now() - start;
-      answers.add(`${answer.status} ${answer.text.replaceAll(TYPED, "")}`);
+      responses.add(`${response.status} ${response.text.replaceAll(TYPED, "")}`);
     }
     ratios.push(times.known / times.others);
   }
-  expect([...answers].map((text) => text.slice(0, 3))).toEqual(["422"]);
+  expect([...responses].map((text) => text.slice(0, 3))).toEqual(["422"]);
   const ratio = ratios.sort((a, b) => a - b)[TRIES / 2] ?? 0;
   expect(Math.max(ratio, 1 / ratio)).toBeLessThan(1.25);
 }, 240_000);

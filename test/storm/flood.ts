@@ -20,7 +20,7 @@ export type Flooded = {
   seconds: number;
   lists: number;
   listFailures: number;
-  /** Milliseconds of each get that was answered with its row. */
+  /** Milliseconds of each get that returned its row. */
   gets: number[];
   getFailures: number;
 };
@@ -68,7 +68,7 @@ export async function measureFlood(
   return flooded;
 }
 
-/** The status of an answer whose body is received and not read: callers and service share one thread. */
+/** The status of a response whose body is received and not read: callers and service share one thread. */
 async function skim({ url }: TestService, { key }: TestApp, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, "accept-encoding": "identity" };
   const response = await fetch(url + path, { headers });

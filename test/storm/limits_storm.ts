@@ -111,8 +111,8 @@ test("a captured write that is replayed to both workers happens once", async () 
       headers,
       secret: SECRET,
     });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => send(data)));
-    const statuses = answers.map(({ status }) => status).sort();
+    const responses = await Promise.all(Array.from({ length: 8 }, () => send(data)));
+    const statuses = responses.map(({ status }) => status).sort();
     expect(statuses).toEqual([201, ...Array<number>(7).fill(401)]);
   }
 }, 60_000);

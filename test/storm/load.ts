@@ -1,27 +1,27 @@
 /**
- * Load that keeps books: every call carries a nonce that its answer must bring back, every write is remembered as
- * done, not done or unknown, and every answer has a moment. The storms read the books afterwards.
+ * Load that keeps books: every call carries a nonce that its response must bring back, every write is remembered as
+ * done, not done or unknown, and every response has a moment. The storms read the books afterwards.
  *
  * @module
  */
 export type Book = {
-  /** Nonces of rows by what their create was answered. */
+  /** Nonces of rows by the response to their create. */
   done: Set<string>;
   notDone: Set<string>;
   unknown: Set<string>;
-  /** Answers that were somebody else's. */
+  /** Responses that belong to other callers. */
   foreign: string[];
-  /** Answers that are no contract's. */
+  /** Responses that break the contract. */
   odd: string[];
-  /** When each answer came, and whether it was a success. */
-  answers: { at: number; isGood: boolean; ms: number }[];
+  /** When each response came, and whether it was a success. */
+  responses: { at: number; isGood: boolean; ms: number }[];
 };
 
 export type Load = { book: Book; stop: () => Promise<void> };
 
 /** Statuses and codes that a caller may see while the database is hurt. */
 const HURT = new Set(["unavailable", "overloaded", "timeout", "rate_limited", "unknown_outcome"]);
-/** Past every deadline of the service's own: an answer that takes longer counts as lost. */
+/** Past every deadline of the service's own: a response that takes longer counts as lost. */
 const LOST_MS = 40_000;
 
 /** Where the calls go: a table with a title that is text. */
@@ -36,7 +36,7 @@ export function startLoad(target: Target, app: Caller, callers: number): Load {
     unknown: new Set(),
     foreign: [],
     odd: [],
-    answers: [],
+    responses: [],
   };
   let isRunning = true;
   const workers = Array.from({ length: callers }, async () => {
@@ -71,7 +71,7 @@ async function turn(
   });
   const body = (await response.json()) as { id?: string; title?: string; error?: string };
   const at = performance.now();
-  book.answers.push({ at, isGood: response.ok, ms: at - startedAt });
+  book.responses.push({ at, isGood: response.ok, ms: at - startedAt });
   if (response.ok && body.title !== nonce) book.foreign.push(`${nonce} got ${body.title}`);
   if (!response.ok && !HURT.has(body.error ?? ""))
     book.odd.push(`${response.status} ${body.error}`);
@@ -87,22 +87,22 @@ function note(book: Book, nonce: string, error: string | undefined): void {
   else book.notDone.add(nonce);
 }
 
-/** Successful answers a second between two moments. */
-export function rate({ answers }: Book, from: number, to: number): number {
-  const good = answers.filter(({ at, isGood }) => isGood && at >= from && at < to);
+/** Successful responses a second between two moments. */
+export function rate({ responses }: Book, from: number, to: number): number {
+  const good = responses.filter(({ at, isGood }) => isGood && at >= from && at < to);
   return Math.round(good.length / ((to - from) / 1000));
 }
 
-/** How long a share of the answers between two moments took at the most, good or not. */
-export function latency({ answers }: Book, from: number, to: number, share: number): number {
-  const times = answers.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms);
+/** How long a share of the responses between two moments took at the most, good or not. */
+export function latency({ responses }: Book, from: number, to: number, share: number): number {
+  const times = responses.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms);
   times.sort((one, other) => one - other);
   return times[Math.floor(times.length * share)] ?? Number.NaN;
 }
 
 /** Milliseconds from a moment to the first of ten successes in a row. */
-export function recovery({ answers }: Book, from: number): number {
-  const later = answers.filter(({ at }) => at >= from);
+export function recovery({ responses }: Book, from: number): number {
+  const later = responses.filter(({ at }) => at >= from);
   const index = later.findIndex((_, start) =>
     later.slice(start, start + 10).every(({ isGood }) => isGood),
   );

@@ -1,6 +1,6 @@
 /**
- * The answers of pipelined reads are swapped, repeated, dropped and mixed on their way, some of every hundred: everybody is
- * answered, nobody with another's row, page or person, and the log says so.
+ * The responses of pipelined reads are swapped, repeated, dropped and mixed on their way, some of every hundred: every caller
+ * gets a response, none with another's row, page or person, and the log records it.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
@@ -89,7 +89,7 @@ function draw<One>(all: readonly One[]): One {
   return one;
 }
 
-/** Whether a page, perhaps one that is known already, was answered as it should be. */
+/** Whether a page, perhaps one that is known already, got the right response. */
 async function askList(): Promise<string> {
   const { app, rows } = draw(apps);
   const limit = draw([10, 1000, 1 + Math.floor(Math.random() * ROWS)]);
@@ -100,7 +100,7 @@ async function askList(): Promise<string> {
   return status === 200 && found?.join() === page.join() ? "right" : `list: ${status}`;
 }
 
-/** Whether a get, a list, or a visitor's /me, was answered as it should be. */
+/** Whether a get, a list, or a visitor's /me, got the right response. */
 async function ask(): Promise<string> {
   if (Math.random() < 0.3) return await askList();
   if (Math.random() < 0.4) {
@@ -132,9 +132,9 @@ test("responses out of order are discarded", async () => {
       }
     }),
   );
-  const told = service.log.filter((line) => line.includes("answer mismatch")).length;
+  const told = service.log.filter((line) => line.includes("response mismatch")).length;
   console.log(
-    `${ends.get("right")} answers, ${countChanged()} changed on their way, ${told} mismatches`,
+    `${ends.get("right")} responses, ${countChanged()} changed on their way, ${told} mismatches`,
   );
   expect([...ends.keys()]).toEqual(["right"]);
   expect(countChanged()).toBeGreaterThan(20);

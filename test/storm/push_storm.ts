@@ -12,9 +12,9 @@ import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { freshName, postSchema, readDeclared, readMigrations } from "../support/push.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -25,13 +25,17 @@ const WORLDS = [
 ].filter(({ isPooled }) => !isPooled || PGBOUNCER !== null);
 
 /** As the command does: asks again while the service is busy. */
-async function pushPatiently(service: TestService, app: TestApp, schema: unknown): Promise<Answer> {
+async function pushPatiently(
+  service: TestService,
+  app: TestApp,
+  schema: unknown,
+): Promise<TestResponse> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const answer = await postSchema(service, app, schema);
-    const isBusy = answer.status === 409 && answer.text.includes('"push_busy"');
-    if (!isBusy || performance.now() > deadline) return answer;
-    expect(answer.headers.get("retry-after")).toBe("1");
+    const response = await postSchema(service, app, schema);
+    const isBusy = response.status === 409 && response.text.includes('"push_busy"');
+    if (!isBusy || performance.now() > deadline) return response;
+    expect(response.headers.get("retry-after")).toBe("1");
     await Bun.sleep(20 + Math.random() * 80);
   }
 }
@@ -82,15 +86,15 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           defineSchema({ [name]: { title: t.string() } }),
           defineSchema({ [name]: round % 2 === 0 ? { title: t.string() } : { title: t.number() } }),
         ] as const;
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           pushPatiently(service, apps[0], schemas[0]),
           pushPatiently(service, apps[1], schemas[1]),
         ]);
-        const statuses = answers.map(({ status }) => status).sort();
+        const statuses = responses.map(({ status }) => status).sort();
         expect(statuses).toEqual(round % 2 === 0 ? [200, 200] : [200, 409]);
-        for (const { status, text } of answers)
+        for (const { status, text } of responses)
           if (status === 409) expect(text).toContain("incompatible_schema");
-        outcomes.add(String(answers.findIndex(({ text }) => text.includes("NEW:"))));
+        outcomes.add(String(responses.findIndex(({ text }) => text.includes("NEW:"))));
       }
       expect(outcomes.has("-1")).toBe(false);
       expect(await readDrift(service.service.admin)).toEqual([]);
@@ -104,13 +108,13 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const app = await service.makeApp();
       const names = Array.from({ length: 20 }, () => freshName());
 
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         names.map((name) =>
           pushPatiently(service, app, defineSchema({ [name]: { title: t.string().unique() } })),
         ),
       );
 
-      expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+      expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200));
       await expectLinear(service, app, 20);
       expect(await readDrift(service.service.admin)).toEqual([]);
     },
@@ -122,11 +126,11 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     async () => {
       const app = await service.makeApp();
       const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => pushPatiently(service, app, schema)),
       );
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      expect(answers.filter(({ text }) => text.includes('"applied"')).length).toBe(1);
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
+      expect(responses.filter(({ text }) => text.includes('"applied"')).length).toBe(1);
       await expectLinear(service, app, 1);
     },
     PATIENCE_MS,
@@ -152,8 +156,8 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         });
         const isStopped = freezeAfter(proxy, stopAfter);
         const pushing = postAt(service, port, app, schema).catch(() => undefined);
-        const answered = pushing.then((answer) => answer !== undefined);
-        isWhole = await Promise.race([answered, eventually(isStopped).then(() => false)]);
+        const responded = pushing.then((response) => response !== undefined);
+        isWhole = await Promise.race([responded, eventually(isStopped).then(() => false)]);
         child.kill("SIGKILL");
         await child.exited;
         await proxy.close();
@@ -191,17 +195,19 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             adminDatabaseUrl: proxy.toUrl(toUrl(pushUrl)),
             prepare: !isPooled,
           });
-          const answered: string[] = [];
+          const responded: string[] = [];
           let begun = 0;
           proxy.onMessage(({ from, type, body }) => {
             if (from === "client") return undefined;
-            if (type === "C") answered.push(body.toString("utf8", 0, body.length - 1));
+            if (type === "C") responded.push(body.toString("utf8", 0, body.length - 1));
             if (type === "N") begun++;
             return type === "N" && begun === step
               ? { after: () => child.kill("SIGKILL") }
               : undefined;
           });
-          const answer = await postAt(service, port, app, makeSchema(name)).catch(() => undefined);
+          const response = await postAt(service, port, app, makeSchema(name)).catch(
+            () => undefined,
+          );
           child.kill("SIGKILL");
           await child.exited;
           await proxy.close();
@@ -209,10 +215,10 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           const again = await pushPatiently(service, app, makeSchema(name));
           expect(again.status).toBe(200);
           stops.push({
-            isWhole: answer !== undefined,
-            isLocked: answered.includes("DO"),
+            isWhole: response !== undefined,
+            isLocked: responded.includes("DO"),
             isUndone: again.text.includes('"applied"'),
-            answered: answered.length,
+            responded: responded.length,
           });
           expect(await readRecord(service, app, name)).toEqual(wanted);
           await expectLinear(service, app, 1);
@@ -224,7 +230,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const between = stops.filter((stop) => stop.isLocked && stop.isUndone && !stop.isWhole);
       expect(between.length).toBeGreaterThanOrEqual(5);
       // Each stop came at a place of its own.
-      expect(new Set(between.map(({ answered }) => answered)).size).toBeGreaterThanOrEqual(5);
+      expect(new Set(between.map(({ responded }) => responded)).size).toBeGreaterThanOrEqual(5);
     },
     3 * PATIENCE_MS,
   );
@@ -243,14 +249,14 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const work = async (n: number) => {
         while (!isOver) {
           const startedAt = performance.now();
-          const answer = await service.call(
+          const response = await service.call(
             other,
             n % 2 === 0 ? `${path}?limit=5` : path,
             n % 2 === 0 ? {} : { method: "POST", json: { title: "x", state: "a" } },
           );
           longest = Math.max(longest, performance.now() - startedAt);
           count++;
-          if (answer.status >= 300) failures.push(answer.text);
+          if (response.status >= 300) failures.push(response.text);
         }
       };
       const traffic = Promise.all([0, 1, 2, 3].map(work));
@@ -275,8 +281,8 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         },
       ];
       for (const step of steps) {
-        const answer = await pushPatiently(service, owner, defineSchema({ [name]: step }));
-        expect(answer.text).toContain('"applied"');
+        const response = await pushPatiently(service, owner, defineSchema({ [name]: step }));
+        expect(response.text).toContain('"applied"');
         const seen = count;
         await eventually(async () => count > seen + 100);
       }
@@ -338,14 +344,14 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             defineSchema({ [held]: { title: t.string(), note: t.string() } }),
           ),
           postSchema(service, stranger, defineSchema({ [free]: { title: t.string() } })).then(
-            (answer) => ({ answer, tookMs: performance.now() - startedAt }),
+            (response) => ({ response, tookMs: performance.now() - startedAt }),
           ),
         ]);
 
         expect(await pushing).toMatchObject({ status: 409, json: { error: "push_busy" } });
         expect(Math.max(...waits)).toBeLessThan(LOCK_BUDGET_MS + 1000);
         expect(unrelated[0].status).toBe(409);
-        expect(unrelated[1].answer.text).toContain('"applied"');
+        expect(unrelated[1].response.text).toContain('"applied"');
         expect(unrelated[1].tookMs).toBeLessThan(LOCK_BUDGET_MS);
         await service.service.admin.message(
           `select pg_terminate_backend(pid) from pg_locks where relation = to_regclass('data.${held}') and granted`,
@@ -459,17 +465,17 @@ function freezeAfter({ freeze, onMessage }: PostgresProxy, messages: number): ()
 
 /** Where a push was when its service was killed, and what came of it. */
 type Stop = {
-  /** The push was answered before. */
+  /** The push had its response before. */
   isWhole: boolean;
   /** Its locks were taken. */
   isLocked: boolean;
   /** The next push had all of it to do. */
   isUndone: boolean;
-  answered: number;
+  responded: number;
 };
 
 /**
- * PostgreSQL keeps the answers of one message back until the last; a notice sends them. One with each statement of
+ * PostgreSQL keeps the responses of one message back until the last; a notice sends them. One with each statement of
  * DDL, and a pause, make the middle of a push a place to stop at.
  */
 const SLOW_DDL = `create function public.storm_slow_ddl() returns event_trigger language plpgsql as $$
@@ -508,7 +514,7 @@ function postAt(
   port: number,
   app: TestApp,
   schema: unknown,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const call: TestService["call"] = (who, path, options) =>
     callAt(`http://127.0.0.1:${port}`, who, path, options);
   return postSchema({ ...service, call }, app, schema);
@@ -520,7 +526,7 @@ async function callAt(
   app: TestApp | undefined,
   path: string,
   call: { method?: string; json?: unknown } = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   const response = await fetch(url + path, {
     method: call.method ?? "GET",
     headers: { authorization: `Bearer ${app?.key}`, "content-type": "application/json" },

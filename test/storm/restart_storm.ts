@@ -1,6 +1,6 @@
 /**
  * The database is hurt under load: backends killed, the server restarted in order and as by a crash, frozen. Nobody
- * gets another's answer, nothing acknowledged is lost, nothing rejected is done, and the pool is whole afterwards.
+ * gets another's response, nothing acknowledged is lost, nothing rejected is done, and the pool is whole afterwards.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

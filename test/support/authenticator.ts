@@ -1,11 +1,11 @@
 /**
- * An authenticator in software, with the browser that it answers: ES256, and any lie that a test wants told.
+ * An authenticator in software, with the browser that it responds to: ES256, and any lie that a test wants told.
  *
  * @module
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** What may be wrong with an answer. */
+/** What may be wrong with a response. */
 export type Lies = {
   origin?: string;
   rpId?: string;
@@ -35,9 +35,9 @@ export type Authenticator = {
   credentialId: string;
   /** The next signature counts one more than this; 0 stays 0, as in passkeys that devices share. */
   count: number;
-  /** The answer to a page that asks for a new passkey. */
+  /** The response to a page that asks for a new passkey. */
   create: (options: Options, lies?: Lies) => string;
-  /** The answer to a page that asks for this one. */
+  /** The response to a page that asks for this one. */
   get: (options: Options, lies?: Lies) => string;
 };
 
@@ -57,7 +57,7 @@ export function makeAuthenticator(origin: string): Authenticator {
       const data = toData(options, { ...lies, count: lies.count ?? authenticator.count }, [
         toNewKey(Buffer.from(id, "base64url"), publicKey),
       ]);
-      return toAnswer(id, {
+      return toResponse(id, {
         clientDataJSON: client.toString("base64url"),
         attestationObject: toAttestation(data).toString("base64url"),
         transports: ["internal", "hybrid"],
@@ -69,7 +69,7 @@ export function makeAuthenticator(origin: string): Authenticator {
       const data = toData(options, { ...lies, count: lies.count ?? authenticator.count });
       const signature = sign("sha256", Buffer.concat([data, digest(client)]), privateKey);
       if (lies.isTampered === true) signature[signature.length - 1] = (signature.at(-1) ?? 0) ^ 1;
-      return toAnswer(lies.credentialId ?? authenticator.credentialId, {
+      return toResponse(lies.credentialId ?? authenticator.credentialId, {
         clientDataJSON: client.toString("base64url"),
         authenticatorData: data.toString("base64url"),
         signature: signature.toString("base64url"),
@@ -80,7 +80,7 @@ export function makeAuthenticator(origin: string): Authenticator {
   return authenticator;
 }
 
-function toAnswer(id: string, response: Record<string, unknown>): string {
+function toResponse(id: string, response: Record<string, unknown>): string {
   return JSON.stringify({
     id,
     rawId: id,

@@ -1,4 +1,4 @@
-/** Whether an answer is one that the API's description knows of: every test through the front door asks. @module */
+/** Whether a response is one that the API's description knows of: every test through the front door asks. @module */
 import { makeRouter, splitTarget } from "../../src/http/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
@@ -12,7 +12,7 @@ type Exchange = { method: string; target: string; status: number; code: unknown 
 /** @throws {Error} the endpoint says nothing of this status, or of this code with it */
 export function checkDescribed({ method, target, status, code }: Exchange): void {
   const route = findRoute(method, splitTarget(target).path)?.route;
-  // What is no endpoint at all answers 404 or 405, which no endpoint describes.
+  // A path without an endpoint returns 404 or 405, which no endpoint describes.
   if (route === undefined || (status === 404 && code === "unknown_route")) return;
   const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
   const codes = codesOf(document, { path, method: route.method.toLowerCase(), status });

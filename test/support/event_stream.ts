@@ -15,7 +15,7 @@ type EventsRequest = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** Opens a stream, which may be answered otherwise: see `response`. */
+/** Opens a stream, which may get another response: see `response`. */
 export async function openEvents(
   url: string,
   { key, since, headers = {} }: EventsRequest,

@@ -82,9 +82,9 @@ export async function whileDone<Result>(
 export async function countLockWaits(admin: Database): Promise<number> {
   const count = `select count(*)::int4 as result from pg_stat_activity
     where wait_event_type = 'Lock' and datname = current_database()`;
-  const answers =
+  const responses =
     citusUrl() === undefined
       ? await admin.query<{ result: number }>(count, [], { retry: "safe", queue: SERVICE_QUEUE })
       : await askNodes(admin, count);
-  return answers.reduce((sum, { result }) => sum + Number(result), 0);
+  return responses.reduce((sum, { result }) => sum + Number(result), 0);
 }

@@ -1,6 +1,6 @@
 /** A project's history without the service that it was made at: a service reads only the definitions in it. @module */
 import { writeMigrationText } from "../../src/push/migration_text.ts";
-import { type Answer, definitionOf, type TestApp, type TestService } from "./service.ts";
+import { definitionOf, type TestApp, type TestResponse, type TestService } from "./service.ts";
 
 /** The files of a project that pushed these schemas, one after another. */
 export function makeHistory(schemas: readonly unknown[], sql = "-- made elsewhere\n"): string[] {
@@ -19,7 +19,7 @@ export function postMigrations(
   migrations: unknown,
   now: unknown,
   more: Record<string, unknown> = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   const json = { migrations, definition: definitionOf(now), ...more };
   return service.call(app, "/v1/data/schema/migrations", { method: "POST", json });
 }

@@ -1,6 +1,6 @@
 /**
  * The matrix of isolation, generated from the route table: every request is made in two worlds, one where another app
- * has rows, tables and values, and one where that app never was. Whatever is asked, both answer the same, and the
+ * has rows, tables and values, and one where that app never was. Both give the same response to every request, and the
  * other app's rows stay as they are, byte for byte. Runs on any two services.
  *
  * @module
@@ -13,7 +13,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
 import { openEvents } from "./event_stream.ts";
 import { makeHistory } from "./history.ts";
-import type { Answer, Call, TestApp, TestService } from "./service.ts";
+import type { Call, TestApp, TestResponse, TestService } from "./service.ts";
 
 const shared = {
   projects: { name: t.string().required().unique(), code: t.number().unique() },
@@ -309,7 +309,7 @@ async function askChanges(
   { service, app, other }: World,
   path: string,
   call: Call,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const { headers = {} } = call;
   const open = (since?: string) => openEvents(service.url + path, { key: app.key, since, headers });
   const before = await open();
@@ -357,10 +357,10 @@ async function readTheirs({ service, other }: World): Promise<string> {
   return rows[0]?.text ?? "";
 }
 
-/** An answer without what no two answers share: the request's id, the app's own id, a created row's id, the clock. */
-function toComparable(answer: Answer, app: TestApp): unknown {
-  const json = answer.json as { id?: string; requestId?: string } | undefined;
-  const fresh = (answer.status === 201 ? json?.id : undefined) ?? "no fresh id";
+/** A response without what is unique to it: the request's id, the app's own id, a created row's id, the clock. */
+function toComparable(response: TestResponse, app: TestApp): unknown {
+  const json = response.json as { id?: string; requestId?: string } | undefined;
+  const fresh = (response.status === 201 ? json?.id : undefined) ?? "no fresh id";
   const mask = (text: string) =>
     text
       .replaceAll(app.id, "<app>")
@@ -371,10 +371,10 @@ function toComparable(answer: Answer, app: TestApp): unknown {
       .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<random>")
       .replace(/^"[0-9a-f]{32}(-zstd)?"$/, "<tag>")
       .replace(/sha256:[0-9a-f]{64}/g, "<checksum>");
-  const headers = [...answer.headers]
+  const headers = [...response.headers]
     .filter(([name]) => !VARYING.includes(name))
     .map(([name, value]) => [name, mask(value)]);
-  return { status: answer.status, headers, text: mask(answer.text) };
+  return { status: response.status, headers, text: mask(response.text) };
 }
 
 /** Headers that differ between any two requests of one app: `ratelimit` counts its own. */
@@ -415,23 +415,23 @@ async function checkForm({ alone, crowded }: Worlds, plain: () => Ask): Promise<
         [alone, crowded].map(async (world) => {
           const isStream = path.split("?")[0]?.endsWith("/changes") === true;
           const isRead = call.method === undefined;
-          const answer =
+          const response =
             isStream && isRead
               ? await askChanges(world, path, call)
               : await world.service.call(world.app, path, call);
-          return toComparable(answer, world.app);
+          return toComparable(response, world.app);
         }),
       );
-    const answers = await askBoth(path, call);
+    const responses = await askBoth(path, call);
     const lists = await askBoth("/v1/data/db/todos");
-    expect({ attack: attack.name, answer: answers[1], after: lists[1] }).toEqual({
+    expect({ attack: attack.name, response: responses[1], after: lists[1] }).toEqual({
       attack: attack.name,
-      answer: answers[0],
+      response: responses[0],
       after: lists[0],
     });
     // Who sent the words himself gets them back.
     if (!JSON.stringify(call).includes(SECRET))
-      expect(JSON.stringify([answers[1], lists[1]])).not.toContain(SECRET);
+      expect(JSON.stringify([responses[1], lists[1]])).not.toContain(SECRET);
     if ((await readTheirs(crowded)) !== before)
       throw new Error(`"${attack.name}" changed the other app's rows`);
   }

@@ -16,7 +16,7 @@ export type Received = {
 export type MailServer = {
   url: string;
   received: Received[];
-  /** The next so many mails are answered with this code instead. */
+  /** The next so many mails get this code instead. */
   reject: (count: number, code: number) => void;
   /** The mails to an address, once there are so many. */
   waitFor: (to: string, count?: number) => Promise<Received[]>;

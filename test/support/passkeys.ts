@@ -1,8 +1,8 @@
-/** Passkeys through the pages: what a page asks for, an authenticator's answer to it, and the form with that. @module */
+/** Passkeys through the pages: what a page asks for, an authenticator's response to it, and the form with it. @module */
 import { type Authenticator, type Lies, makeAuthenticator } from "./authenticator.ts";
 import { type Jar, makePerson, type Person, readHidden, signInAs, visit } from "./people.ts";
 import { readCodes } from "./second_factor.ts";
-import type { Answer, TestService } from "./service.ts";
+import type { TestResponse, TestService } from "./service.ts";
 
 export const PASSKEYS = "/account/security/passkeys";
 
@@ -14,19 +14,19 @@ export function toNamed(service: TestService): TestService {
 export type Asked = Parameters<Authenticator["get"]>[0];
 
 /** What the page asks the browser for; `undefined` if it asks for no passkey. */
-export function readAsked({ text }: Answer): Asked | undefined {
+export function readAsked({ text }: TestResponse): Asked | undefined {
   const [, json] = /data-options="([^"]*)"/.exec(text) ?? [];
   return json === undefined ? undefined : (JSON.parse(json.replaceAll("&quot;", '"')) as Asked);
 }
 
 export type PasskeyAct = { authenticator: Authenticator; path?: string; lies?: Lies };
 
-/** Opens a page and answers it with a passkey. */
-export async function answerPage(
+/** Opens a page and submits a passkey. */
+export async function submitPasskey(
   service: TestService,
   jar: Jar,
   { authenticator, path = "/login", lies }: PasskeyAct,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const page = await visit(service, jar, path);
   const asked = readAsked(page);
   if (asked === undefined) throw new Error(`No passkey is asked for: ${page.status} ${page.text}`);
@@ -36,8 +36,8 @@ export async function answerPage(
 export async function sendPasskey(
   service: TestService,
   jar: Jar,
-  { page, path = "/login", passkey }: { page: Answer; path?: string; passkey: string },
-): Promise<Answer> {
+  { page, path = "/login", passkey }: { page: TestResponse; path?: string; passkey: string },
+): Promise<TestResponse> {
   const { form_token = "" } = readHidden(page.text);
   return await visit(service, jar, path, { fields: { form_token, passkey } });
 }
@@ -52,15 +52,15 @@ export async function addPasskey(
     label = "laptop",
     path = PASSKEYS,
   }: { authenticator: Authenticator; lies?: Lies; label?: string; path?: string },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const page = await visit(service, jar, path);
   const asked = readAsked(page);
   if (asked === undefined) throw new Error(`No passkey is asked for: ${page.status} ${page.text}`);
   const { form_token = "" } = readHidden(page.text);
   const passkey = authenticator.create(asked, lies);
-  const answer = await visit(service, jar, path, { fields: { form_token, label, passkey } });
-  for (const code of readCodes(answer.text)) service.secrets.add(code);
-  return answer;
+  const response = await visit(service, jar, path, { fields: { form_token, label, passkey } });
+  for (const code of readCodes(response.text)) service.secrets.add(code);
+  return response;
 }
 
 export type Holder = {

@@ -3,7 +3,7 @@ import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/peop
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
 import { testDeps } from "./deps.ts";
-import type { Answer, TestApp, TestService } from "./service.ts";
+import type { TestApp, TestResponse, TestService } from "./service.ts";
 
 /** Where people are made: with an administrator's and the serving login's rights. */
 export type PeopleService = {
@@ -53,7 +53,7 @@ export async function makePerson(
   return { id, email };
 }
 
-/** What a browser keeps of one host: cookies by name, as the answers set and clear them. */
+/** What a browser keeps of one host: cookies by name, as the responses set and clear them. */
 export type Jar = Map<string, string>;
 
 /** One exchange of a browser with the pages: cookies go along and come back, a form is sent with its origin. */
@@ -62,9 +62,9 @@ export async function visit(
   jar: Jar,
   path: string,
   form?: { fields: Record<string, string>; origin?: string | null },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const origin = form?.origin === undefined ? service.url : form.origin;
-  const answer = await service.call(undefined, path, {
+  const response = await service.call(undefined, path, {
     method: form === undefined ? "GET" : "POST",
     headers: {
       ...(jar.size === 0 ? {} : { cookie: toCookieHeader(jar) }),
@@ -72,8 +72,8 @@ export async function visit(
     },
     ...(form === undefined ? {} : { body: new URLSearchParams(form.fields) }),
   });
-  keepCookies(jar, answer);
-  return answer;
+  keepCookies(jar, response);
+  return response;
 }
 
 /** The form's token in a page. */
@@ -97,7 +97,7 @@ export async function submitForm(
   service: VisitedService,
   jar: Jar,
   { path, typed = {} }: { path: string; typed?: Record<string, string> | undefined },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const page = await visit(service, jar, path);
   return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
 }
@@ -107,7 +107,7 @@ export async function submitSignIn(
   service: VisitedService,
   jar: Jar,
   typed: { path?: string; email: string; password?: string },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const path = typed.path ?? "/login";
   const page = await visit(service, jar, path);
   return await visit(service, jar, path, {
@@ -122,8 +122,9 @@ export async function submitSignIn(
 /** A browser that is signed in. */
 export async function signInAs(service: VisitedService, person: Person): Promise<Jar> {
   const jar: Jar = new Map();
-  const answer = await submitSignIn(service, jar, { email: person.email });
-  if (answer.status !== 303) throw new Error(`Not signed in: ${answer.status} ${answer.text}`);
+  const response = await submitSignIn(service, jar, { email: person.email });
+  if (response.status !== 303)
+    throw new Error(`Not signed in: ${response.status} ${response.text}`);
   return jar;
 }
 
@@ -140,7 +141,7 @@ export function toCookieHeader(jar: Jar): string {
   return [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
 }
 
-function keepCookies(jar: Jar, { headers }: Answer): void {
+function keepCookies(jar: Jar, { headers }: TestResponse): void {
   for (const line of headers.getSetCookie()) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     if (!/; Path=\/(;|$)/.test(line)) continue;

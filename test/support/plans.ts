@@ -60,7 +60,7 @@ async function explainOnNodes(adminUrl: string): Promise<void> {
     ([name, value]) =>
       `execute format('alter database %I set ${name} = ''${value}''', current_database());`,
   );
-  const answers = await withDatabase(adminUrl, (admin) =>
+  const responses = await withDatabase(adminUrl, (admin) =>
     askNodes(
       admin,
       `do $block$ begin
@@ -69,7 +69,7 @@ async function explainOnNodes(adminUrl: string): Promise<void> {
       end $block$`,
     ),
   );
-  const failed = answers.filter(({ success }) => !success);
+  const failed = responses.filter(({ success }) => !success);
   if (failed.length > 0) throw new Error(JSON.stringify(failed));
 }
 

@@ -33,8 +33,8 @@ afterEach(async () => {
 
 const connect = () => postgres(proxy.toUrl(database.url), { max: 1, fetch_types: false });
 const ask = async () => (await sql`select 'one' as word`.simple()).map((row) => row["word"]);
-const orNothing = (answer: Promise<unknown>) =>
-  Promise.race([answer, Bun.sleep(QUIET_MS).then(() => "nothing")]);
+const orNothing = (response: Promise<unknown>) =>
+  Promise.race([response, Bun.sleep(QUIET_MS).then(() => "nothing")]);
 /** Takes this action once, on the first message that fits. */
 const onFirst = (from: Message["from"], type: string, toAction: (message: Message) => Action) => {
   let isDone = false;
@@ -72,10 +72,10 @@ test("from a client: a changed message is run changed", async () => {
 
 test("from a client: a dropped message is never run", async () => {
   onFirst("client", "Q", () => ({ send: [] }));
-  const answer = ask();
-  expect(await orNothing(answer)).toBe("nothing");
+  const response = ask();
+  expect(await orNothing(response)).toBe("nothing");
   proxy.refuse();
-  await expect(answer).rejects.toThrow();
+  await expect(response).rejects.toThrow();
 });
 
 test.each(["client", "server"] as const)(
@@ -86,11 +86,11 @@ test.each(["client", "server"] as const)(
       isHeld = true;
       return { hold: true };
     });
-    const answer = ask();
+    const response = ask();
     await eventually(() => isHeld);
-    expect(await orNothing(answer)).toBe("nothing");
+    expect(await orNothing(response)).toBe("nothing");
     proxy.release();
-    expect(await answer).toEqual(["one"]);
+    expect(await response).toEqual(["one"]);
   },
 );
 
@@ -120,11 +120,11 @@ describe("a connection", () => {
       isFrozen = true;
     };
     onFirst("server", "D", () => ({ failure: "freeze", after }));
-    const answer = ask();
+    const response = ask();
     await eventually(() => isFrozen);
-    expect(await orNothing(answer)).toBe("nothing");
+    expect(await orNothing(response)).toBe("nothing");
     await proxy.heal();
-    await expect(answer).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await sql.end({ timeout: 0 });
     sql = connect();
     expect(await ask()).toEqual(["one"]);

@@ -25,9 +25,9 @@ type Rejected = {
 const WORDS_OF_POSTGRESQL =
   /__(key|fkey|idx|pkey)|pg_catalog|data\.|duplicate|violates|constraint|2350/;
 
-export function expectRejection(answer: Rejected, wanted: Rejection): void {
-  const requestId = answer.headers.get("x-request-id");
-  expect([answer.status, JSON.parse(answer.body)]).toEqual([
+export function expectRejection(response: Rejected, wanted: Rejection): void {
+  const requestId = response.headers.get("x-request-id");
+  expect([response.status, JSON.parse(response.body)]).toEqual([
     PROBLEMS[wanted.code].status,
     {
       error: wanted.code,
@@ -43,7 +43,7 @@ export function expectRejection(answer: Rejected, wanted: Rejection): void {
     ...wanted.headers,
   };
   for (const [name, value] of Object.entries(headers))
-    expect([name, answer.headers.get(name)]).toEqual([name, value]);
+    expect([name, response.headers.get(name)]).toEqual([name, value]);
   // Digits of a request's id may look like an SQLSTATE.
-  expect(answer.body.replace(requestId ?? "", "")).not.toMatch(WORDS_OF_POSTGRESQL);
+  expect(response.body.replace(requestId ?? "", "")).not.toMatch(WORDS_OF_POSTGRESQL);
 }

@@ -1,4 +1,4 @@
-/** A real OpenID Connect provider in process, and what it may be made to answer wrongly. @module */
+/** A real OpenID Connect provider in process, and what it may be made to return wrongly. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type OidcProvider from "oidc-provider";
@@ -15,7 +15,7 @@ export type Account = { email?: string; email_verified?: unknown; name?: string;
 export type Claims = Record<string, unknown>;
 type Key = { kid: string; jwk: JsonWebKey; key: CryptoKey };
 
-/** What is changed about its answers; a test sets it, and it holds until it is taken away. */
+/** What is changed about its responses; a test sets it, and it holds until it is taken away. */
 export type Wrong = {
   /** Of the token, which is then signed anew. */
   claims?: (claims: Claims) => Claims;
@@ -23,7 +23,7 @@ export type Wrong = {
   signature?: "unknown key" | "same id, other key" | "none";
   /** Of the document that says where its endpoints are. */
   metadata?: Claims;
-  /** By the last part of its path: answers with this status, or never. */
+  /** By the last part of its path: responds with this status, or never. */
   endpoint?: { path: string; status: number | "never" };
 };
 
@@ -49,7 +49,7 @@ export async function startProvider(
   const settings: ProviderSettings = {
     issuer: `http://localhost:${port}`,
     clientId: "rowhouse",
-    clientSecret: `the secret of ${options.name}, which is in no answer`,
+    clientSecret: `the secret of ${options.name}, which is in no response`,
     label: options.name,
     trustedDomains: [],
     creates: false,
@@ -197,20 +197,20 @@ export async function passProvider(
   { login, jar = new Map() }: { login: string; jar?: Jar },
 ): Promise<string> {
   const origin = new URL(start).origin;
-  let answer = await ask(jar, start);
+  let response = await ask(jar, start);
   for (let step = 0; step < 12; step++) {
-    const location = answer.headers.get("location");
+    const location = response.headers.get("location");
     if (location !== null && new URL(location, origin).origin !== origin) return location;
     if (location !== null) {
-      answer = await ask(jar, new URL(location, origin).href);
+      response = await ask(jar, new URL(location, origin).href);
       continue;
     }
-    const page = await answer.text();
+    const page = await response.text();
     const action = /action="([^"]+)"/.exec(page)?.[1];
     const prompt = /name="prompt" value="([^"]+)"/.exec(page)?.[1];
     if (action === undefined || prompt === undefined) throw new Error(`No form in: ${page}`);
     const fields = prompt === "login" ? { prompt, login, password: "any" } : { prompt };
-    answer = await ask(jar, new URL(action, origin).href, fields);
+    response = await ask(jar, new URL(action, origin).href, fields);
   }
   throw new Error("The provider did not come to an end");
 }

@@ -3,7 +3,7 @@ import { createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { testDeps } from "./deps.ts";
 import { type Jar, type Person, visit } from "./people.ts";
 import { passProvider } from "./provider.ts";
-import type { Answer, TestService } from "./service.ts";
+import type { TestResponse, TestService } from "./service.ts";
 
 /** A person without a password, with a role on an app. */
 export async function invite(
@@ -36,11 +36,11 @@ export async function comeBack(
   return back.slice(service.url.length);
 }
 
-/** The whole way through the provider's pages; the answer is the callback's. */
+/** The whole way through the provider's pages; the response is the callback's. */
 export async function signInWith(
   service: TestService,
   jar: Jar,
   options: { login: string; path?: string },
-): Promise<Answer> {
+): Promise<TestResponse> {
   return await visit(service, jar, await comeBack(service, jar, options));
 }

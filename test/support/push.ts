@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Definition, TableDefinition } from "../../src/dsl/mod.ts";
 import type { Migration, MigrationRecord } from "../../src/push/mod.ts";
-import type { Answer, TestApp, TestService } from "./service.ts";
+import type { TestApp, TestResponse, TestService } from "./service.ts";
 import { definitionOf } from "./service.ts";
 
 /** Pushes a schema through the front door. */
@@ -11,7 +11,7 @@ export function postSchema(
   app: TestApp,
   schema: unknown,
   more: Record<string, unknown> = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   return postDefinition(service, app, definitionOf(schema), more);
 }
 
@@ -20,7 +20,7 @@ export function postDefinition(
   app: TestApp,
   definition: Definition | unknown,
   more: Record<string, unknown> = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   const json = { definition, ...more };
   return service.call(app, "/v1/data/schema", { method: "POST", json });
 }
@@ -36,8 +36,8 @@ export async function readMigrations(service: TestService, app: TestApp): Promis
   const { migrations } = json as { migrations: MigrationRecord[] };
   return await Promise.all(
     migrations.map(async ({ seq }) => {
-      const answer = await service.call(app, `/v1/data/schema/migrations/${seq}`);
-      return answer.json as Migration;
+      const response = await service.call(app, `/v1/data/schema/migrations/${seq}`);
+      return response.json as Migration;
     }),
   );
 }

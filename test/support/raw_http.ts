@@ -1,8 +1,8 @@
 /** Raw sockets: requests that no client library would send, byte for byte as written. @module */
 import { connect, type Socket } from "node:net";
 
-export type RawAnswer = {
-  /** 0 where the server closed without an answer. */
+export type RawResponse = {
+  /** 0 where the server closed without a response. */
   status: number;
   headers: Map<string, string>;
   /** Without the sizes of its chunks. */
@@ -19,19 +19,19 @@ export type RawOptions = {
   more?: (socket: Socket) => void;
   /** How long to wait for the server to close, at the most. */
   waitMs?: number;
-  /** Return as soon as one whole answer is there, instead of waiting for the close. */
-  untilAnswer?: boolean;
+  /** Return as soon as one whole response is there, instead of waiting for the close. */
+  untilResponse?: boolean;
 };
 
 /** Longer than the server waits for a client, also on a busy machine. */
 const MAX_WAIT_MS = 30_000;
 
-/** Sends bytes to a server and collects what comes back until it closes, answers or the time is over. */
+/** Sends bytes to a server and collects what comes back until it closes, responds or the time is over. */
 export async function sendRaw(
   url: string,
   bytes: string | Uint8Array,
   options: RawOptions = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const startedAt = performance.now();
   const chunks: Buffer[] = [];
@@ -41,7 +41,7 @@ export async function sendRaw(
       clearTimeout(timer);
       socket.removeAllListeners("close");
       socket.destroy();
-      resolve(readAnswer(Buffer.concat(chunks), closed, performance.now() - startedAt));
+      resolve(readResponse(Buffer.concat(chunks), closed, performance.now() - startedAt));
     };
     const timer = setTimeout(() => end(false), options.waitMs ?? MAX_WAIT_MS);
     socket.on("connect", () => {
@@ -50,7 +50,7 @@ export async function sendRaw(
     });
     socket.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
-      if (options.untilAnswer === true && isWhole(Buffer.concat(chunks).toString("latin1")))
+      if (options.untilResponse === true && isWhole(Buffer.concat(chunks).toString("latin1")))
         end(false);
     });
     // A reset while we still write is how a server turns down the rest: what it said before counts.
@@ -78,7 +78,7 @@ function isWhole(received: string): boolean {
   return body.length >= Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
 }
 
-function readAnswer(bytes: Buffer, closed: boolean, ms: number): RawAnswer {
+function readResponse(bytes: Buffer, closed: boolean, ms: number): RawResponse {
   const received = bytes.toString("latin1");
   const { head = received, body } = split(received);
   const [start = "", ...lines] = head.split("\r\n");
@@ -99,7 +99,7 @@ function readAnswer(bytes: Buffer, closed: boolean, ms: number): RawAnswer {
   };
 }
 
-/** The head and the body of an answer, a letter for each byte. An interim one, such as 100 Continue, is left out. */
+/** The head and the body of a response, a letter for each byte. An interim one, such as 100 Continue, is left out. */
 function split(received: string): { head: string | undefined; body: string } {
   const text = received.replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
   const end = text.indexOf(HEAD_END);

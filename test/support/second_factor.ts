@@ -3,7 +3,7 @@ import { Secret, TOTP } from "otpauth";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { type Jar, type Person, readHidden, signInAs, submitSignIn, visit } from "./people.ts";
-import type { Answer, TestService } from "./service.ts";
+import type { TestResponse, TestService } from "./service.ts";
 
 export const SECURITY = "/account/security";
 const SETUP = `${SECURITY}/app`;
@@ -37,8 +37,8 @@ export type Enrolment = {
   app: Authenticator;
   key: string;
   codes: string[];
-  answer: Answer;
-  /** The form that it answers. */
+  response: TestResponse;
+  /** The form that it responds to. */
   sent: Record<string, string>;
 };
 
@@ -55,11 +55,11 @@ export async function enrol(
   const key = readKey(page.text);
   const app = makeAuthenticator(key);
   const fields = { ...readHidden(page.text), code: app.code() };
-  const answer = await visit(service, jar, `${SETUP}${query}`, { fields });
+  const response = await visit(service, jar, `${SETUP}${query}`, { fields });
   await forgetCode(service, jar);
-  const codes = readCodes(answer.text);
+  const codes = readCodes(response.text);
   for (const secret of [key, ...codes]) service.secrets.add(secret);
-  return { app, key, codes, answer, sent: fields };
+  return { app, key, codes, response, sent: fields };
 }
 
 /** Has no code used up yet of the app of whoever is signed in there. */
@@ -78,7 +78,7 @@ export async function enterFactor(
   service: TestService,
   jar: Jar,
   { path = "/second-factor", ...typed }: { path?: string; code?: string; recovery?: string },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const page = await visit(service, jar, path);
   return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
 }
@@ -89,9 +89,9 @@ export async function passPassword(
   person: Person,
   { jar = new Map(), path = "/login" }: { jar?: Jar; path?: string } = {},
 ): Promise<{ jar: Jar; location: string }> {
-  const answer = await submitSignIn(service, jar, { email: person.email, path });
-  const location = answer.headers.get("location") ?? "";
-  if (!location.startsWith("/second-factor")) throw new Error(`Not asked: ${answer.status}`);
+  const response = await submitSignIn(service, jar, { email: person.email, path });
+  const location = response.headers.get("location") ?? "";
+  if (!location.startsWith("/second-factor")) throw new Error(`Not asked: ${response.status}`);
   return { jar, location };
 }
 

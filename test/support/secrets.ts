@@ -12,8 +12,8 @@ const MIN_LENGTH = 16;
 
 export type Secrets = {
   readonly add: (secret: string | undefined) => void;
-  /** The credentials of a request, and the cookies of its answer. */
-  readonly addExchange: (request: Headers, answer: Headers) => void;
+  /** The credentials of a request, and the cookies of its response. */
+  readonly addExchange: (request: Headers, response: Headers) => void;
   /** The password of a connection string, as it stands in one and by itself. */
   readonly addUrl: (url: string) => void;
   /** @throws {Error} with the first letters of what was found, and the line's event */
@@ -28,10 +28,10 @@ export function makeSecrets(): Secrets {
   };
   return {
     add,
-    addExchange: (request, answer) => {
+    addExchange: (request, response) => {
       add(/^Bearer (.+)$/i.exec(request.get("authorization") ?? "")?.[1]);
       for (const pair of (request.get("cookie") ?? "").split("; ")) add(toValue(pair));
-      for (const line of answer.getSetCookie()) add(toValue(line.split(";")[0] ?? ""));
+      for (const line of response.getSetCookie()) add(toValue(line.split(";")[0] ?? ""));
     },
     addUrl: (url) => {
       const { password } = new URL(url);

@@ -23,7 +23,7 @@ export type TestAppOptions = {
   cookieDomain?: string;
 };
 
-export type Answer = {
+export type TestResponse = {
   status: number;
   headers: Headers;
   text: string;
@@ -55,7 +55,7 @@ export type TestService = {
   makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
   pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
   /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
-  call: (app: TestApp | undefined, path: string, call?: Call) => Promise<Answer>;
+  call: (app: TestApp | undefined, path: string, call?: Call) => Promise<TestResponse>;
   /** Fails where the log holds a secret. */
   close: () => Promise<void>;
 };
@@ -170,7 +170,7 @@ export async function callService(
   app: TestApp | undefined,
   path: string,
   call: Call = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   const headers = new Headers(call.headers);
   const key = call.key === undefined ? app?.key : call.key;
   if (key != null) headers.set("authorization", `Bearer ${key}`);
@@ -199,6 +199,6 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // an answer that is not JSON: the test looks at `text`
+    return undefined; // a response that is not JSON: the test looks at `text`
   }
 }

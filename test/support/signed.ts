@@ -48,15 +48,15 @@ export type SignedCall = {
   secret?: string;
 };
 
-type SignedAnswer = { status: number; text: string; headers: Headers };
+type SignedResponse = { status: number; text: string; headers: Headers };
 
 /** Sends a request that is signed for a service to wherever it is. */
-export async function sendSigned(url: string, call: SignedCall): Promise<SignedAnswer> {
+export async function sendSigned(url: string, call: SignedCall): Promise<SignedResponse> {
   return await signCall(call)(url);
 }
 
 /** A request that is signed once, as somebody may have captured it: sends it, as often as it is called. */
-export function signCall(call: SignedCall): (url: string) => Promise<SignedAnswer> {
+export function signCall(call: SignedCall): (url: string) => Promise<SignedResponse> {
   const { audience, target, context, body, secret = TEST_SECRETS[audience] } = call;
   const isForm = typeof body === "string";
   const text = body === undefined ? "" : isForm ? body : JSON.stringify(body);

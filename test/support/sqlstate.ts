@@ -1,4 +1,4 @@
-/** What PostgreSQL answers to a login that tries what it may not. @module */
+/** PostgreSQL's response to a login that tries what it may not. @module */
 import postgres from "postgres";
 
 /** The SQLSTATE by which a message is rejected; empty where it is not. */

@@ -103,8 +103,8 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       toServingUrl: inNext,
       toAdminUrl: inNext,
     });
-    const answer = await moved.call(app, LIST);
-    expect(answer.json).toMatchObject({ rows: [{ title: "Milk" }] });
+    const response = await moved.call(app, LIST);
+    expect(response.json).toMatchObject({ rows: [{ title: "Milk" }] });
     expect(await moved.pushSchema(app, schema)).toMatchObject({ steps: [], migration: null });
     // A push that changes a table must record a version that no push before it recorded.
     const [catalog] = await moved.service.db.query<{ isAhead: boolean }>(

@@ -53,9 +53,9 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
 
   test("many callers are served by two connections, each with its own rows", async () => {
     const titles = Array.from({ length: 100 }, () => crypto.randomUUID());
-    const answers = await Promise.all(titles.map((title) => create(title)));
-    expect(answers.map(({ json }) => (json as { title: string }).title)).toEqual(titles);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    const responses = await Promise.all(titles.map((title) => create(title)));
+    expect(responses.map(({ json }) => (json as { title: string }).title)).toEqual(titles);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
   });
 
   test("nothing needs session state", async () => {
@@ -73,10 +73,10 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   test("during a PAUSE requests are rejected in time; after it they are served", async () => {
     await pooler.command("PAUSE");
     const startedAt = performance.now();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => list()));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => list()));
     expect(performance.now() - startedAt).toBeLessThan(8000);
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
-    expect(answers.every(({ headers }) => headers.has("retry-after"))).toBe(true);
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 503));
+    expect(responses.every(({ headers }) => headers.has("retry-after"))).toBe(true);
     await pooler.command("RESUME");
     await heals();
   }, 20_000);
@@ -164,7 +164,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await Promise.all(callers);
     expect([...ends].filter((end) => !/^(right|503 unavailable)$/.test(end))).toEqual([]);
     expect(ends).toContain("right");
-    expect(service.log.filter((line) => line.includes("answer mismatch"))).toEqual([]);
+    expect(service.log.filter((line) => line.includes("response mismatch"))).toEqual([]);
     await heals();
   });
 
@@ -247,8 +247,8 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),
     );
     await proxy.heal();
-    const answers = await Promise.all(Array.from({ length: 4 }, () => list()));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    const responses = await Promise.all(Array.from({ length: 4 }, () => list()));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
     await Promise.all(holders.map((holder) => holder.close(0)));
     await heals();
   });
@@ -277,8 +277,8 @@ async function tour(): Promise<void> {
 /** Until every caller is served again, as many at once as the service has connections. */
 async function heals(): Promise<void> {
   await eventually(async () => {
-    const answers = await Promise.all(Array.from({ length: 5 }, () => list()));
-    return answers.every(({ status }) => status === 200);
+    const responses = await Promise.all(Array.from({ length: 5 }, () => list()));
+    return responses.every(({ status }) => status === 200);
   });
 }
 

@@ -42,10 +42,10 @@ import { signInWith } from "../support/provider_people.ts";
 import { postSchema } from "../support/push.ts";
 import { enrol, enrolPerson, enterFactor, SECURITY } from "../support/second_factor.ts";
 import {
-  type Answer,
   definitionOf,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../support/service.ts";
 
@@ -204,8 +204,8 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   });
 
   test("has seen every route, and nothing that needs session state", async () => {
-    const answers = await tour();
-    expect(answers.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
+    const responses = await tour();
+    expect(responses.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
     const asked = service.log
       .map((line) => JSON.parse(line) as { event: string; method: string; route: string })
       .filter(({ event }) => event === "request")
@@ -259,16 +259,16 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   );
 });
 
-type Step = () => Promise<Answer>;
+type Step = () => Promise<TestResponse>;
 
 /** Every route of the table, each so that it does its work. */
-async function tour(): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function tour(): Promise<TestResponse[]> {
+  const responses: TestResponse[] = [];
   const jar: Jar = new Map();
-  const ask = async (step: Step): Promise<Answer> => {
-    const answer = await step();
-    answers.push(answer);
-    return answer;
+  const ask = async (step: Step): Promise<TestResponse> => {
+    const response = await step();
+    responses.push(response);
+    return response;
   };
   const call = (path: string, method = "GET", json?: object) =>
     ask(() => service.call(app, path, { method, ...(json === undefined ? {} : { json }) }));
@@ -346,10 +346,10 @@ async function tour(): Promise<Answer[]> {
       headers: { cookie: toCookieHeader(other) },
     }),
   );
-  return answers;
+  return responses;
 }
 
-type Page = (path: string, fields?: Record<string, string>) => Promise<Answer>;
+type Page = (path: string, fields?: Record<string, string>) => Promise<TestResponse>;
 
 /** Every page of the Console, and every form: an app is made, changed and deleted. */
 async function tourConsole(page: Page): Promise<void> {
@@ -428,8 +428,8 @@ async function tourPeople(page: Page, submit: Page): Promise<void> {
   const app = "/console/apps/toured";
   const email = "visited@example.org";
   const made = await submit("/console/new-person", { email });
-  const linked = (answer: Answer) =>
-    service.secrets.add(/<code id="link">[^<]*token=([^<]+)</.exec(answer.text)?.[1] ?? "");
+  const linked = (response: TestResponse) =>
+    service.secrets.add(/<code id="link">[^<]*token=([^<]+)</.exec(response.text)?.[1] ?? "");
   linked(made);
   const { text } = await page("/console/people?q=visited");
   const person = /href="(\/console\/people\/[^"]+)"/.exec(text)?.[1] ?? "";

@@ -260,7 +260,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
 
 // Every code that the client names is the service's, or one of these two.
 type Named<Code> = Code extends string ? (string extends Code ? never : Code) : never;
-expectEqual<Exclude<Named<DataErrorCode>, ProblemCode>, "network_error" | "unreadable_answer">(
+expectEqual<Exclude<Named<DataErrorCode>, ProblemCode>, "network_error" | "unreadable_response">(
   true,
 );
 

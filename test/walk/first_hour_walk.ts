@@ -38,9 +38,9 @@ describe.each([...SHAPES])("with $name", (shape) => {
     machine.run(commands, { ...AS_DEVELOPER, ...options });
   const runAll = async (text: string, pattern: RegExp) => {
     const found = [...text.matchAll(pattern)].map(([, command = ""]) => command);
-    const answers: string[] = [];
-    for (const command of found) answers.push(await run(command));
-    return answers;
+    const responses: string[] = [];
+    for (const command of found) responses.push(await run(command));
+    return responses;
   };
 
   test(
@@ -156,8 +156,8 @@ const { id } = await db.my_app_tags.create({ label: "red" });
 console.log((await db.my_app_tags.get(id)).label);
 `;
       await machine.write(`${HOME}/my-app/production.ts`, code);
-      const answer = await run(`${shape.bun} production.ts`, { env: { ROWHOUSE_API_KEY: env } });
-      expect(answer).toBe("red\n");
+      const response = await run(`${shape.bun} production.ts`, { env: { ROWHOUSE_API_KEY: env } });
+      expect(response).toBe("red\n");
     },
     STEP_MS,
   );
@@ -172,9 +172,9 @@ console.log((await db.my_app_tags.get(id)).label);
         /^Set-Cookie: __Secure-rowhouse_session=(?=.*Domain=example\.org)(?=.*Secure)(?=.*HttpOnly)/im,
       );
       const origin = "-H 'Origin: https://wiki.example.org' -i";
-      const answer = await visit(machine, `${PRODUCTION}/v1/auth/me?app=wiki`, origin);
-      expect(answer).toMatch(/^access-control-allow-origin: https:\/\/wiki\.example\.org/im);
-      expect(answer).toContain("grace@example.org");
+      const response = await visit(machine, `${PRODUCTION}/v1/auth/me?app=wiki`, origin);
+      expect(response).toMatch(/^access-control-allow-origin: https:\/\/wiki\.example\.org/im);
+      expect(response).toContain("grace@example.org");
     },
     STEP_MS,
   );

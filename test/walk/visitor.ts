@@ -12,7 +12,7 @@ export async function signIn(machine: Machine, link: string): Promise<string> {
   return await submit(machine, `${pathname}${search}`, typed);
 }
 
-/** Fills in the form of a page; the answer's headers. */
+/** Fills in the form of a page; the response's headers. */
 async function submit(
   machine: Machine,
   path: string,
@@ -24,7 +24,7 @@ async function submit(
   return await visit(machine, `${PAGES}${path}`, `-i -H 'Origin: ${PAGES}' ${data}`);
 }
 
-/** A page or an answer, with the cookies that the browser has. */
+/** A page or a response, with the cookies that the browser has. */
 export async function visit(machine: Machine, url: string, more = ""): Promise<string> {
   return await machine.run(`curl -sS -b /root/jar -c /root/jar ${more} '${url}'`);
 }

@@ -34,7 +34,7 @@ export function makeTodoServer(
       const isRead = request.method === "GET" || request.method === "HEAD";
       return isRead
         ? servePage(options.pages, request, pathname)
-        : answer(405, { message: "Pages accept only GET and HEAD" });
+        : respond(405, { message: "Pages accept only GET and HEAD" });
     }
     const rejection =
       rejectOrigin(request, options.origin) ?? (await rejectPerson(request, options));
@@ -53,7 +53,7 @@ function rejectOrigin(request: Request, own: string): Response | undefined {
     origin === null ? request.headers.get("sec-fetch-site") === "same-origin" : origin === own;
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (isOwn && (isRead || origin !== null)) return undefined;
-  return answer(403, { message: "Requests from other origins are rejected" });
+  return respond(403, { message: "Requests from other origins are rejected" });
 }
 
 /** Checks the session with the cookie of the request: the person must have a role on this app. */
@@ -65,12 +65,12 @@ async function rejectPerson(
   try {
     const session = await fetch(url, { headers: { cookie: request.headers.get("cookie") ?? "" } });
     if (session.status === 200) return undefined;
-    if (session.status === 401) return answer(401, { message: "You are not signed in" });
-    if (session.status === 403) return answer(403, { message: "You have no role on this app" });
+    if (session.status === 401) return respond(401, { message: "You are not signed in" });
+    if (session.status === 403) return respond(403, { message: "You have no role on this app" });
   } catch {
     // Unreachable: the same response as for other failures of this check.
   }
-  return answer(503, { message: "The service is unavailable" });
+  return respond(503, { message: "The service is unavailable" });
 }
 
 const TODOS = "/api/todos";
@@ -81,24 +81,24 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
   const id = pathname.startsWith(`${TODOS}/`) ? pathname.slice(TODOS.length + 1) : undefined;
   try {
     if (pathname === TODOS && request.method === "GET")
-      return answer(200, await listTodos(client, new URL(request.url).searchParams));
+      return respond(200, await listTodos(client, new URL(request.url).searchParams));
     if (pathname === `${TODOS}/live` && request.method === "GET")
       return relay((signal) => client.todos.watch({ signal }), {
         // The browser connects again, and its session is checked again.
         signal: AbortSignal.any([request.signal, AbortSignal.timeout(MAX_STREAM_MS)]),
       });
     if (pathname === TODOS && request.method === "POST")
-      return answer(201, await client.todos.create(await request.json()));
+      return respond(201, await client.todos.create(await request.json()));
     if (id !== undefined && request.method === "PATCH")
-      return answer(200, await client.todos.update(id, await request.json()));
+      return respond(200, await client.todos.update(id, await request.json()));
     if (id !== undefined && request.method === "DELETE") {
       await client.todos.delete(id);
       return new Response(null, { status: 204 });
     }
-    return answer(404, { message: "Not found" });
+    return respond(404, { message: "Not found" });
   } catch (error) {
-    if (error instanceof SyntaxError) return answer(400, { message: "The body must be JSON" });
-    if (error instanceof DataError) return answer(toStatus(error), { message: error.message });
+    if (error instanceof SyntaxError) return respond(400, { message: "The body must be JSON" });
+    if (error instanceof DataError) return respond(toStatus(error), { message: error.message });
     throw error;
   }
 }
@@ -133,7 +133,8 @@ const PAGE_HEADERS = {
 async function servePage(pages: string, request: Request, pathname: string): Promise<Response> {
   const path = normalize(join(pages, pathname === "/" ? "index.html" : pathname));
   const file = Bun.file(path);
-  if (!path.startsWith(pages + sep) || !(await file.exists())) return answerMissing(pages, request);
+  if (!path.startsWith(pages + sep) || !(await file.exists()))
+    return respondWithMissing(pages, request);
   const cache = pathname.startsWith("/assets/")
     ? "public, max-age=31536000, immutable"
     : "no-cache";
@@ -141,14 +142,14 @@ async function servePage(pages: string, request: Request, pathname: string): Pro
 }
 
 /** For links, the page itself, which shows that the address does not exist. */
-function answerMissing(pages: string, request: Request): Response {
+function respondWithMissing(pages: string, request: Request): Response {
   if (request.headers.get("accept")?.includes("text/html") !== true)
-    return answer(404, { message: "Page not found" });
+    return respond(404, { message: "Page not found" });
   const headers = { ...PAGE_HEADERS, "cache-control": "no-store" };
   return new Response(Bun.file(join(pages, "index.html")), { status: 404, headers });
 }
 
-function answer(status: number, body: unknown): Response {
+function respond(status: number, body: unknown): Response {
   return Response.json(body, {
     status,
     headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },

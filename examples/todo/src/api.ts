@@ -48,12 +48,12 @@ async function send(method: string, path: string, body?: unknown): Promise<unkno
       : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
   });
   if (response.status === 204) return undefined;
-  const answer: unknown = await response.json();
-  if (response.ok) return answer;
-  throw new ApiError(response.status, readMessage(answer));
+  const json: unknown = await response.json();
+  if (response.ok) return json;
+  throw new ApiError(response.status, readMessage(json));
 }
 
-function readMessage(answer: unknown): string {
-  const message = typeof answer === "object" && answer !== null && "message" in answer;
-  return message ? String(answer.message) : "Unknown error";
+function readMessage(json: unknown): string {
+  const message = typeof json === "object" && json !== null && "message" in json;
+  return message ? String(json.message) : "Unknown error";
 }

@@ -27,7 +27,7 @@ export async function revokeByProvider(
   await confirm(deps, args, {
     says: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
     question: "Continue? [y/N]",
-    isYes: (answer) => /^y(es)?$/i.test(answer),
+    isYes: (reply) => /^y(es)?$/i.test(reply),
   });
   const revoked = await revokeClaimedRoles(deps, provider);
   return {

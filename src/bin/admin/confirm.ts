@@ -5,7 +5,7 @@ import type { AdminDeps } from "./task.ts";
 export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 
 /** What will happen, the question, and whether a reply confirms it. */
-export type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
+export type Confirmation = { says: string; question: string; isYes: (reply: string) => boolean };
 
 /** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
@@ -14,8 +14,8 @@ export async function confirm(
   { says, question, isYes }: Confirmation,
 ): Promise<void> {
   if (args.has("yes")) return;
-  const answer = await ask(`${says} ${question}`);
-  if (answer === undefined)
+  const reply = await ask(`${says} ${question}`);
+  if (reply === undefined)
     throw new RejectedError(`${says} Cannot ask for confirmation without a terminal: add --yes`);
-  if (!isYes(answer.trim())) throw new RejectedError("Nothing was changed");
+  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
 }

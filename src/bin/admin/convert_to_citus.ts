@@ -14,7 +14,7 @@ const convertTask: AdminTask = async (deps, args) => {
   await confirm(deps, args, {
     says: describe(plan, shards),
     question: "Type the name of the database to continue:",
-    isYes: (answer) => answer === plan.database,
+    isYes: (reply) => reply === plan.database,
   });
   const tables = await convertToCitus(deps.admin, { shards }, deps.tell);
   return {

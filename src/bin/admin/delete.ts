@@ -24,7 +24,7 @@ async function deleteAppOverRows(
   await confirm(deps, args, {
     says: describeApp(slug, contents),
     question: "Type the name of the app to continue:",
-    isYes: (answer) => answer === slug,
+    isYes: (reply) => reply === slug,
   });
   const rows = await deleteApp(deps, slug);
   const tables = contents.tables.flatMap(({ name, isOwned }) => (isOwned ? [name] : []));
@@ -63,7 +63,7 @@ const deleteUserTask: AdminTask = async (deps, args) => {
   await confirm(deps, args, {
     says: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
     question: "Type the address to continue:",
-    isYes: (answer) => answer.toLowerCase() === email,
+    isYes: (reply) => reply.toLowerCase() === email,
   });
   const id = await deleteUser(deps, email);
   return {

@@ -43,7 +43,7 @@ async function endUse(
   await confirm(deps, args, {
     says: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
     question: "Continue? [y/N]",
-    isYes: (answer) => /^y(es)?$/i.test(answer),
+    isYes: (reply) => /^y(es)?$/i.test(reply),
   });
   const ended = await endRegistration(deps, { slug, table, told: namesOf(found) });
   return {
@@ -60,7 +60,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
   await confirm(deps, args, {
     says: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
     question: "Type the name of the table to continue:",
-    isYes: (answer) => answer === table,
+    isYes: (reply) => reply === table,
   });
   const dropped = await dropTable(deps, { table, told: namesOf(found) });
   return {

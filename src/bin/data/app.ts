@@ -30,8 +30,8 @@ export async function openApp(setting: Setting, scope: string): Promise<App> {
   const { target } = findService(setting, readSettings(env), scope);
   const ask = (call: EndpointCall) =>
     askPatiently(() => callEndpoint(target, call), { waitS: WAIT_S, terminal });
-  const { answer } = await ask({ path: OPENAPI_PATH, scope });
-  const tables = readTables(target, answer);
+  const { body } = await ask({ path: OPENAPI_PATH, scope });
+  const tables = readTables(target, body);
   return {
     url: target.url,
     findTable: (name) => findTable(tables, name),
@@ -76,8 +76,8 @@ type Row = Readonly<Record<string, unknown>>;
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {
   return readPages(
     async ({ limit, offset }) => {
-      const { answer } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
-      const { rows, hasMore } = answer as { rows?: unknown; hasMore?: unknown };
+      const { body } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
+      const { rows, hasMore } = body as { rows?: unknown; hasMore?: unknown };
       if (!Array.isArray(rows) || !rows.every(isObject))
         throw new RejectedError(`${app.url} did not return a list of rows: check the URL`);
       return { rows, hasMore: hasMore === true };

@@ -12,7 +12,7 @@ import {
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { type ChangeAnswer, changeProject } from "./change_project.ts";
+import { type ChangeResponse, changeProject } from "./change_project.ts";
 import { findColumn } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
@@ -152,7 +152,7 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode
   return EXIT.done;
 }
 
-function toJson(result: ChangeAnswer, written: { types: string | null; files: string[] }) {
+function toJson(result: ChangeResponse, written: { types: string | null; files: string[] }) {
   const { status, migration, steps, notes, replays = [], rows = null } = result;
   return { status, replays, migration, steps, notes, rows, ...written };
 }
@@ -186,11 +186,11 @@ async function confirm(
   if (name === undefined) {
     const title = showChange(change);
     const question = `${title.slice(0, 1).toUpperCase()}${title.slice(1)}`;
-    const answer = await terminal.ask(`${question} at ${where}? [y/N]`);
-    if (/^y(es)?$/i.test(answer?.trim() ?? "")) return;
+    const reply = await terminal.ask(`${question} at ${where}? [y/N]`);
+    if (/^y(es)?$/i.test(reply?.trim() ?? "")) return;
   } else {
-    const answer = await terminal.ask(`This deletes data at ${where}. Type ${name} to continue:`);
-    if (answer?.trim() === name) return;
+    const reply = await terminal.ask(`This deletes data at ${where}. Type ${name} to continue:`);
+    if (reply?.trim() === name) return;
   }
   throw new RejectedError("Nothing was changed");
 }

@@ -18,18 +18,18 @@ import {
 } from "./journal.ts";
 import { makePatient } from "./patience.ts";
 import type { Project, Pushed, PushTask } from "./push.ts";
-import type { Pushed as PushAnswer } from "./schema_service.ts";
+import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
 
-export type ChangeAnswer = PushAnswer & { rows?: RowCounts };
+export type ChangeResponse = PushResponse & { rows?: RowCounts };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
   /** The requested change, for the project's definition. */
   toChange: (definition: Definition) => Change;
   /** Shows the plan and asks for confirmation. */
-  confirm: (plan: ChangeAnswer, change: Change) => Promise<void>;
+  confirm: (plan: ChangeResponse, change: Change) => Promise<void>;
 };
-export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeAnswer };
+export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeResponse };
 
 /**
  * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
@@ -86,7 +86,7 @@ function checkEdited(change: Change, { definition, file, folder }: Edited): void
   );
 }
 
-type Steps = { plan: () => Promise<ChangeAnswer>; run: () => Promise<ChangeAnswer> };
+type Steps = { plan: () => Promise<ChangeResponse>; run: () => Promise<ChangeResponse> };
 
 function changeAlone({
   service,

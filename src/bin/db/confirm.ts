@@ -27,9 +27,8 @@ export function findConfirm(
   const place = destination.kind === "service" ? destination.place : undefined;
   const askFor = async (lines: readonly string[], { question, otherwise }: Question) => {
     for (const line of lines) terminal.warn(line);
-    const answer = await terminal.ask(`${question} [y/N]`);
-    if (answer !== undefined && !/^y(es)?$/i.test(answer.trim()))
-      throw new RejectedError(otherwise);
+    const reply = await terminal.ask(`${question} [y/N]`);
+    if (reply !== undefined && !/^y(es)?$/i.test(reply.trim())) throw new RejectedError(otherwise);
   };
   return {
     isForAll: place?.confirm === true,
@@ -37,8 +36,8 @@ export function findConfirm(
       const lines = describe(plan);
       if (dropped.length > 0) for (const line of lines) terminal.warn(line);
       for (const name of dropped) {
-        const answer = await terminal.ask(`This deletes data. Type ${name} to continue:`);
-        if (answer?.trim() !== name) throw new RejectedError("Nothing was pushed");
+        const reply = await terminal.ask(`This deletes data. Type ${name} to continue:`);
+        if (reply?.trim() !== name) throw new RejectedError("Nothing was pushed");
       }
       const shared = listShared(plan);
       if (shared.length > 0)

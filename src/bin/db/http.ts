@@ -40,7 +40,7 @@ export async function callService(
 ): Promise<unknown> {
   const text = body === undefined ? {} : { body: JSON.stringify(body) };
   const call = { path: SCHEMA_PATH + path, scope: "schema:push", ...text };
-  return (await callEndpoint(target, call)).answer;
+  return (await callEndpoint(target, call)).body;
 }
 
 export type EndpointCall = {
@@ -56,12 +56,12 @@ export type EndpointCall = {
 export async function callEndpoint(
   target: Target,
   call: EndpointCall,
-): Promise<{ answer: object; headers: Headers }> {
+): Promise<{ body: object; headers: Headers }> {
   const response = await request(target, call);
   const { headers } = response;
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok && typeof answer === "object" && answer !== null) return { answer, headers };
-  const rejection = v.safeParse(ProblemBody, answer);
+  const body: unknown = await response.json().catch(() => undefined);
+  if (response.ok && typeof body === "object" && body !== null) return { body, headers };
+  const rejection = v.safeParse(ProblemBody, body);
   if (!rejection.success)
     throw new RejectedError(
       `${target.url} returned ${response.status}, but is not a Rowhouse service: check the URL`,

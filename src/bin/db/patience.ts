@@ -22,10 +22,10 @@ export function makePatient(service: SchemaService, patience: Patience): SchemaS
 }
 
 /** Repeats a call while the service reports that it did nothing and the call can be retried. */
-export async function askPatiently<Answer>(
-  ask: () => Promise<Answer>,
+export async function askPatiently<Result>(
+  ask: () => Promise<Result>,
   { waitS, terminal }: Patience,
-): Promise<Answer> {
+): Promise<Result> {
   let isTold = false;
   const deadline = performance.now() + waitS * 1000;
   for (;;) {

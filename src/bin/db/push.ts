@@ -15,7 +15,7 @@ import {
   writeJournalFiles,
 } from "./journal.ts";
 import { makePatient } from "./patience.ts";
-import type { Pushed as PushAnswer } from "./schema_service.ts";
+import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, withService } from "./service.ts";
 import { agree, listShared, warnOfSharing } from "./sharing.ts";
 import { writeTypes } from "./types.ts";
@@ -40,7 +40,7 @@ export type PushTask = {
 };
 export type Pushed = {
   definition: Definition;
-  result: PushAnswer;
+  result: PushResponse;
   /** The path of the types, if they were written. */
   types: string | undefined;
   /** The journal's files that were written. */

@@ -27,12 +27,12 @@ export async function confirmReset({ args, terminal }: Setting): Promise<boolean
   }
   if (args.has("yes")) return true;
   const database = `the database in ${args.text("data-dir") ?? DATA_DIR}`;
-  const answer = await terminal.ask(
+  const reply = await terminal.ask(
     `This deletes ${database} with every row in it, ${FILES.join(" and ")}. Continue? [y/N]`,
   );
-  if (answer === undefined)
+  if (reply === undefined)
     throw new RejectedError(`Cannot delete ${database} without confirmation: add --yes`);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new RejectedError("Nothing was deleted");
+  if (!/^y(es)?$/i.test(reply.trim())) throw new RejectedError("Nothing was deleted");
   return true;
 }
 

@@ -28,7 +28,7 @@ type NodeSettings = {
 };
 
 /** A node's result, or Citus's error if the node is unavailable. */
-export type NodeAnswer = { node: string; success: boolean; result: string };
+export type NodeResponse = { node: string; success: boolean; result: string };
 
 /**
  * Every issue of the cluster, as text for operators; empty if the database can be distributed.
@@ -43,8 +43,8 @@ export async function findClusterIssues(admin: Database): Promise<string[]> {
   ];
   if (missing.length > 0) return missing;
   const issues = [...findNodeIssues(coordinator)];
-  const answers = await askNodes(admin, SETTINGS);
-  return [...issues, ...answers.flatMap(findSettingIssues)];
+  const responses = await askNodes(admin, SETTINGS);
+  return [...issues, ...responses.flatMap(findSettingIssues)];
 }
 
 const NO_EXTENSION =
@@ -90,7 +90,7 @@ const SETTINGS = `select pg_catalog.json_object_agg(name, setting) from (
   select wanted as name, pg_catalog.current_setting(wanted, true) as setting from pg_catalog.unnest(array[
     'wal_level', 'max_prepared_transactions', 'output_plugin_libraries']) as wanted) as settings`;
 
-function findSettingIssues({ node, success, result }: NodeAnswer): string[] {
+function findSettingIssues({ node, success, result }: NodeResponse): string[] {
   if (!success)
     return [
       `${toIssue({ node, result })}: start it, and allow the coordinator's server to log in as this superuser, with a passfile if it requires a password (docs/scaling.md)`,
@@ -109,13 +109,13 @@ function findSettingIssues({ node, success, result }: NodeAnswer): string[] {
 }
 
 /** Describes a node that failed to execute a statement. */
-export function toIssue({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
+export function toIssue({ node, result }: Pick<NodeResponse, "node" | "result">): string {
   return `Node ${node} is unavailable or rejects the statement: ${result}`;
 }
 
 /** Runs a statement with one value on every node, including the coordinator. Writes nothing to the log. */
-export async function askNodes(admin: Database, statement: string): Promise<NodeAnswer[]> {
-  return await readRows<NodeAnswer>(
+export async function askNodes(admin: Database, statement: string): Promise<NodeResponse[]> {
+  return await readRows<NodeResponse>(
     admin,
     `select nodename || ':' || nodeport as node, success, result
     from pg_catalog.run_command_on_all_nodes($1::pg_catalog.text, give_warning_for_connection_errors := true)
@@ -132,7 +132,7 @@ perform ${MIGRATE_LOCK};
 perform set_config('citus.enable_ddl_propagation', 'off', true);
 ${statements}
 end`;
-  const answers = await askNodes(admin, `do ${quoteBody(body)}`);
-  const failed = answers.filter(({ success }) => !success);
+  const responses = await askNodes(admin, `do ${quoteBody(body)}`);
+  const failed = responses.filter(({ success }) => !success);
   if (failed.length > 0) throw new CitusError(failed.map(toIssue));
 }

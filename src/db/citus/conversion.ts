@@ -44,7 +44,7 @@ export function renderConversion(conversion: Conversion): string {
     ...renderStart(conversion),
     ...counted.map((table) => renderCount(table, "before")),
     toBlock(distribute),
-    tell("distributed the keys' proofs and the answers of writes"),
+    tell("distributed the keys' proofs and the responses of writes"),
     ...circular.map(({ child, name }) =>
       toBlock(`alter table ${toName(child)} drop constraint ${quoteName(name)};`),
     ),

@@ -9,10 +9,10 @@ import { EVERYWHERE } from "./set_up.ts";
 /** What a node lacks until the next `rowhouse migrate`, as text for operators; empty if it can store rows. */
 export async function findNodeGaps(admin: Database, node: string): Promise<string[]> {
   const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
-  const answer = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
-  if (answer === undefined) return [];
-  if (!answer.success) return [toIssue(answer)];
-  const gaps = JSON.parse(answer.result) as string[];
+  const response = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
+  if (response === undefined) return [];
+  if (!response.success) return [toIssue(response)];
+  const gaps = JSON.parse(response.result) as string[];
   return (await hasCopy(admin, node)) ? gaps : [...gaps, `${EVERYWHERE} has no copy there`];
 }
 

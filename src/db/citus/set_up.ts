@@ -32,7 +32,7 @@ export const CALLED = [
   "rowhouse.reject_key()",
   "rowhouse.reject_row(uuid)",
   "rowhouse.claim_key(uuid, bytea, text, text)",
-  "rowhouse.answer_key(uuid, bytea, text)",
+  "rowhouse.complete_key(uuid, bytea, text)",
   "rowhouse.forget_key(uuid, bytea)",
 ] as const;
 

@@ -12,7 +12,7 @@ create table rowhouse.idempotency_keys (
   request bytea not null check (length(request) = 32),
   made_at timestamptz not null default now(),
   is_whole boolean not null,
-  answer text,
+  response text,
   primary key (app_id, key)
 );
 alter table rowhouse.idempotency_keys enable row level security;
@@ -25,27 +25,27 @@ grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_te
 create index on rowhouse.idempotency_keys (app_id, made_at);
 
 -- Null if the caller must write; otherwise the response of the first write with this key, after a
--- letter for its kind. 'first_answer' is null if it is known only after the write; 'short'
+-- letter for its kind. 'first_response' is null if it is known only after the write; 'short'
 -- replaces a large response.
-create function rowhouse.claim_key(app uuid, claim bytea, first_answer text, short text)
+create function rowhouse.claim_key(app uuid, claim bytea, first_response text, short text)
   returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   may_record constant boolean := get_byte(claim, 0) = 1;
   claimed constant bytea := substring(claim from 2 for 32);
   wanted constant bytea := substring(claim from 34 for 32);
-  fits constant boolean := octet_length(first_answer) <= 16384;
+  fits constant boolean := octet_length(first_response) <= 16384;
   overdue constant timestamptz := now() - interval '24 hours';
   found_key rowhouse.idempotency_keys;
 begin
   loop
     -- Also if there is no room: a caller that is told to omit the key must not have a write in
     -- progress.
-    insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
-    values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer
+    insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, response)
+    values (app, claimed, wanted, coalesce(fits, true), case when fits then first_response
       else short end)
     on conflict (app_id, key) do update
-      set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer,
+      set request = excluded.request, is_whole = excluded.is_whole, response = excluded.response,
         made_at = excluded.made_at
       where kept.made_at < overdue;
     if found and may_record then
@@ -60,8 +60,8 @@ begin
     if found then
       return case
         when found_key.request <> wanted then 'M'
-        when found_key.is_whole then 'R' || found_key.answer
-        else 'I' || found_key.answer end;
+        when found_key.is_whole then 'R' || found_key.response
+        else 'I' || found_key.response end;
     end if;
     -- Otherwise the key was deleted between the two reads.
   end loop;
@@ -69,12 +69,12 @@ end
 $$;
 
 -- Stores the response of the write that claimed the key.
-create function rowhouse.answer_key(app uuid, claim bytea, first_answer text)
+create function rowhouse.complete_key(app uuid, claim bytea, first_response text)
   returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update rowhouse.idempotency_keys set
-    is_whole = octet_length(first_answer) <= 16384,
-    answer = case when octet_length(first_answer) <= 16384 then first_answer else answer end
+    is_whole = octet_length(first_response) <= 16384,
+    response = case when octet_length(first_response) <= 16384 then first_response else response end
   where app_id = app and key = substring(claim from 2 for 32)
 $$;
 
@@ -84,7 +84,7 @@ set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
 $$;
 grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
-  rowhouse.answer_key(uuid, bytea, text),
+  rowhouse.complete_key(uuid, bytea, text),
   rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
 
 -- Deletes at most so many keys that are older than a day; returns their number.
@@ -125,7 +125,8 @@ begin
   perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps where id > after order by id loop
     perform rowhouse.enter_app(app);
-    return query select app, coalesce(sum(coalesce(octet_length(kept.answer), 0) + 200), 0)::bigint
+    return query
+    select app, coalesce(sum(coalesce(octet_length(kept.response), 0) + 200), 0)::bigint
     from rowhouse.idempotency_keys as kept where kept.app_id = app;
     exit when clock_timestamp() > statement_timestamp() + interval '1 second';
   end loop;

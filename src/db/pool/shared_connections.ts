@@ -28,7 +28,7 @@ type Use = {
   /** When its first statement was sent, or became the first, in milliseconds of `performance.now`. */
   headSince: number;
   /** The average response time in milliseconds, once a statement is the first. */
-  answerMs: number;
+  responseMs: number;
   /** No new caller gets it; it is discarded when the last caller returns it. */
   isSuspect: boolean;
 };
@@ -81,7 +81,7 @@ export function makeSharedConnections(
       if (use === undefined) return;
       use.isSuspect ||= isSuspect;
       const now = performance.now();
-      use.answerMs += (now - use.headSince - use.answerMs) * LAST_PART;
+      use.responseMs += (now - use.headSince - use.responseMs) * LAST_PART;
       use.headSince = now;
       if (leave(connection, use)) pool.release(connection, use.isSuspect);
     },
@@ -94,12 +94,12 @@ export function makeSharedConnections(
 }
 
 function startUse(now: number): Use {
-  return { callers: 1, headSince: now, answerMs: 0, isSuspect: false };
+  return { callers: 1, headSince: now, responseMs: 0, isSuspect: false };
 }
 
 /** A new caller's expected wait in milliseconds: at least the current wait of the first. */
-function expectWait({ callers, headSince, answerMs }: Use, now: number): number {
-  return Math.max(now - headSince, callers * answerMs);
+function expectWait({ callers, headSince, responseMs }: Use, now: number): number {
+  return Math.max(now - headSince, callers * responseMs);
 }
 
 /** Whether a new caller can use it; a connection in continuous use eventually becomes too old. */

@@ -65,7 +65,7 @@ function renderTables(tables: readonly string[]): Html {
 /** Every code, because the Console's pages link to the codes of any request. */
 export function renderCodes(): Html {
   return html`<h2 id="errors"><a class="anchor" href="#errors">Errors</a></h2>
-<p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are invalid. Identity endpoints answer the code alone.</p>
+<p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are invalid. Identity endpoints return only the code.</p>
 <dl class="codes">${Object.entries(PROBLEMS).map(
     ([
       code,

@@ -25,11 +25,11 @@ export function renderEndpoint(endpoint: Endpoint, codesPath: string): Html {
 ${about !== "" && html`<p>${renderProse(about)}</p>`}
 ${renderParameters(endpoint.parameters)}
 ${endpoint.body !== undefined && renderBody(endpoint.body)}
-${renderAnswers(endpoint, codesPath)}
+${renderResponses(endpoint, codesPath)}
 </div>
 <div class="endpoint-code">${renderRequest(endpoint)}
 ${access !== "session" && !endpoint.isStream && renderTryIt(endpoint)}
-${renderAnswer(endpoint)}</div>
+${renderSample(endpoint)}</div>
 </section>`;
 }
 
@@ -70,10 +70,10 @@ function renderValue(value: unknown): Html {
   return html`<code>${printJson(value)}</code> `;
 }
 
-function renderAnswers({ answers, rejections }: Endpoint, codesPath: string): Html {
-  return html`<h4>Answers</h4>
-<ul class="fields">${answers.map(({ status, when }) => html`<li><p class="field-line"><span class="status status-good">${status}</span> ${renderProse(when)}</p></li>`)}</ul>
-${answers.map(
+function renderResponses({ responses, rejections }: Endpoint, codesPath: string): Html {
+  return html`<h4>Responses</h4>
+<ul class="fields">${responses.map(({ status, when }) => html`<li><p class="field-line"><span class="status status-good">${status}</span> ${renderProse(when)}</p></li>`)}</ul>
+${responses.map(
   ({ status, fields }) =>
     fields.length > 0 &&
     html`<details class="rejections"><summary>Fields <span class="quiet">${status}</span></summary>
@@ -113,11 +113,11 @@ ${languages.map(
 )}</figure>`;
 }
 
-function renderAnswer({ answers }: Endpoint): Html | undefined {
-  const answer = answers.find(({ sample }) => sample !== undefined);
-  if (answer === undefined) return undefined;
-  return html`<figure class="sample"><figcaption>Response <span class="status status-good">${answer.status}</span></figcaption>
-<pre><code>${renderJson(answer.sample)}</code></pre></figure>`;
+function renderSample({ responses }: Endpoint): Html | undefined {
+  const response = responses.find(({ sample }) => sample !== undefined);
+  if (response === undefined) return undefined;
+  return html`<figure class="sample"><figcaption>Response <span class="status status-good">${response.status}</span></figcaption>
+<pre><code>${renderJson(response.sample)}</code></pre></figure>`;
 }
 
 function toSamplePath({ path, parameters }: Endpoint): string {

@@ -20,7 +20,7 @@ export type Endpoint = {
   readonly scope: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  readonly answers: readonly Answer[];
+  readonly responses: readonly EndpointResponse[];
   /** Whether the response is an event stream. */
   readonly isStream: boolean;
   readonly rejections: readonly { readonly status: string; readonly codes: readonly string[] }[];
@@ -31,7 +31,7 @@ export type Body = {
   /** Whether a list of these is accepted too. */
   readonly maxItems: number | undefined;
 };
-export type Answer = {
+export type EndpointResponse = {
   readonly status: string;
   readonly when: string;
   /** The fields of the body, including nested fields. */
@@ -67,9 +67,9 @@ function toEndpoint(document: Document, { path, method, operation }: Found): End
       toParameter(document, Object(parameter)),
     ),
     body: readBody(document, schemasOf(operation["requestBody"])),
-    answers: responses
+    responses: responses
       .filter(({ status }) => status < "400")
-      .map(({ status, response }) => toAnswer(document, status, response)),
+      .map(({ status, response }) => toResponse(document, status, response)),
     isStream: responses.some(({ response }) => isEventStream(response)),
     rejections: responses
       .filter(({ status }) => status >= "400")
@@ -113,7 +113,7 @@ function readBody(document: Document, schemas: readonly JsonSchema[]): Body | un
   };
 }
 
-function toAnswer(document: Document, status: string, response: JsonSchema): Answer {
+function toResponse(document: Document, status: string, response: JsonSchema): EndpointResponse {
   const [schema] = schemasOf(response);
   const isTold = schema !== undefined && Object.keys(followReference(document, schema)).length > 1;
   return {

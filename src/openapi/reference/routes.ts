@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { compressAnswer, type OptionalKeyContext, type Route } from "../../http/mod.ts";
-import { answerPage, type Html, html } from "../../pages/mod.ts";
+import { compressResponse, type OptionalKeyContext, type Route } from "../../http/mod.ts";
+import { type Html, html, respondWithPage } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { makeDocument } from "../document.ts";
 import { type Documents, type OpenapiDeps, proveKey } from "../routes.ts";
-import { answerDocsSearch } from "../search_page.ts";
+import { handleDocsSearch } from "../search_page.ts";
 import {
   type Groups,
   groupEndpoints,
@@ -23,24 +23,24 @@ import { REFERENCE_PATH, SEARCH_PATH } from "./frame.ts";
 import { type ReferencePage, TABLE_PATH, toReferencePage } from "./page_view.ts";
 
 export const referenceRoutes: readonly Route<OpenapiDeps>[] = [
-  { method: "GET", path: REFERENCE_PATH, access: "optional-key", handle: answerStart },
-  { method: "GET", path: TABLE_PATH, access: "optional-key", handle: answerTable },
-  { method: "GET", path: SEARCH_PATH, access: "open", handle: answerDocsSearch },
+  { method: "GET", path: REFERENCE_PATH, access: "optional-key", handle: handleStart },
+  { method: "GET", path: TABLE_PATH, access: "optional-key", handle: handleTable },
+  { method: "GET", path: SEARCH_PATH, access: "open", handle: handleDocsSearch },
 ];
 
-async function answerStart(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
+async function handleStart(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
   const tables = (await listTables(deps, context))?.map(({ name }) => name);
   const { groups, endpoints } = findShared(deps.documents, tables);
   const content = renderStart({ endpoints, tables });
-  return await answer(context, { title: "API reference", tables, groups, content });
+  return await respond(context, { title: "API reference", tables, groups, content });
 }
 
-async function answerTable(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
+async function handleTable(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
   const tables = await listTables(deps, context);
   const { groups } = findShared(deps.documents, tables);
   const page = { tables: tables?.map(({ name }) => name), groups };
   if (tables === undefined)
-    return await answer(context, { ...page, title: "API reference", content: renderKeyless() });
+    return await respond(context, { ...page, title: "API reference", content: renderKeyless() });
   const table = tables.find(({ name }) => name === context.params["table"]);
   if (table === undefined) throw new Problem("unknown_table");
   const { name } = table;
@@ -49,7 +49,7 @@ async function answerTable(deps: OpenapiDeps, context: OptionalKeyContext): Prom
     previews: deps.documents.previews,
   });
   const endpoints = groupEndpoints(document).get("rows") ?? [];
-  return await answer(context, {
+  return await respond(context, {
     ...page,
     title: `${name} · API reference`,
     table: { name, endpoints },
@@ -90,6 +90,6 @@ async function listTables(deps: OpenapiDeps, { principal }: OptionalKeyContext) 
 }
 
 /** The page contains no secret next to input that a stranger controls, so it can be compressed. */
-async function answer({ request }: OptionalKeyContext, page: ReferencePage): Promise<Response> {
-  return await compressAnswer(answerPage(toReferencePage(page)), request);
+async function respond({ request }: OptionalKeyContext, page: ReferencePage): Promise<Response> {
+  return await compressResponse(respondWithPage(toReferencePage(page)), request);
 }

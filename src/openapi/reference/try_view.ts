@@ -11,7 +11,7 @@ ${parameters.map((parameter) => renderInput(id, parameter))}
 ${body !== undefined && renderBody(id, printJson(toTried(body), 2))}
 <button class="button button-primary" type="submit">Send</button>
 </form>
-<div class="try-answer" data-answer></div></details>`;
+<div class="try-response" data-response></div></details>`;
 }
 
 /** A tried push is a dry run unless the user changes it. */

@@ -22,10 +22,10 @@ export function startFormDialogs(): void {
 
 /** The page itself where it has no form: it reports why, or asks for the password. */
 async function openForm(url: string): Promise<void> {
-  const answer = await requestPage(url).catch(() => undefined);
-  const form = answer?.page.querySelector<HTMLFormElement>("main form.act[method=post]");
-  if (answer === undefined || form === null || form === undefined) return location.assign(url);
-  const title = answer.page.querySelector("main h1")?.textContent ?? "";
+  const response = await requestPage(url).catch(() => undefined);
+  const form = response?.page.querySelector<HTMLFormElement>("main form.act[method=post]");
+  if (response === undefined || form === null || form === undefined) return location.assign(url);
+  const title = response.page.querySelector("main h1")?.textContent ?? "";
   form.classList.remove("sheet");
   const dialog = element(
     "dialog",

@@ -58,13 +58,13 @@ export function findRow(id: string): HTMLTableRowElement | null {
 }
 
 /** The current row, from the response or from its own page. Keeps the focus. */
-export async function renewRow(id: string, answered?: Document): Promise<void> {
+export async function renewRow(id: string, fetched?: Document): Promise<void> {
   const selector = toSelector(id);
   const grid = findGrid();
   const page =
-    answered?.querySelector(selector) === null || answered === undefined
+    fetched?.querySelector(selector) === null || fetched === undefined
       ? (await requestPage(toRowsUrl([id]))).page
-      : answered;
+      : fetched;
   arrangeColumns(page);
   const fresh = page.querySelector(selector);
   const present = findRow(id);

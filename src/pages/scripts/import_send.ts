@@ -4,7 +4,7 @@ import { type ImportFile, LIMITS, readFile, sizeOfField } from "./import_file.ts
 import { requestPage } from "./request_page.ts";
 
 type Detail = { readonly path: string; readonly message: string };
-type BatchAnswer = {
+type BatchResponse = {
   readonly isStored: boolean;
   /** Whether an earlier import of the file had stored it. */
   readonly isReplay?: boolean;
@@ -13,7 +13,7 @@ type BatchAnswer = {
   readonly details: readonly Detail[];
   readonly retryAfterS: number;
 };
-export type BatchSender = (batch: Batch, key: string) => Promise<BatchAnswer>;
+export type BatchSender = (batch: Batch, key: string) => Promise<BatchResponse>;
 
 const SIGNED_OUT = {
   isStored: false,
@@ -25,16 +25,16 @@ const SIGNED_OUT = {
 
 export function makeSender({ url, token }: { url: string; token: string }): BatchSender {
   let current = token;
-  const send = async (body: string, key: string): Promise<BatchAnswer | undefined> => {
+  const send = async (body: string, key: string): Promise<BatchResponse | undefined> => {
     const form = new URLSearchParams({ form_token: current, batch: body, batch_key: key });
     // A redirect leads to the sign-in.
     const response = await fetch(url, { method: "POST", body: form, redirect: "manual" });
     const isJson = response.headers.get("content-type")?.includes("json") === true;
-    return isJson ? ((await response.json()) as BatchAnswer) : undefined;
+    return isJson ? ((await response.json()) as BatchResponse) : undefined;
   };
   return async ({ body }, key) => {
-    const answer = await send(body, key);
-    if (answer !== undefined) return answer;
+    const response = await send(body, key);
+    if (response !== undefined) return response;
     // After another sign-in the page has another token.
     const { page } = await requestPage(url);
     current = page.querySelector<HTMLElement>("[data-import]")?.dataset["token"] ?? current;
@@ -60,10 +60,10 @@ export async function sendFile(file: ImportFile, options: SendOptions): Promise<
   let [number, stored, replayed] = [0, 0, 0];
   const send = async (batches: readonly Batch[]): Promise<Stop | undefined> => {
     for (const batch of batches) {
-      const answer = await sendBatch(batch, `${options.key}-${number++}`, options);
-      if (!answer.isStored) return toStop(answer, batch, stored);
+      const response = await sendBatch(batch, `${options.key}-${number++}`, options);
+      if (!response.isStored) return toStop(response, batch, stored);
       stored += batch.lines.length;
-      if (answer.isReplay === true) replayed += batch.lines.length;
+      if (response.isReplay === true) replayed += batch.lines.length;
       options.onStored({ stored, replayed });
     }
     return undefined;
@@ -77,21 +77,25 @@ export async function sendFile(file: ImportFile, options: SendOptions): Promise<
 }
 
 /** Waits as long as the app's rate limit asks for. */
-async function sendBatch(batch: Batch, key: string, { sender }: SendOptions): Promise<BatchAnswer> {
+async function sendBatch(
+  batch: Batch,
+  key: string,
+  { sender }: SendOptions,
+): Promise<BatchResponse> {
   for (;;) {
-    const answer = await sender(batch, key).catch(() => LOST);
-    if (answer.isStored || answer.code !== "rate_limited") return answer;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(answer.retryAfterS, 1) * 1000));
+    const response = await sender(batch, key).catch(() => LOST);
+    if (response.isStored || response.code !== "rate_limited") return response;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(response.retryAfterS, 1) * 1000));
   }
 }
 
-const LOST: BatchAnswer = {
+const LOST: BatchResponse = {
   ...SIGNED_OUT,
   code: "network_error",
   message: "The service did not respond",
 };
 
-function toStop({ message, details }: BatchAnswer, { lines }: Batch, stored: number): Stop {
+function toStop({ message, details }: BatchResponse, { lines }: Batch, stored: number): Stop {
   const toLine = ({ path, message: text }: Detail) => {
     const [, index = "", column = ""] = path.split("/");
     return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;

@@ -121,11 +121,11 @@ function startSearch(
     asked += 1;
     const own = asked;
     const url = `${path}?${new URLSearchParams({ q: input.value })}`;
-    const answer = await requestPage(url).catch(() => undefined);
+    const response = await requestPage(url).catch(() => undefined);
     if (own !== asked) return;
     // The session has ended: the page leads to the sign-in.
-    if (answer !== undefined && answer.url.pathname !== path) location.assign(url);
-    else show(answer === undefined ? NO_ANSWER : toResults(answer.page));
+    if (response !== undefined && response.url.pathname !== path) location.assign(url);
+    else show(response === undefined ? NO_RESPONSE : toResults(response.page));
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   input.addEventListener("input", () => {
@@ -136,7 +136,7 @@ function startSearch(
 }
 
 type Results = { groups: HTMLElement[]; text: string };
-const NO_ANSWER: Results = { groups: [], text: "The server did not respond." };
+const NO_RESPONSE: Results = { groups: [], text: "The server did not respond." };
 
 function toResults(page: Document): Results {
   const sections = [...page.querySelectorAll<HTMLElement>("section[data-found]")];

@@ -30,13 +30,13 @@ function start(form: HTMLFormElement): void {
     // A second press while the dialogue is open.
     if (form.ariaBusy === "true") return;
     offered?.abort();
-    void answer(form);
+    void askAndSend(form);
   });
   if (form.dataset["passkey"] === "sign-in") void offer(form);
 }
 
 /** The browser's dialogue, and the form with what came of it. */
-async function answer(form: HTMLFormElement): Promise<void> {
+async function askAndSend(form: HTMLFormElement): Promise<void> {
   form.querySelector("[role=alert]")?.remove();
   form.ariaBusy = "true";
   const options: unknown = JSON.parse(form.dataset["options"] ?? "{}");

@@ -17,9 +17,9 @@ function start(input: HTMLInputElement): void {
   let asked = "";
   const ask = async () => {
     asked = input.value;
-    const answer = await requestPage(`/console/find?${new URLSearchParams({ q: asked })}`);
+    const response = await requestPage(`/console/find?${new URLSearchParams({ q: asked })}`);
     if (asked !== input.value) return;
-    const people = answer.page.querySelectorAll("[data-found=People] a[data-email]");
+    const people = response.page.querySelectorAll("[data-found=People] a[data-email]");
     list.replaceChildren(...[...people].map(toOption));
   };
   input.addEventListener("input", () => {

@@ -55,10 +55,10 @@ export async function openPage(url: string): Promise<Opened> {
   return { isOpen: true, status };
 }
 
-type Answer = { status: number; page: Document | null };
+type FetchedPage = { status: number; page: Document | null };
 
 /** Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids. */
-function request(url: string): Promise<Answer> {
+function request(url: string): Promise<FetchedPage> {
   const sent = new XMLHttpRequest();
   sent.open("GET", url);
   sent.responseType = "document";

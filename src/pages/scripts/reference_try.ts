@@ -14,7 +14,7 @@ export function startTrying(): void {
     if (!details.hidden) continue;
     details.hidden = false;
     const form = details.querySelector("form");
-    const place = details.querySelector<HTMLElement>("[data-answer]");
+    const place = details.querySelector<HTMLElement>("[data-response]");
     if (form !== null && place !== null)
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -36,9 +36,9 @@ async function send(form: HTMLFormElement, place: HTMLElement): Promise<void> {
   try {
     const { url, init } = toRequest(form);
     const startedAt = performance.now();
-    const answer = await fetch(url, init);
-    const text = await answer.text();
-    show(place, answer, { text, ms: performance.now() - startedAt });
+    const response = await fetch(url, init);
+    const text = await response.text();
+    show(place, response, { text, ms: performance.now() - startedAt });
   } catch {
     place.replaceChildren(element("p", {}, "No response: try again."));
     announce("No response");

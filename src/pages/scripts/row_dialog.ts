@@ -25,10 +25,10 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   const { url, done, onDone, prepare, onClose } = options;
   hideSaveState();
   const run = () => void openFormDialog(options);
-  const answer = await requestPage(url).catch(() => undefined);
-  if (answer === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
+  const response = await requestPage(url).catch(() => undefined);
+  if (response === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
   const dialog = element("dialog", { class: "drawer" });
-  if (!fill(dialog, answer.page)) return location.assign(url);
+  if (!fill(dialog, response.page)) return location.assign(url);
   const form = dialog.querySelector("form");
   if (form !== null) prepare?.(form);
   const first = toState(dialog);
@@ -53,11 +53,11 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   });
   dialog.addEventListener("submit", (event) => {
     event.preventDefault();
-    void send(event).then((answered) => {
-      if (answered === undefined) return;
+    void send(event).then((stored) => {
+      if (stored === undefined) return;
       dialog.close();
       showSaved(done);
-      onDone(answered);
+      onDone(stored);
     });
   });
   document.querySelector("main")?.append(dialog);
@@ -83,19 +83,19 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
   if (form.ariaBusy === "true" || dialog === null) return undefined;
   hideSaveState();
   form.ariaBusy = "true";
-  const answer = await requestPage(toAction(form), new FormData(form, submitter)).catch(
+  const response = await requestPage(toAction(form), new FormData(form, submitter)).catch(
     () => undefined,
   );
   form.ariaBusy = null;
-  if (answer !== undefined && isDone(answer)) return answer.page;
-  if (answer !== undefined && fill(dialog, answer.page)) {
+  if (response !== undefined && isDone(response)) return response.page;
+  if (response !== undefined && fill(dialog, response.page)) {
     (
       dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-error") ??
       dialog.querySelector<HTMLElement>("h2")
     )?.focus();
     return undefined;
   }
-  const reason = answer === undefined ? explainSilence() : toLost(answer).reason;
+  const reason = response === undefined ? explainSilence() : toLost(response).reason;
   const retry = () => renewToken(form).finally(() => form.requestSubmit());
   showNotSaved(reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
   return undefined;

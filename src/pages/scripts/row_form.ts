@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type PageAnswer, requestPage } from "./request_page.ts";
+import { type PageResponse, requestPage } from "./request_page.ts";
 
 const FORM = "form[data-row-form]";
 /** The address of a page of rows that follows an accepted form contains this. */
@@ -24,30 +24,30 @@ export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost";
 
 /** The form at an address. */
 export async function readRowForm(url: string): Promise<ReadForm> {
-  const answer = await requestPage(url);
-  const form = adoptForm(answer.page);
-  return form === undefined ? toLost(answer) : { kind: "form", form };
+  const response = await requestPage(url);
+  const form = adoptForm(response.page);
+  return form === undefined ? toLost(response) : { kind: "form", form };
 }
 
 export async function sendRowForm(
   form: HTMLFormElement,
   submitter?: HTMLElement | null,
 ): Promise<SentForm> {
-  const answer = await requestPage(toAction(form), new FormData(form, submitter));
-  if (isDone(answer)) return { kind: "stored", page: answer.page };
-  const again = adoptForm(answer.page);
+  const response = await requestPage(toAction(form), new FormData(form, submitter));
+  if (isDone(response)) return { kind: "stored", page: response.page };
+  const again = adoptForm(response.page);
   return again === undefined
-    ? toLost(answer)
-    : { kind: "rejected", form: again, issues: readIssues(answer.page) };
+    ? toLost(response)
+    : { kind: "rejected", form: again, issues: readIssues(response.page) };
 }
 
 /** Whether a form was accepted: without a session the server leads to the sign-in, which is no error either. */
-export function isDone({ url }: PageAnswer): boolean {
+export function isDone({ url }: PageResponse): boolean {
   return DONE.some((name) => url.searchParams.has(name));
 }
 
 /** Explains a response without the form, and what happens to the input. */
-export function toLost({ status, url, page }: PageAnswer): { kind: "lost"; reason: string } {
+export function toLost({ status, url, page }: PageResponse): { kind: "lost"; reason: string } {
   const isSignedOut = status === 403 || url.pathname.includes("/sign-in");
   const reason = isSignedOut
     ? "your session has ended. Sign in again in another tab, then retry."

@@ -105,10 +105,10 @@ export const CONSOLE: Page = {
         const jar = await signInAs(world.service, own);
         const forged = (jar.get(DEVICE_COOKIE) ?? "").replace(own.id, id);
         await lockOut(world, email);
-        const answer = await submitSignIn(world.service, new Map([[DEVICE_COOKIE, forged]]), {
+        const response = await submitSignIn(world.service, new Map([[DEVICE_COOKIE, forged]]), {
           email,
         });
-        expect(answer.status).toBe(429);
+        expect(response.status).toBe(429);
         await world.service.service.admin.message("delete from rowhouse.throttle; select 1");
       },
     },

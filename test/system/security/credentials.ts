@@ -32,16 +32,18 @@ export const CREDENTIALS: Page = {
     },
     Cannot: {
       "reach a row of another app, or learn whether it exists.": async (world) => {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           [world.otherRow, Bun.randomUUIDv7()].map((id) =>
             world.service.call(world.mine, `${LIST}/${id}`),
           ),
         );
         expect(
-          answers.map(({ status, text }) => `${status} ${text.replaceAll(/[0-9a-f-]{36}/g, "id")}`),
+          responses.map(
+            ({ status, text }) => `${status} ${text.replaceAll(/[0-9a-f-]{36}/g, "id")}`,
+          ),
         ).toEqual(Array(2).fill(expect.stringMatching(/^404 /)));
         expect(
-          new Set(answers.map(({ text }) => text.replaceAll(/[0-9a-f-]{36}/g, "id"))).size,
+          new Set(responses.map(({ text }) => text.replaceAll(/[0-9a-f-]{36}/g, "id"))).size,
         ).toBe(1);
         expect((await world.service.call(world.mine, LIST)).text).not.toContain("theirs");
       },
@@ -60,8 +62,8 @@ export const CREDENTIALS: Page = {
         const name = freshName();
         const schema = defineSchema({ [name]: { title: t.string() } });
         const texts = makeHistory([schema], `drop table data.${LIST.split("/").at(-1)} cascade;\n`);
-        const answer = await postMigrations({ service, app }, texts, schema);
-        expect(answer.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
+        const response = await postMigrations({ service, app }, texts, schema);
+        expect(response.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
         expect((await service.call(world.mine, LIST)).status).toBe(200);
       },
       "be used once it is revoked, even in a process that has cached it.": async (world) => {

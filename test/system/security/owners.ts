@@ -42,11 +42,11 @@ export const OWNING_LOGINS: Page = {
             await push.unsafe(`create table data.noted (proof bytea); grant insert on data.noted to rowhouse_tenant;
             create or replace function api."${name}"(uuid, bytea, int, int, int, text, int) returns text language plpgsql security definer
             as $$ begin insert into data.noted values ($2); return repeat('0', 32) || '{}'; end $$`);
-            const answer = await spare.call(app, LIST);
+            const response = await spare.call(app, LIST);
             const [row] = await push.unsafe("select encode(proof, 'hex') as proof from data.noted");
             await push.unsafe("drop table data.noted");
             await push.end();
-            expect(answer.status).toBe(200);
+            expect(response.status).toBe(200);
             expect(row?.["proof"]).toBe(
               Buffer.from(toProof(app.key.slice(app.key.indexOf(".") + 1))).toString("hex"),
             );
@@ -263,7 +263,7 @@ function recordCall({
   return `select rowhouse.record_push('${app.id}', '${migration}', '${definitions}', '[]', '[]')`;
 }
 
-/** The digests in the answer to several statements, which is a list of lists. */
+/** The digests in the response to several statements, which is a list of lists. */
 function readDigests(rows: unknown): string[] {
   return JSON.stringify(rows).match(/[0-9a-f]{64}/g) ?? [];
 }

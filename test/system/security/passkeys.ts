@@ -5,12 +5,12 @@ import { toUserHandle } from "../../../src/identity/passkey_options.ts";
 import { listEvents } from "../../support/audit_events.ts";
 import { type Lies, makeAuthenticator } from "../../support/authenticator.ts";
 import {
-  answerPage,
   type Holder,
   makeHolder,
   PASSKEYS,
   readAsked,
   sendPasskey,
+  submitPasskey,
 } from "../../support/passkeys.ts";
 import { readHidden, visit } from "../../support/people.ts";
 import type { TestService } from "../../support/service.ts";
@@ -24,7 +24,7 @@ export async function tryPasskeys(
 ): Promise<number[]> {
   const statuses: number[] = [];
   for (const one of lies)
-    statuses.push((await answerPage(service, new Map(), { authenticator, lies: one })).status);
+    statuses.push((await submitPasskey(service, new Map(), { authenticator, lies: one })).status);
   return statuses;
 }
 
@@ -94,7 +94,7 @@ export const PASSKEY: Page = {
   },
 };
 
-/** What is stored verifies an answer and makes none. */
+/** The stored key verifies a response and cannot create one. */
 export async function dumpsNoPasskey({ service }: World): Promise<void> {
   const victim = await makeHolder(service);
   const thief = makeAuthenticator(service.url);

@@ -175,10 +175,10 @@ async function signInSigned(world: World, address: string): Promise<void> {
     password: "a guess",
   };
   const body = new URLSearchParams(fields).toString();
-  const answer = await sendSigned(world.identity.url, {
+  const response = await sendSigned(world.identity.url, {
     ...call,
     body,
     headers: { origin, cookie },
   });
-  expect(answer.status).toBe(422);
+  expect(response.status).toBe(422);
 }

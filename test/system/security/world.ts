@@ -15,9 +15,9 @@ import { functionOf } from "../../support/functions.ts";
 import { toNamed } from "../../support/passkeys.ts";
 import { type Jar, makePerson, type Person, signInAs } from "../../support/people.ts";
 import {
-  type Answer,
   openTestService,
   type TestApp,
+  type TestResponse,
   type TestService,
 } from "../../support/service.ts";
 import { type Opened, serve, TEST_SECRETS } from "../../support/shape.ts";
@@ -193,7 +193,7 @@ export const finishCall = (who: Person, shown: string, fresh = "null, null, null
 export const digestOf = (text: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
-export const me = ({ service }: World, cookie: string): Promise<Answer> =>
+export const me = ({ service }: World, cookie: string): Promise<TestResponse> =>
   service.call(undefined, "/v1/auth/me", { headers: { cookie } });
 
 /** A key with every scope; its text. */

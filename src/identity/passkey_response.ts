@@ -15,9 +15,9 @@ const MAX_KEY_BYTES = 2048;
 
 const Text = v.pipe(v.string(), v.maxLength(8192), v.regex(/^[\w-]+$/));
 const Id = v.pipe(Text, v.maxLength(Math.ceil((MAX_ID_BYTES * 4) / 3)));
-const Answer = { id: Id, rawId: Id, type: v.literal("public-key") };
+const Credential = { id: Id, rawId: Id, type: v.literal("public-key") };
 const Assertion = v.object({
-  ...Answer,
+  ...Credential,
   response: v.object({
     clientDataJSON: Text,
     authenticatorData: Text,
@@ -27,7 +27,7 @@ const Assertion = v.object({
 });
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 const Attestation = v.object({
-  ...Answer,
+  ...Credential,
   response: v.object({
     clientDataJSON: Text,
     attestationObject: Text,
@@ -70,14 +70,14 @@ export type NewPasskey = {
 
 /** The new passkey; `undefined` if the response is invalid. */
 export async function verifyAttestation(
-  answer: Attestation,
+  attestation: Attestation,
   { party, challenge }: Expected,
 ): Promise<NewPasskey | undefined> {
   const { verifyRegistrationResponse } = await loadVerifier();
-  const { transports, ...response } = answer.response;
+  const { transports, ...response } = attestation.response;
   const result = await rejectErrors(
     verifyRegistrationResponse({
-      response: { ...answer, response, clientExtensionResults: {} },
+      response: { ...attestation, response, clientExtensionResults: {} },
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
@@ -85,12 +85,12 @@ export async function verifyAttestation(
       supportedAlgorithmIDs: [...ALGORITHMS],
     }),
   );
-  if (result?.verified !== true || isFramed(answer.response.clientDataJSON)) return undefined;
+  if (result?.verified !== true || isFramed(attestation.response.clientDataJSON)) return undefined;
   const { credential, credentialBackedUp: isBackedUp } = result.registrationInfo;
   const { id: credentialId, counter: signCount } = credential;
   const publicKey = new Uint8Array(credential.publicKey);
   // The verifier does not compare the response's id with the id in the authenticator data.
-  if (credentialId !== answer.id || publicKey.length > MAX_KEY_BYTES) return undefined;
+  if (credentialId !== attestation.id || publicKey.length > MAX_KEY_BYTES) return undefined;
   return { credentialId, publicKey, signCount, isBackedUp, transports };
 }
 
@@ -102,26 +102,26 @@ type StoredKey = { userId: string; publicKey: Uint8Array<ArrayBuffer> };
  * in the statement that stores it.
  */
 export async function verifyAssertion(
-  answer: Assertion,
+  assertion: Assertion,
   { party, challenge }: Expected,
   { stored, isAlone }: { stored: StoredKey; isAlone: boolean },
 ): Promise<{ signCount: number } | undefined> {
   const { verifyAuthenticationResponse } = await loadVerifier();
-  const { userHandle, ...response } = answer.response;
+  const { userHandle, ...response } = assertion.response;
   // A passkey without a password must name its owner; as a second factor it may omit the owner.
   const handle = userHandle ?? (isAlone ? undefined : toUserHandle(stored.userId));
   if (handle !== toUserHandle(stored.userId)) return undefined;
   const result = await rejectErrors(
     verifyAuthenticationResponse({
-      response: { ...answer, response, clientExtensionResults: {} },
+      response: { ...assertion, response, clientExtensionResults: {} },
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
-      credential: { id: answer.id, publicKey: stored.publicKey, counter: 0 },
+      credential: { id: assertion.id, publicKey: stored.publicKey, counter: 0 },
       requireUserVerification: isAlone,
     }),
   );
-  if (result?.verified !== true || isFramed(answer.response.clientDataJSON)) return undefined;
+  if (result?.verified !== true || isFramed(assertion.response.clientDataJSON)) return undefined;
   return { signCount: result.authenticationInfo.newCounter };
 }
 

@@ -2,20 +2,20 @@
 import type { Origins } from "../accounts/apps/mod.ts";
 import type { Quota } from "../gateway/mod.ts";
 import {
-  answerEmpty,
   corsHeaders,
   deprecationHeaders,
   hasUnreadBody,
   type Operation,
   preflightHeaders,
   type RequestContext,
+  respondEmpty,
   type VirtualHost,
 } from "../http/mod.ts";
 import { authCorsHeaders } from "../identity/mod.ts";
 import type { Principal } from "../principal.ts";
 import type { ErrorFormat } from "./error_format.ts";
 
-export type AnsweredRequest = {
+export type HandledRequest = {
   response: Response;
   context: RequestContext;
   /** The endpoint's description; `undefined` if no endpoint matched. */
@@ -35,9 +35,9 @@ export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost)
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Sets the headers; `callers` is absent behind a gateway, which adds the CORS headers. */
-export function addAnswerHeaders(
+export function addResponseHeaders(
   callers: FacingDeps | undefined,
-  { response, context, operation, state }: AnsweredRequest,
+  { response, context, operation, state }: HandledRequest,
 ): void {
   response.headers.set("x-request-id", context.requestId);
   response.headers.set("x-content-type-options", "nosniff");
@@ -52,14 +52,14 @@ export function addAnswerHeaders(
 }
 
 /** The response to OPTIONS: the path's methods and, for a registered origin, the allowed headers. */
-export function answerPreflight(
+export function handlePreflight(
   origins: Origins | undefined,
   { request, allow }: { request: Request; allow: string },
 ): Response {
   const origin = request.headers.get("origin");
   const isPreflight = request.headers.has("access-control-request-method");
   const isAllowed = origin !== null && origins?.isRegistered(origin) === true;
-  return answerEmpty({ headers: preflightHeaders(allow, isPreflight && isAllowed) });
+  return respondEmpty({ headers: preflightHeaders(allow, isPreflight && isAllowed) });
 }
 
 function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
@@ -72,7 +72,7 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 /** CORS headers of a response; pages have none. */
 function toCorsHeaders(
   origins: Origins,
-  { context, state }: Pick<AnsweredRequest, "context" | "state">,
+  { context, state }: Pick<HandledRequest, "context" | "state">,
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
   if (state.errorFormat === "page" || state.errorFormat === "console") return {};

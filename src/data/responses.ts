@@ -1,14 +1,14 @@
 /** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
 import { rowTag } from "../catalog/mod.ts";
 import {
-  type AnswerOptions,
-  answerBytes,
-  answerNotModified,
-  answerTagged,
   type Encoding,
   encodeBody,
   isNamed,
   type NamedTags,
+  type ResponseOptions,
+  respondNotModified,
+  respondTagged,
+  respondWithBytes,
   type TaggedBody,
   tagHeader,
 } from "../http/mod.ts";
@@ -22,42 +22,42 @@ const KEEPING = {
 } as const;
 
 /** The response with a row. @throws {Problem} not_found */
-export function answerRow(
+export function respondWithRow(
   row: Uint8Array<ArrayBuffer> | null,
-  options: AnswerOptions = {},
+  options: ResponseOptions = {},
 ): Response {
   if (row === null) throw new Problem("not_found");
   const headers = { ...KEEPING, etag: tagHeader(rowTag(row)), ...options.headers };
-  return answerBytes(row, { ...options, headers });
+  return respondWithBytes(row, { ...options, headers });
 }
 
 /** The response with the rows of a batch, which have no common URL and no tag. */
-export function answerBatch(
+export function respondWithBatch(
   rows: Uint8Array<ArrayBuffer> | null,
   headers: Record<string, string> = {},
 ): Response {
   if (rows === null) throw new Error("A function that creates rows returned nothing");
-  return answerUntagged(rows, { status: 201, headers });
+  return respondUntagged(rows, { status: 201, headers });
 }
 
 /** A response without a tag, such as a response with only the id, which does not identify the row's state. */
-export function answerUntagged(body: Uint8Array<ArrayBuffer>, options: AnswerOptions): Response {
-  return answerBytes(body, { ...options, headers: { ...KEEPING, ...options.headers } });
+export function respondUntagged(body: Uint8Array<ArrayBuffer>, options: ResponseOptions): Response {
+  return respondWithBytes(body, { ...options, headers: { ...KEEPING, ...options.headers } });
 }
 
 /** The response to a read of a row. @throws {Problem} not_found */
-export function answerReader(
+export function respondToReader(
   row: Uint8Array<ArrayBuffer> | null,
   known: NamedTags | undefined,
 ): Response {
-  if (row === null || known === undefined) return answerRow(row);
+  if (row === null || known === undefined) return respondWithRow(row);
   const tag = rowTag(row);
-  return isNamed(known, tag) ? answerSame(tag, known) : answerRow(row);
+  return isNamed(known, tag) ? respondUnchanged(tag, known) : respondWithRow(row);
 }
 
 /** The response to a reader that has this state. */
-export function answerSame(tag: string, known: NamedTags): Response {
-  return answerNotModified(tag, known, KEEPING);
+export function respondUnchanged(tag: string, known: NamedTags): Response {
+  return respondNotModified(tag, known, KEEPING);
 }
 
 /** The page in an encoding; `undefined` if the function returned only its tag. */
@@ -70,6 +70,6 @@ export async function encodePage(
 }
 
 /** The response with a page. */
-export function answerPage(page: TaggedBody): Response {
-  return answerTagged(page, KEEPING);
+export function respondWithListPage(page: TaggedBody): Response {
+  return respondTagged(page, KEEPING);
 }
