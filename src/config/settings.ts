@@ -52,7 +52,7 @@ export const SETTINGS = {
     form: whole(1, 500),
     initial: "10",
     about:
-      "Maximum number of connections of IDENTITY_DATABASE_URL, in addition to DATABASE_POOL: 30 per worker in total by default.",
+      "Max connections of IDENTITY_DATABASE_URL, in addition to DATABASE_POOL: 30 per worker in total by default.",
   },
   ROWS_DATABASE_URL: {
     form: v.optional(PostgresUrl),
@@ -62,19 +62,19 @@ export const SETTINGS = {
   DATABASE_POOL: {
     form: whole(1, 500),
     initial: "20",
-    about: "Maximum number of connections in the pool.",
+    about: "Max connections in the pool.",
   },
   CITUS_NODE_POOL: {
     form: whole(0, 500),
     initial: "0",
     about:
-      "On a Citus cluster: maximum number of connections per worker to each node. Calls of apps' tables then go straight to the node with the app's rows, as the login of DATABASE_URL, at the address in pg_dist_node. 0: all calls go through the coordinator.",
+      "On a Citus cluster: max connections per worker to each node. Calls of apps' tables then go straight to the node with the app's rows, as the login of DATABASE_URL, at the address in pg_dist_node. 0: all calls go through the coordinator.",
   },
   MAX_RESPONSE_BYTES: {
     form: whole(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
-      "Maximum size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
+      "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
   },
   LIST_CACHE_BYTES: {
     form: whole(0, 17_179_869_184),
@@ -86,25 +86,25 @@ export const SETTINGS = {
     form: whole(0, 1_099_511_627_776),
     initial: String(IDEMPOTENCY_BYTES),
     about:
-      "Maximum size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. Usage is counted every 10 minutes, and by each process in between.",
+      "Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. Usage is counted every 10 minutes, and by each process in between.",
   },
   GROUP_CREATES: {
     form: OnOrOff,
     initial: "on",
     about:
-      "Whether creates of an app that arrive together, or while two others are in progress, are sent as one statement with one commit. Each still succeeds or fails for itself. Has no effect on Citus.",
+      "Whether creates of an app that arrive together, or while two others are in progress, are sent as one statement with one commit. Each create still succeeds or fails separately. Has no effect on Citus.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),
     about:
-      "Maximum number of pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly.",
+      "Max pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly.",
   },
   JOURNAL_BYTES: {
     form: whole(65_536, Number.MAX_SAFE_INTEGER),
     initial: String(PUSH_LIMITS.journalBytes),
     about:
-      "Maximum total size in bytes of an app's migrations. Neither limit applies to pushes by an operator (--app).",
+      "Max total size in bytes of an app's migrations. PUSHES_PER_HOUR and JOURNAL_BYTES do not apply to operators' pushes (--app).",
   },
   DATABASE_PREPARE: {
     form: OnOrOff,
@@ -213,7 +213,7 @@ export const SETTINGS = {
   MAX_SOCKETS: {
     form: v.optional(whole(16, 1_000_000)),
     about:
-      "Maximum number of open client sockets per process. At the limit, new connections are rejected until a fifth of the sockets is free. Default and maximum: four fifths of the process's open file limit. Linux only.",
+      "Max open client sockets per process. At the limit, new connections are rejected until a fifth of the sockets is free. Default and maximum: four fifths of the process's open file limit. Linux only.",
   },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's public origin." },
   IDENTITY_URL: {
@@ -229,7 +229,7 @@ export const SETTINGS = {
   SESSION_MAX: {
     form: Duration,
     initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
-    about: "Maximum duration of a session.",
+    about: "Max duration of a session.",
   },
   REQUIRE_SECOND_FACTOR: {
     form: v.optional(v.picklist(["console", "all", "none"], "must be console, all or none")),
