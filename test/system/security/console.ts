@@ -83,7 +83,7 @@ export const CONSOLE: Page = {
   },
   "A device's cookie": {
     Can: {
-      "try the passwords of the people whose ids are in it ten times in 15 minutes, even if unknown devices are at their limit.":
+      "try ten passwords in 15 minutes for each person whose id is in it, even if unknown devices are at their limit.":
         async (world) => {
           const device = await knownDevice(world);
           const { email } = world.victim;

@@ -18,7 +18,7 @@ import { type Login, me, type Page, type World } from "./world.ts";
 export const FACTORS: Page = {
   "A password without the second factor": {
     Can: {
-      "learn that a second factor exists, and try five codes in 15 minutes, and 100 in 30 days.":
+      "learn that a second factor exists, and try five codes in 15 minutes, max 100 in 30 days.":
         async (world) => {
           const { person } = await enrolPerson(world.service, await makePerson(world.service));
           const { jar, location } = await passPassword(world.service, person);

@@ -125,10 +125,11 @@ export const SERVING_LOGINS: Page = {
   },
   "Any serving login": {
     Can: {
-      "add counts and failures of requests that never happened to the Console's statistics, and read none.":
-        async (world) => {
-          for (const login of SERVING) await addsStatistics(world, login);
-        },
+      "add invented requests to the Console's statistics, but not read the statistics.": async (
+        world,
+      ) => {
+        for (const login of SERVING) await addsStatistics(world, login);
+      },
     },
     Cannot: {
       "push, or change a table or a function of an app.": async (world) => {
@@ -158,8 +159,8 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, the IP address and browser of each session, and a password's hash by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "add entries to the audit log about rejected sign-ins and wrong codes that never happened, without a limit.":
-        (world) => reachesPeople(world, "all"),
+      "add any number of invented rejected sign-ins and wrong codes to the audit log.": (world) =>
+        reachesPeople(world, "all"),
       "read who has a second factor.": (world) =>
         world.allows("all", [`select rowhouse.has_second_factor('${world.victim.id}')`]),
       "read the owner and the public key of a passkey by its id.": async (world) => {
@@ -168,22 +169,21 @@ export const SERVING_LOGINS: Page = {
         const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
         expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
       },
-      "count sign-in attempts that never happened, so that people have to wait, for max 30 days.":
-        async (world) => {
-          await reachesPeople(world, "all");
-          await countsForDays(world, "all");
-        },
-      "create people without a role, without a limit. The service does not accept their links to providers.":
-        (world) => plantsLinks(world, "all"),
-      "have links that set a password mailed to people, five in an hour, and lose queued mails.": (
+      "count invented sign-in attempts, so that people have to wait, for max 30 days.": async (
         world,
-      ) =>
+      ) => {
+        await reachesPeople(world, "all");
+        await countsForDays(world, "all");
+      },
+      "create any number of people without a role. The service does not accept their links to providers.":
+        (world) => plantsLinks(world, "all"),
+      "mail password links to people, max five per hour, and lose queued mails.": (world) =>
         world.allows("all", [
           `select rowhouse.ask_for_password('${world.victim.email}', array['x'], array[10, 10], 900, '', null, null)`,
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
-      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit beyond what each process allows without it.":
+      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit above what each process allows on its own.":
         (world) => usesUpLimits(world, "all"),
     },
     Cannot: {
@@ -315,7 +315,7 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
-      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit beyond what each process allows without it.":
+      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit above what each process allows on its own.":
         (world) => usesUpLimits(world, "gateway"),
     },
     Cannot: {

@@ -34,7 +34,7 @@ export const OWNING_LOGINS: Page = {
         },
       "read the ids and slugs of apps, the definitions of all tables, and the SQL of all migrations.":
         (world) => world.allows("push", [...DEFINITIONS, "select id, slug from rowhouse.apps"]),
-      "create, change and drop apps' tables and functions, and so record the proofs of keys with which processes call them.":
+      "create, change and drop apps' tables and functions, and so record the key proofs in their calls.":
         () =>
           inSpareDatabase(async (spare, app) => {
             const name = functionOf(SCHEMA, "todos", "list");
@@ -77,9 +77,7 @@ export const OWNING_LOGINS: Page = {
           expect(await swapReadsPeople("logins")).toBe(false);
           expect(await swapReadsPeople("split")).toBe(false);
         },
-      "store a result of the check of isolation, or the release whose functions are compared.": (
-        world,
-      ) =>
+      "store a result of the isolation check, or the release that it compares with.": (world) =>
         world.rejects("push", [
           "update rowhouse.isolation_checks set issues = '[]'",
           "insert into rowhouse.isolation_checks default values",

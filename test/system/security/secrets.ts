@@ -27,7 +27,7 @@ export const SECRETS: Page = {
         },
     },
     Cannot: {
-      "read, write or push anything there without such a proof.": async (world) => {
+      "read, write or push anything there without a key's proof.": async (world) => {
         for (const key of ["rh_made.up", world.mine.key]) {
           const context = contextOf(
             { id: world.other.id, key },
@@ -119,7 +119,7 @@ export const SECRETS: Page = {
             ]);
           }
         },
-      "try the password of a person whose id it knows ten times in 15 minutes for each device that it invents, past the limits for unknown devices.":
+      "try ten passwords in 15 minutes with each invented device, for a person whose id it knows, past the limits for unknown devices.":
         async (world) => {
           const { email, id } = world.victim;
           await lockOut(world, email);
