@@ -5,7 +5,7 @@
  * @module
  */
 import { type AppSettings, setAppLive, setLimit } from "../../accounts/apps/mod.ts";
-import { type Database, readPreviews } from "../../db/mod.ts";
+import { type Database, isDistributed, readPreviews } from "../../db/mod.ts";
 
 export type SettingsPlan = {
   /** Absent if the limits of the app do not change. */
@@ -31,12 +31,9 @@ export async function planSettings(
     plan.skipped.push({ setting: "limits", reason: `${slug} has its own limits` });
   else if (hasLimit(limits)) plan.limits = limits;
   if (isLive && found?.isLive !== true) {
-    plan.live = (await readPreviews(admin)).includes("live");
-    if (!plan.live)
-      plan.skipped.push({
-        setting: "live",
-        reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
-      });
+    const reason = await findLiveBlocker(admin, slug);
+    plan.live = reason === undefined;
+    if (reason !== undefined) plan.skipped.push({ setting: "live", reason });
   }
   if (listsPeople && found?.listsPeople !== true)
     plan.skipped.push({
@@ -44,6 +41,12 @@ export async function planSettings(
       reason: `use rowhouse admin set-people-list ${slug} on`,
     });
   return plan;
+}
+
+async function findLiveBlocker(admin: Database, slug: string): Promise<string | undefined> {
+  if (await isDistributed(admin)) return "a Citus cluster has no event streams";
+  if ((await readPreviews(admin)).includes("live")) return undefined;
+  return `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`;
 }
 
 function hasLimit({
