@@ -43,12 +43,15 @@ export async function quietLogins(
   admin: Database,
   { isDistributed }: { isDistributed: boolean },
 ): Promise<void> {
+  if (isDistributed) return await runOnNodes(admin, `${QUIET_LOGINS};`);
   await admin.message(`
 do $rowhouse$ begin perform ${MIGRATE_LOCK}; end $rowhouse$;
 do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
-  if (isDistributed) await runOnNodes(admin, `${QUIET_LOGINS};`);
 }
+
+/** Citus would alter roles on the other nodes without the lock there; `spreadLogins` copies their settings under it. */
+const ONLY_HERE = "set local citus.enable_ddl_propagation = 'off';";
 
 export class GrantLoginError extends Error {}
 
@@ -141,6 +144,7 @@ async function grantMembership(
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
 grant ${groups.join(", ")} to ${quoteName(login)};
 ${without === undefined ? "" : `revoke ${without} from ${quoteName(login)};`}
+${ONLY_HERE}
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${limitMs}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 do $$ begin
@@ -162,6 +166,7 @@ do $$ begin
     grant rowhouse_tables to ${quoteName(login)};
   end if;
 end $$;
+${ONLY_HERE}
 do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
