@@ -1,11 +1,13 @@
-/** `bench fairness`: what an app waits while another floods, with turns by app and with one queue for all. @module */
+/** `bench fairness`: what an app waits while another floods, with lists by queue, and with creates alone and in groups. @module */
 import {
   FLOOD_OPTIONS,
+  type Flood,
   type Flooded,
   makeFlood,
   measureFlood,
   p99,
   withOneQueue,
+  withoutGroups,
 } from "../storm/flood.ts";
 import { openTestService } from "../support/service.ts";
 import type { BenchOptions } from "./options.ts";
@@ -13,7 +15,11 @@ import { show, table, times } from "./print.ts";
 import { median, medians, takeTurns } from "./rounds.ts";
 
 type FairnessSide = ReturnType<typeof toSide>;
-export type FairnessResult = Awaited<ReturnType<typeof benchFairness>>;
+type CreatesResult = Awaited<ReturnType<typeof benchCreates>>;
+/** A result that was saved earlier has no creates. */
+export type FairnessResult = Omit<Awaited<ReturnType<typeof benchFairness>>, "creates"> & {
+  creates?: CreatesResult;
+};
 
 export async function benchFairness(options: BenchOptions) {
   const { pool, rounds, seconds } = options;
@@ -40,10 +46,28 @@ export async function benchFairness(options: BenchOptions) {
       oneQueue: sumUp(done.map(({ oneQueue }) => oneQueue)),
       getP99Ratio: compare("getP99Ms"),
       listsKept: compare("listsPerSecond"),
+      creates: await benchCreates(flood, options),
     };
   } finally {
     await service.close();
   }
+}
+
+/** The same with creates: in groups over each by itself, round by round. */
+async function benchCreates(flood: Flood, { rounds, seconds }: BenchOptions) {
+  const measure = async () => toSide(await measureFlood(flood, seconds, { creates: true }));
+  const done = await takeTurns("creates", rounds, {
+    grouped: measure,
+    single: () => withoutGroups(flood.service, measure),
+  });
+  const compare = (figure: keyof FairnessSide) =>
+    median(done.map(({ grouped, single }) => grouped[figure] / single[figure]));
+  return {
+    grouped: sumUp(done.map(({ grouped }) => grouped)),
+    single: sumUp(done.map(({ single }) => single)),
+    p99Ratio: compare("getP99Ms"),
+    rateRatio: compare("listsPerSecond"),
+  };
 }
 
 function toSide({ gets, lists, seconds, ...failures }: Flooded) {
@@ -62,7 +86,37 @@ function sumUp(sides: readonly FairnessSide[]): FairnessSide {
 }
 
 export function printFairness(result: FairnessResult): string {
-  const toRow = (name: string, side: FairnessSide) => [
+  const { getP99Ratio, listsKept, creates } = result;
+  const title = "200 lists of 1,000 rows at once beside 5 gets";
+  const heads = ["get p99 ms", "gets/s", "gets rejected", "lists/s", "lists rejected"];
+  const lists = table(
+    [title, ...heads],
+    [
+      toRow("turns by app", result.byApp),
+      toRow("one queue", result.oneQueue),
+      ["by app ÷ one queue", times(getP99Ratio), "", "", times(listsKept), ""],
+    ],
+  );
+  const floods = creates === undefined ? [] : [printCreates(creates)];
+  const conditions = `Median of ${result.rounds} × ${result.seconds} s, callers and service in one process.`;
+  return [lists, ...floods, conditions].join("\n\n");
+}
+
+function printCreates({ grouped, single, p99Ratio, rateRatio }: CreatesResult): string {
+  const title = "200 creates at the same time beside 5 of another app";
+  const heads = ["other's p99 ms", "other's/s", "rejected", "creates/s", "rejected"];
+  return table(
+    [title, ...heads],
+    [
+      toRow("in groups", grouped),
+      toRow("each by itself", single),
+      ["in groups ÷ by itself", times(p99Ratio), "", "", times(rateRatio), ""],
+    ],
+  );
+}
+
+function toRow(name: string, side: FairnessSide) {
+  return [
     name,
     show(side.getP99Ms, 1),
     show(side.getsPerSecond),
@@ -70,13 +124,4 @@ export function printFairness(result: FairnessResult): string {
     show(side.listsPerSecond),
     side.listFailures,
   ];
-  const { getP99Ratio, listsKept } = result;
-  const rows = [
-    toRow("turns by app", result.byApp),
-    toRow("one queue", result.oneQueue),
-    ["by app ÷ one queue", times(getP99Ratio), "", "", times(listsKept), ""],
-  ];
-  const title = "200 lists of 1,000 rows at once beside 5 gets";
-  const head = [title, "get p99 ms", "gets/s", "gets rejected", "lists/s", "lists rejected"];
-  return `${table(head, rows)}\n\nMedian of ${result.rounds} × ${result.seconds} s, callers and service in one process.`;
 }

@@ -24,7 +24,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, beside lists, a statement by hand, and PostgREST's
   identity   /v1/auth/me beside a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
-  fairness   an app that gets while another floods, with turns by app and with one queue
+  fairness   an app beside a flood of another: lists with turns by app and with one queue; creates in groups and each by itself
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
   weights    what a browser loads for a page: requests, and bytes compressed and not
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers

@@ -1,11 +1,12 @@
 /**
- * A flood: one app asks for 200 lists of 1,000 rows at once, for as long as it takes; another for five rows at a time, each
- * by a list of its own that may be of 1,000 rows, too, because a get or a short list would be pipelined. Measured with turns by app, or with one queue for all. Every page
- * is built by the database and sent as it is: what is measured is who waits for connections.
+ * A flood: one app sends 200 requests at the same time, again and again; another app sends five. Both list up to 1,000 rows,
+ * because a get or a short list would be pipelined, or both create rows. Measured with turns by app, with one queue for all
+ * apps, or without groups of creates. The database builds every page, so the times show who waits for connections.
  *
  * @module
  */
 import schema from "../../schema/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
 import type { TestApp, TestService } from "../support/service.ts";
 
 const LISTERS = 200;
@@ -38,11 +39,18 @@ export async function makeFlood(service: TestService): Promise<Flood> {
   return { service, lister, getter, path: "/v1/data/db/todos" };
 }
 
-/** What both apps reach side by side. */
+const CREATE: RequestInit = {
+  method: "POST",
+  body: JSON.stringify({ title: "A row of a usual size, as an app would have it" }),
+};
+
+/** The results of both apps, which list, or create rows. */
 export async function measureFlood(
   { service, lister, getter, path }: Flood,
   seconds: number,
+  { creates = false } = {},
 ): Promise<Flooded> {
+  const [request, wanted] = creates ? [CREATE, 201] : [{}, 200];
   const flooded: Flooded = { seconds, lists: 0, listFailures: 0, gets: [], getFailures: 0 };
   const endsAt = performance.now() + seconds * 1000;
   const repeat = async (work: () => Promise<void>): Promise<void> => {
@@ -51,16 +59,16 @@ export async function measureFlood(
   await Promise.all([
     ...Array.from({ length: LISTERS }, () =>
       repeat(async () => {
-        const status = await skim(service, lister, "/v1/data/db/todos");
-        if (status === 200) flooded.lists++;
+        const status = await skim(service, lister, path, request);
+        if (status === wanted) flooded.lists++;
         else flooded.listFailures++;
       }),
     ),
     ...Array.from({ length: GETTERS }, () =>
       repeat(async () => {
         const startedAt = performance.now();
-        const status = await skim(service, getter, path);
-        if (status === 200) flooded.gets.push(performance.now() - startedAt);
+        const status = await skim(service, getter, path, request);
+        if (status === wanted) flooded.gets.push(performance.now() - startedAt);
         else flooded.getFailures++;
       }),
     ),
@@ -69,22 +77,47 @@ export async function measureFlood(
 }
 
 /** The status of a response whose body is received and not read: callers and service share one thread. */
-async function skim({ url }: TestService, { key }: TestApp, path: string): Promise<number> {
-  const headers = { authorization: `Bearer ${key}`, "accept-encoding": "identity" };
-  const response = await fetch(url + path, { headers });
+async function skim(
+  { url }: TestService,
+  { key }: TestApp,
+  path: string,
+  request: RequestInit,
+): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+  };
+  const response = await fetch(url + path, { ...request, headers });
   await response.arrayBuffer();
   return response.status;
 }
 
-/** Runs `use` while all data calls of a service wait in one queue, whoever they are for. */
+/** Runs `use` while all data calls of a service wait in one queue, for whatever app. */
 export async function withOneQueue<Result>(
+  service: TestService,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  return await withOptions(service, { queue: "all" }, use);
+}
+
+/** Runs `use` while a service sends each create by itself. */
+export async function withoutGroups<Result>(
+  service: TestService,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  return await withOptions(service, { grouping: undefined }, use);
+}
+
+async function withOptions<Result>(
   { service: { db } }: TestService,
+  changed: Partial<Parameters<Database["bytes"]>[2]>,
   use: () => Promise<Result>,
 ): Promise<Result> {
   const fairly = db.bytes;
   Object.assign(db, {
     bytes: (...[text, parameters, options]: Parameters<typeof fairly>) =>
-      fairly(text, parameters, { ...options, queue: "all" }),
+      fairly(text, parameters, { ...options, ...changed }),
   });
   try {
     return await use();
