@@ -57,7 +57,7 @@ const RUNS: readonly Run[] = [
   },
   { name: "the image", command: ["bun", "run", "test:container"] },
   { name: "pages walked", command: ["bun", "run", "test:docs"] },
-  { name: "the first hour", command: ["bun", "run", "test:walk"] },
+  { name: "the first hour and week", command: ["bun", "run", "test:walk"] },
   { name: "the contract, from the outside", command: ["bun", "run", "test:contract"] },
   { name: "storms", command: ["bun", "run", "test:storm"] },
   {

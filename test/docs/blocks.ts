@@ -47,6 +47,11 @@ export function readBlocks(page: string): readonly Block[] {
   });
 }
 
+/** The path of the file that a block is, by its comment or by its first line. */
+export function findPath({ mark, code }: Block): string | undefined {
+  return mark?.word === "file" ? mark.text : /^\/\/ ([\w./-]+\.tsx?)\n/.exec(code)?.[1];
+}
+
 /** A block's code with what stands here for what the page shows, which may look like more of what it shows: a port, a key. */
 export function replaceShown(code: string, replaced: ReadonlyMap<string, string>): string {
   const shown = new RegExp([...replaced.keys()].map(RegExp.escape).join("|") || "$^", "g");

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeProject, ROOT } from "../support/command.ts";
-import { type Block, readBlocks, replaceShown } from "./blocks.ts";
+import { type Block, findPath, readBlocks, replaceShown } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
 import type { Ran, Shell } from "./shell.ts";
 
@@ -98,7 +98,7 @@ async function runCommands({ shell }: Reader, code: string, { mark }: Block): Pr
 
 /** A block that begins with the name of a file is that file; it is run at once, as far as it can be. */
 async function doTypescript(block: Block, code: string, reader: Reader): Promise<void> {
-  const path = /^\/\/ ([\w./-]+\.tsx?)\n/.exec(code)?.[1];
+  const path = findPath(block);
   if (path === undefined) throw new Error("The first line must name the file: // list.ts");
   writeFile(reader.shell.folder(), path, code);
   if (block.mark?.word === "compiled") return;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { findPython } from "../contract/python.ts";
-import { readBlocks } from "../docs/blocks.ts";
+import { findPath, readBlocks } from "../docs/blocks.ts";
 import { describePage, writeFile } from "../docs/page.ts";
 import { openBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/command.ts";
@@ -39,11 +39,11 @@ describePage(
 
 /** The files and settings of the server on docs/node.md. */
 async function openServer({ site, key, origin, setting }: Stack, folder: string): Promise<void> {
-  for (const { code, language } of readBlocks(readFileSync(join(ROOT, "docs/node.md"), "utf8"))) {
-    const path = /^\/\/ (\w+\.ts)\n/.exec(code)?.[1];
-    if (language === "ts" && path !== undefined) writeFile(folder, path, code);
+  for (const block of readBlocks(readFileSync(join(ROOT, "docs/node.md"), "utf8"))) {
+    const path = findPath(block);
+    if (path !== undefined) writeFile(folder, path, block.code);
   }
-  const variables = `ROWHOUSE_URL=${site.service.url} ROWHOUSE_API_KEY=${key} ROWHOUSE_APP=wiki`;
+  const variables = `ROWHOUSE_URL=${site.service.url} ROWHOUSE_API_KEY=${key} APP_SLUG=wiki`;
   await setting.shell.run(`export ${variables} ORIGIN=${origin}`);
 }
 

@@ -1,12 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  BIN,
+  listOwnFiles,
+  PACKAGES,
+  type PackageName,
+  packAll,
+  readManifest,
+  runTool,
+} from "../support/packages.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dir, "../..");
-const BIN = join(ROOT, "node_modules/.bin");
 const COMMAND = join(ROOT, "src/bin/rowhouse.ts");
 const INSTALL_MS = 120_000;
 
@@ -95,12 +103,6 @@ const RESOLUTIONS = [
 ];
 const BUN_ADD = [join(BIN, "bun"), "add"];
 const NPM_INSTALL = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];
-const PACKAGES = ["rowhouse", "rowhouse-client"] as const;
-type PackageName = (typeof PACKAGES)[number];
-const FOLDERS: Readonly<Record<PackageName, string>> = {
-  rowhouse: ".",
-  "rowhouse-client": "packages/client",
-};
 const INSTALLERS: readonly { installer: string; name: PackageName; command: string[] }[] = [
   { installer: "bun add", name: "rowhouse", command: BUN_ADD },
   { installer: "npm i", name: "rowhouse", command: NPM_INSTALL },
@@ -136,20 +138,20 @@ const projects = new Map<string, { folder: string; settings: Readonly<Record<str
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
   service = await openTestService();
-  tarballs = await packAll();
+  tarballs = await packAll(folder);
   for (const { installer, name, command } of INSTALLERS) {
     if (isLeftOut({ installer })) continue;
     const project = join(folder, installer.replaceAll(/\W+/g, "-"));
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
     for (const [file, text] of Object.entries(APP))
       await Bun.write(join(project, file), text.replaceAll('"rowhouse/', `"${name}/`));
-    await run([...command, tarballs[name]], project);
+    await runTool([...command, tarballs[name]], project);
     const { key } = await service.makeApp();
     const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
     // The client has no command: a developer has it elsewhere, such as in another folder or an image.
     const rowhouse =
       name === "rowhouse" ? [join(BIN, "bun"), "x", name] : [process.execPath, COMMAND];
-    await run([...rowhouse, "db", "push"], project, settings);
+    await runTool([...rowhouse, "db", "push"], project, settings);
     projects.set(installer, { folder: project, settings });
   }
 }, INSTALL_MS);
@@ -158,60 +160,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The packages, packed in a copy: the repository's own dist/ stays as it is. */
-async function packAll(): Promise<Record<PackageName, string>> {
-  const copy = join(folder, "rowhouse");
-  // What git would give to whoever checks out.
-  for (const file of await listOwnFiles()) await cp(join(ROOT, file), join(copy, file));
-  await symlink(join(ROOT, "node_modules"), join(copy, "node_modules"));
-  const { version } = await readManifest("rowhouse");
-  const pack = async (name: PackageName) => {
-    await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], join(copy, FOLDERS[name]));
-    return join(folder, `${name}-${version}.tgz`);
-  };
-  return { rowhouse: await pack("rowhouse"), "rowhouse-client": await pack("rowhouse-client") };
-}
-
-function readManifest(name: PackageName) {
-  return Bun.file(join(ROOT, FOLDERS[name], "package.json")).json();
-}
-
-/** The repository's files, with those that are not committed yet. */
-async function listOwnFiles(): Promise<string[]> {
-  const listed = await run(["git", "ls-files", "-co", "--exclude-standard"], ROOT);
-  return listed
-    .trim()
-    .split("\n")
-    .filter((file) => existsSync(join(ROOT, file)));
-}
-
-/** What a command writes; rejects with all it said when it fails. */
-async function run(
-  command: readonly string[],
-  cwd: string,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  const path = `${BIN}:${process.env["PATH"]}`;
-  const child = Bun.spawn([...command], {
-    cwd,
-    env: { PATH: path, HOME: process.env["HOME"] ?? folder, ...settings },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) === 0) return out;
-  throw new Error(`Cannot run ${command.join(" ")}: ${out}${err}`);
-}
-
 async function compile(project: string, resolution: object): Promise<string> {
   const compilerOptions = { ...STRICTEST, ...resolution };
   const include = ["app.ts", "schema", ".rowhouse/*.d.ts"];
   await Bun.write(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
-  return run([process.execPath, join(BIN, "tsc"), "--project", project], project);
+  return runTool([process.execPath, join(BIN, "tsc"), "--project", project], project);
 }
 
 const CASES = INSTALLERS.flatMap(({ installer }) =>
@@ -256,7 +209,7 @@ describe("an app that installs the package", () => {
     async (row) => {
       const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
       if (row.runtime !== "bun") await compile(project, RESOLUTIONS[1] ?? {});
-      expect(JSON.parse(await run(row.command, project, settings))).toEqual(WANT);
+      expect(JSON.parse(await runTool(row.command, project, settings))).toEqual(WANT);
     },
   );
 
@@ -266,9 +219,9 @@ describe("an app that installs the package", () => {
   ])("is started by init $template, and compiles as it is", async ({ template, line }) => {
     const project = join(folder, template.join(), "started");
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
-    await run([...BUN_ADD, tarballs.rowhouse], project);
+    await runTool([...BUN_ADD, tarballs.rowhouse], project);
     const rowhouse = [join(BIN, "bun"), "x", "rowhouse"];
-    const said = await run([...rowhouse, "init", ...template], project);
+    const said = await runTool([...rowhouse, "init", ...template], project);
     expect(said).toContain("Next: bunx rowhouse dev");
     expect(said).not.toContain("Run bun");
     await Bun.write(
@@ -281,7 +234,7 @@ const db = createDataClient({ baseUrl, apiKey, schema });
 export const { title }: { title: string } = await ${line};
 `,
     );
-    expect(await run([join(BIN, "bun"), "x", "tsc"], project)).toBe("");
+    expect(await runTool([join(BIN, "bun"), "x", "tsc"], project)).toBe("");
   });
 
   test.skipIf(!HAS_NODE)("says in one line how to get Bun if there is none", async () => {
@@ -311,7 +264,7 @@ export const { title }: { title: string } = await ${line};
     "is started by init where npm installs, and names npm's commands",
     async () => {
       const project = projects.get("npm i")?.folder ?? "";
-      const said = await run(["npx", "rowhouse", "init", "--no-install"], project);
+      const said = await runTool(["npx", "rowhouse", "init", "--no-install"], project);
       expect(said).toContain("\nRun npm install\n");
       expect(said).toContain("\nDid not change schema/mod.ts\n");
       expect(said).toContain("\nNext: npx rowhouse dev\n");
@@ -320,7 +273,7 @@ export const { title }: { title: string } = await ${line};
 
   test("without init, dev reports it in one line", async () => {
     const project = projects.get("bun add")?.folder ?? "";
-    const dev = run([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
+    const dev = runTool([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
     const { message } = await dev.then(
       () => new Error("It runs"),
       (error: Error) => error,
@@ -344,7 +297,7 @@ export const { title }: { title: string } = await ${line};
 
 describe("the package", () => {
   test("contains its sources, the built files, the example, and nothing else", async () => {
-    const files = (await run(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
+    const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
         file,
@@ -373,7 +326,7 @@ describe("the package", () => {
   });
 
   test("rowhouse-client has modules and types only, and at most 100 KB", async () => {
-    const listed = await run(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
+    const listed = await runTool(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
     const files = listed
       .trim()
       .split("\n")
@@ -396,7 +349,7 @@ describe("the package", () => {
     "$name is clean for $linter",
     async ({ name, linter, args, wanted }) => {
       const command = [process.execPath, join(TOOLS, "node_modules/.bin", linter)];
-      expect(await run([...command, ...args, tarballs[name]], ROOT)).toContain(wanted);
+      expect(await runTool([...command, ...args, tarballs[name]], ROOT)).toContain(wanted);
     },
     INSTALL_MS,
   );

@@ -24,6 +24,8 @@ export type Shape = {
   tsc: string;
   /** How the machine that serves gets its Bun. */
   installBun: string;
+  /** What a reader types instead of what the pages for Node and React show. */
+  typed: readonly (readonly [shown: RegExp, typed: string])[];
 };
 
 export const SHAPES: readonly Shape[] = [
@@ -36,6 +38,7 @@ export const SHAPES: readonly Shape[] = [
     bun: "npx bun",
     tsc: "npx tsc",
     installBun: `npm install --global --prefix /usr/local ${BUN}`,
+    typed: [],
   },
   {
     name: "Bun alone",
@@ -46,6 +49,12 @@ export const SHAPES: readonly Shape[] = [
     bun: "bun",
     tsc: "bunx tsc",
     installBun: "bun --version",
+    typed: [
+      [/^npm pkg .*$/gm, ""],
+      [/^npm install/gm, "bun add"],
+      [/^npx tsx/gm, "bun"],
+      [/^npx/gm, "bunx"],
+    ],
   },
 ];
 
@@ -107,6 +116,18 @@ for _ in $(seq 600); do
 done
 cat ${log}.log; exit 1`,
     options,
+  );
+}
+
+/** Waits until the log of a server has a text. */
+export async function waitForLog(
+  machine: Machine,
+  text: string,
+  { log, ...as }: RunOptions & { log: string },
+): Promise<void> {
+  await machine.run(
+    `for _ in $(seq 600); do grep -q '${text}' ${log}.log && exit; sleep 0.1; done; cat ${log}.log; exit 1`,
+    as,
   );
 }
 

@@ -10,6 +10,7 @@ import {
   START_WITHOUT_BUN,
   startServer,
   stopServer,
+  waitForLog,
 } from "./developer.ts";
 import { operate, replaceProxy, startStaging } from "./operator.ts";
 import { signIn, visit } from "./visitor.ts";
@@ -84,9 +85,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
       const open = "export default defineSchema({\n";
       const schema = await run("cat schema/mod.ts");
       await machine.write(`${HOME}/my-app/schema/mod.ts`, schema.replace(open, open + OWN_TABLE));
-      await run(
-        `for _ in $(seq 300); do grep -q 'create table my_app_tags' dev.log && exit; sleep 0.1; done; exit 1`,
-      );
+      await waitForLog(machine, "create table my_app_tags", { ...AS_DEVELOPER, log: "dev" });
       const commands = tour
         .replaceAll("/my_app_folders", "/my_app_tags")
         .replaceAll('{"name":"Milk"}', '{"label":"red"}');

@@ -44,6 +44,7 @@ const TSCONFIG = {
     lib: ["ESNext", "DOM", "DOM.Iterable"],
     module: "Preserve",
     moduleResolution: "bundler",
+    jsx: "react-jsx",
     types: ["bun-types"],
     allowImportingTsExtensions: true,
     verbatimModuleSyntax: true,
