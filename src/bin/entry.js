@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The package's executable. Under Bun it runs the command; under Node it starts the command with the installed Bun, or prints
- * how to install Bun. Plain JavaScript, because Node does not run TypeScript from node_modules.
+ * The package's executable. Under Bun it runs the command; under Node it starts the command with the installed Bun. Without Bun
+ * it runs the command that is built for Node, which contains only what talks to a service. Plain JavaScript, because Node does
+ * not run TypeScript from node_modules.
  *
  * @module
  */
@@ -12,11 +13,18 @@ import { devNull, homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const MISSING =
-  "Rowhouse requires Bun, which is not installed: run npm install --save-dev bun, or see https://bun.com/docs/installation";
+const bun = process.versions.bun === undefined ? findBun() : undefined;
+if (process.versions.bun !== undefined) await import("./rowhouse.ts");
+else if (bun !== undefined) startUnderBun(bun);
+else await runUnderNode();
 
-if (process.versions.bun === undefined) startUnderBun(findBun());
-else await import("./rowhouse.ts");
+async function runUnderNode() {
+  // The files that Bun reads. A variable that is already set does not change.
+  const mode = process.env.NODE_ENV ?? "development";
+  for (const file of [".env.local", `.env.${mode}`, ".env"])
+    if (existsSync(file)) process.loadEnvFile(file);
+  await import("../../dist/command/rowhouse.js");
+}
 
 /** Searches the PATH, the npm package `bun`, and the folder of Bun's own installer. */
 function findBun() {
@@ -38,11 +46,6 @@ function findPackage() {
 }
 
 function startUnderBun(bun) {
-  if (bun === undefined) {
-    console.error(MISSING);
-    process.exitCode = 1;
-    return;
-  }
   const script = fileURLToPath(new URL("./rowhouse.ts", import.meta.url));
   // Otherwise the preload of the project's bunfig.toml would run in this process.
   const child = spawn(bun, [`--config=${devNull}`, script, ...process.argv.slice(2)], {

@@ -22,7 +22,7 @@
  *
  * @module
  */
-import { timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 
 export const AUDIENCES = ["data", "identity"] as const;
 export type Audience = (typeof AUDIENCES)[number];
@@ -73,7 +73,7 @@ function canonical(signed: Signed): string {
   return `rowhouse-v1\n${audience}\n${method}\n${target}\n${timestamp}\n${nonce}\n${hashBody(body)}\n${context}`;
 }
 
-const NO_BODY = Bun.CryptoHasher.hash("sha256", "", "hex");
+const NO_BODY = createHash("sha256").digest("hex");
 
 function hashBody(body: Uint8Array): string {
   return body.length === 0 ? NO_BODY : Bun.CryptoHasher.hash("sha256", body, "hex");

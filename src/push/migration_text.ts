@@ -6,6 +6,7 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
@@ -134,7 +135,7 @@ export function readMigrationDefinition({
 
 /** `sha256:` of the parent's checksum and the text, normalized so that editors and checkouts do not change it. */
 export function checksumOf(parent: string, body: string): string {
-  return `sha256:${new Bun.CryptoHasher("sha256").update(parent).update(normalise(body)).digest("hex")}`;
+  return `sha256:${createHash("sha256").update(parent).update(normalise(body)).digest("hex")}`;
 }
 
 /** UTF-8 without byte order mark, LF, one final newline. */

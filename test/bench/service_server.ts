@@ -21,7 +21,7 @@ function readRole() {
 }
 
 const log = openSync("/dev/null", "a");
-const lines = bufferLines(Bun.file(log));
+const lines = bufferLines(Bun.file(log).writer());
 const service = openService({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
   adminDatabaseUrl: process.env["ADMIN_DATABASE_URL"] ?? "",

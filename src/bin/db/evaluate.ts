@@ -8,8 +8,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { extname, join, relative, resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import type { Environment } from "../../config/mod.ts";
@@ -23,6 +24,12 @@ const PRINT_GRACE_MS = 1000;
 const MAX_BYTES = 16_000_000;
 /** The only environment variables that the process gets, because a schema can be untrusted code. */
 const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
+
+const RUNTIME_FLAGS =
+  process.versions.bun === undefined
+    ? // Node 22 warns that it removes types, and about a package.json without a type.
+      ["--disable-warning=ExperimentalWarning", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON"]
+    : [NO_BUNFIG, "--no-env-file", "--no-install"];
 
 const Report = v.union([
   v.object({ definition: v.unknown() }),
@@ -81,8 +88,10 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
   );
 }
 
-/** A package that was added as a folder is installed, but not built. */
 function explainFailure(failure: string): string {
+  if (/Unknown file extension "\.[cm]?ts"/.test(failure))
+    return `Node ${process.versions.node} does not run TypeScript: use Node 22.18 or later, or install Bun`;
+  // A package that was added as a folder is installed, but not built.
   if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
   return `${failure}; install the packed package (bun pm pack in its repository, then bun add the .tgz): a source folder is not built`;
 }
@@ -119,9 +128,10 @@ async function runEvaluation({
   env,
   terminal,
 }: EvaluateOptions): Promise<Evaluation> {
-  const script = fileURLToPath(new URL("./evaluate_process.ts", import.meta.url));
-  const flags = [NO_BUNFIG, "--no-env-file", "--no-install"];
-  const child = spawn(process.execPath, [...flags, script, file], {
+  // The packed command for Node is built JavaScript.
+  const name = `./evaluate_process${extname(import.meta.url)}`;
+  const script = fileURLToPath(new URL(name, import.meta.url));
+  const child = spawn(process.execPath, [...RUNTIME_FLAGS, script, file], {
     cwd: folder,
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     // Descriptor 3 is for the report. Descriptor 4 stays open, so that the process ends with this one.
@@ -146,7 +156,7 @@ async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
   const ends = [stdout, stderr].flatMap((stream) =>
     stream === null || stream.readableEnded ? [] : [once(stream, "end")],
   );
-  await Promise.race([Promise.all(ends), Bun.sleep(PRINT_GRACE_MS)]);
+  await Promise.race([Promise.all(ends), sleep(PRINT_GRACE_MS)]);
 }
 
 /** The report from descriptor 3, until it ends, the process ends, or the time limit is reached. */

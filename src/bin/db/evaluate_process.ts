@@ -4,9 +4,11 @@
  *
  * @module
  */
+import { once } from "node:events";
 import { closeSync, existsSync, readFileSync, writeSync } from "node:fs";
-import { relative } from "node:path";
+import { extname, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { toDefinition } from "../../dsl/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 
@@ -18,8 +20,8 @@ process.exit(0);
 
 /** Starts the thread that ends this process with the command, and waits for it before the schema runs. */
 async function postGuard(): Promise<void> {
-  const guard = new Worker(new URL("./evaluate_guard.ts", import.meta.url).href);
-  await new Promise((resolve) => guard.addEventListener("message", resolve, { once: true }));
+  const name = `./evaluate_guard${extname(import.meta.url)}`;
+  await once(new Worker(new URL(name, import.meta.url)), "message");
 }
 
 async function evaluate(): Promise<object> {
@@ -87,7 +89,7 @@ function findPosition(error: unknown): string | undefined {
 /** The first frame in a file of the schema rather than of this package. */
 function findFrame(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
-  const frames = [...stack.matchAll(/\(?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?/g)];
+  const frames = [...stack.matchAll(/[\s(](?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?/g)];
   const frame = frames.find(([, path]) => !path?.startsWith(import.meta.dirname)) ?? frames[0];
   return frame === undefined
     ? undefined
@@ -106,7 +108,7 @@ function writeSome(bytes: Uint8Array): number {
     return writeSync(REPORT, bytes);
   } catch (error) {
     if (errorCode(error) !== "EAGAIN") throw error;
-    Bun.sleepSync(1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     return 0;
   }
 }

@@ -1,4 +1,5 @@
 /** Waits for a service that cannot accept a push yet, up to `--wait` seconds. @module */
+import { setTimeout as sleep } from "node:timers/promises";
 import { Problem } from "../../problem.ts";
 import { EXIT, RejectedError, type Terminal } from "../cli/command.ts";
 import type { SchemaService } from "./schema_service.ts";
@@ -37,7 +38,7 @@ export async function askPatiently<Result>(
       if (performance.now() + wait.ms > deadline) throw wait.isOver(waitS);
       if (!isTold) terminal.warn(`Waiting: ${wait.why}`);
       isTold = true;
-      await Bun.sleep(wait.ms);
+      await sleep(wait.ms);
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Generated types of an app's tables. They import the schema, because only it knows the shapes of json columns. @module */
 import { dirname, join, relative } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
+import { tryParseJsonc } from "../../std/try_parse_jsonc.ts";
 import type { Terminal } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 
@@ -62,7 +63,7 @@ export function renderTypes(
 /** A notice if the project's tsconfig.json does not include the types: its patterns skip hidden folders. */
 function findTypesRemark(folder: string): string | undefined {
   const text = readIfThere(join(folder, "tsconfig.json"));
-  const config = text === undefined ? undefined : parseJsonc(text);
+  const config = text === undefined ? undefined : tryParseJsonc(text);
   if (typeof config !== "object" || config === null) return undefined;
   const lists = ["include", "files"].map((key) => Reflect.get(config, key) as unknown);
   // Without reading extended files a notice could be wrong, so there is none.
@@ -75,12 +76,4 @@ function findTypesRemark(folder: string): string | undefined {
   );
   if (isFound) return undefined;
   return `Notice: tsconfig.json does not include ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
-}
-
-function parseJsonc(text: string): unknown {
-  try {
-    return Bun.JSONC.parse(text);
-  } catch {
-    return undefined; // TypeScript reports an invalid tsconfig itself
-  }
 }

