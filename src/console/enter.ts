@@ -40,6 +40,10 @@ export type ConsolePageDeps = PageDeps & {
   rowsKeys: Map<string, RowsKey>;
   /** Whether the list endpoint is expected to search and sort. */
   hasFilters: boolean;
+  /** Whether apps can be live. */
+  hasLive: boolean;
+  /** Aborted at shutdown, to end event streams. */
+  draining: AbortSignal;
 };
 
 /** Large enough for a complete row. */

@@ -22,6 +22,8 @@ export type RowsCall = {
   body?: string;
   /** Exports use a separate key, which the audit log names. */
   isExport?: boolean;
+  /** Ends a response that is a stream. */
+  signal?: AbortSignal;
 };
 
 export type RowsResponse = {
@@ -33,18 +35,23 @@ export type RowsResponse = {
 
 /** The data endpoints' response. @throws {Problem} their rejection, with the issues of each field */
 export async function callRows(visit: Visit, call: RowsCall): Promise<RowsResponse> {
+  const response = await callRowsEndpoint(visit, call);
+  const { headers } = response;
+  const isReplay = headers.get("idempotency-replayed") === "true";
+  return { text: await response.text(), etag: headers.get("etag") ?? "", isReplay };
+}
+
+/** The data endpoints' response, whose body is not read yet. @throws {Problem} as {@linkcode callRows} */
+export async function callRowsEndpoint(visit: Visit, call: RowsCall): Promise<Response> {
   const first = await send(visit, call);
   // A key that ended early, for example because the app was disabled and enabled again.
   const response = first.status === 401 ? await send(visit, call) : first;
-  const text = await response.text();
-  if (!response.ok) throw toProblem(response, text);
-  const { headers } = response;
-  const isReplay = headers.get("idempotency-replayed") === "true";
-  return { text, etag: headers.get("etag") ?? "", isReplay };
+  if (!response.ok) throw toProblem(response, await response.text());
+  return response;
 }
 
 async function send(visit: Visit, call: RowsCall): Promise<Response> {
-  const { appId, method = "GET", path, headers, body, isExport = false } = call;
+  const { appId, method = "GET", path, headers, body, isExport = false, signal } = call;
   const { callApi } = visit.deps;
   if (callApi === undefined) throw new Problem("not_implemented", { message: NO_GATEWAY });
   const use = { appId, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
@@ -58,6 +65,7 @@ async function send(visit: Visit, call: RowsCall): Promise<Response> {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
     }),
   );
   if (response.status === 401) dropRowsKey(visit, use);

@@ -103,10 +103,10 @@ export function tagOf({ text }: ListedRow): string {
 }
 
 /**
- * The text of each row of `{"rows":[…]}`: as it is in the list it is by itself, to the byte. By hand, because a regular
- * expression finds no string of several megabytes, and does not say so.
+ * The text of each row of `{"rows":[…]}`, or of each `put` of a list of changes: as it is in the list it is by itself, to the
+ * byte. By hand, because a regular expression finds no string of several megabytes, and does not say so.
  */
-function splitRows(list: string): string[] {
+export function splitRows(list: string): string[] {
   const rows: string[] = [];
   let depth = 0;
   let start = 0;

@@ -63,10 +63,15 @@ export async function handleRows(visit: Visit): Promise<Response> {
       renderSearch(visit, table),
       renderSelection(table),
       // All that a script replaces by the next page.
-      html`<div data-rows>${await renderRows(visit, table, place)}</div>`,
+      html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, place)}</div>`,
     ],
     hasGrid: true,
   });
+}
+
+/** The address of a live app's changes for the script, and the cursor from before this page's rows were read. */
+function renderLive({ path, cursor }: RowsTable): Part {
+  return cursor !== null && html` data-changes="${path}/changes" data-cursor="${cursor}"`;
 }
 
 async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise<Part> {

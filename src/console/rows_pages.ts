@@ -1,6 +1,7 @@
 /** The pages of the rows of one table, by what follows the table's address. @module */
 import type { Visit } from "./enter.ts";
 import { handleChange, handleChangeForm } from "./rows_change.ts";
+import { streamRowsChanges } from "./rows_changes.ts";
 import { handleRowDeletion, handleRowDeletionForm } from "./rows_delete.ts";
 import { handleRow, handleRowForm } from "./rows_edit.ts";
 import { handleCsv, handleJsonFile } from "./rows_export.ts";
@@ -19,6 +20,7 @@ export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[
   { path: "/import", show: handleImport, take: handleImportForm },
   { path: "/change", show: handleChange, take: handleChangeForm },
   { path: "/list", show: handleRowsJson },
+  { path: "/changes", show: streamRowsChanges },
   { path: "/export/csv", show: handleCsv },
   { path: "/export/json", show: handleJsonFile },
 ];

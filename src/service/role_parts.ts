@@ -198,7 +198,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
 }
 
 export function makeIdentityDeps(
-  { identityDb, consoleDb, identity, checkReady, options, shared }: Parts,
+  { identityDb, consoleDb, identity, checkReady, draining, options, shared }: Parts,
   origins: Origins,
 ): IdentityServiceDeps {
   return {
@@ -225,6 +225,8 @@ export function makeIdentityDeps(
     callApi: makeCallGateway(options, identity.publicUrl),
     rowsKeys: makeRowsKeys(),
     hasFilters: options.previews?.includes("filters") ?? false,
+    hasLive: options.previews?.includes("live") ?? false,
+    draining,
   };
 }
 

@@ -53,9 +53,15 @@ export function makeCallGateway(
   if (origin === undefined) return undefined;
   return async (request) => {
     const url = origin + toTarget(splitTarget(request.url));
-    const signal = AbortSignal.timeout(limitMs + 2 * MARGIN_MS);
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), limitMs + 2 * MARGIN_MS);
+    timer.unref();
+    const signal = AbortSignal.any([deadline.signal, request.signal]);
     try {
-      return await Bun.fetch(new Request(url, request), { redirect: "manual", signal });
+      const response = await Bun.fetch(new Request(url, request), { redirect: "manual", signal });
+      // An event stream has no time limit once it has begun.
+      if (response.headers.get("content-type") === "text/event-stream") clearTimeout(timer);
+      return response;
     } catch (error) {
       const code = isConnectFailure(error) ? "unavailable" : "bad_gateway";
       throw new Problem(code, { message: "The gateway did not respond", cause: error });

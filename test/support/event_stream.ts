@@ -10,7 +10,8 @@ export type EventReader = {
 };
 
 type EventsRequest = {
-  key: string;
+  /** Not with cookies, which are headers. */
+  key?: string;
   since?: string | undefined;
   headers?: Readonly<Record<string, string>>;
 };
@@ -25,7 +26,7 @@ export async function openEvents(
     headers: {
       ...headers,
       accept: "text/event-stream",
-      authorization: `Bearer ${key}`,
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(since === undefined ? {} : { "last-event-id": since }),
     },
     signal: abort.signal,

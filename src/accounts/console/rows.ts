@@ -17,6 +17,8 @@ export type ShownRows = {
   me: ConsoleVisitor;
   appId: string;
   isDisabled: boolean;
+  /** The present cursor of the app's changes; `null` unless the app is live. */
+  cursor: string | null;
   /** The app's present or last declaration of the table. */
   definition: TableDefinition;
   /** The tables that this one refers to, and those that refer to it. */

@@ -56,7 +56,9 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'appId', app.id,
-    'isDisabled', app.disabled_at is not null, 'definition', declared, 'related', (
+    'isDisabled', app.disabled_at is not null, 'cursor', case when app.is_live
+      then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
+    'definition', declared, 'related', (
       select coalesce(jsonb_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = app.id and (
         jsonb_path_exists(declared, '$.columns[*] ? (@.table == $name)',
@@ -68,7 +70,8 @@ $$;
 comment on function rowhouse.console_show_rows is 'idempotent';
 
 -- When the new key expires, in milliseconds; null if the app is disabled. It is for the app whose
--- page was read: another app can have its slug by now.
+-- page was read: another app can have its slug by now. An event stream that it opens does not
+-- outlive the session's idle limit.
 -- proves: admin
 create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_digest bytea,
   key_scopes text[], used_for text) returns float8 as $$
@@ -85,7 +88,8 @@ begin
   if app.disabled_at is not null then
     return null;
   end if;
-  select sessions.id, least(sessions.expires_at, now() + interval '5 minutes') into session_of, ends
+  select sessions.id, least(sessions.expires_at, now() + interval '5 minutes',
+    now() + make_interval(secs => idle_s)) into session_of, ends
   from unnest(string_to_array(session_shown, ',')) as text
     join rowhouse.sessions on sessions.id = split_part(text, '.', 1)
   where user_id = who and sessions.expires_at > clock_timestamp()

@@ -9,6 +9,7 @@ import { findMove, focusCell, type Place, readPlace, toChord } from "./grid_cell
 import { arrangeColumns, startColumns } from "./grid_columns.ts";
 import { editCell } from "./grid_editor.ts";
 import { addGridKeys } from "./grid_keys.ts";
+import { startLive } from "./grid_live.ts";
 import {
   findCurrent,
   findGrid,
@@ -53,6 +54,7 @@ startSelection(renew);
 for (const form of document.querySelectorAll<HTMLFormElement>("form.act")) addFieldHelp(form);
 startReferrers();
 startRows();
+startLive(renew);
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
 document.addEventListener("click", onClick);

@@ -66,15 +66,22 @@ export async function renewRow(id: string, fetched?: Document): Promise<void> {
       ? (await requestPage(toRowsUrl([id]))).page
       : fetched;
   arrangeColumns(page);
-  const fresh = page.querySelector(selector);
+  const fresh = page.querySelector<HTMLTableRowElement>(selector);
   const present = findRow(id);
   if (present === null || grid === null) return;
   const place = findCurrent(grid);
   const hadFocus = present.contains(document.activeElement);
+  if (fresh !== null && fetched !== undefined) keepTags(fresh, present);
   if (fresh === null) present.remove();
   else present.replaceWith(document.adoptNode(fresh));
   startRows();
   if (hadFocus) focusCell(grid, place);
+}
+
+/** Keeps the tags of versions that this page stored, for a live app: their events are not another user's. */
+function keepTags(fresh: HTMLTableRowElement, { dataset }: HTMLTableRowElement): void {
+  if (document.querySelector(`${ROWS}[data-changes]`) === null) return;
+  fresh.dataset["stored"] = `${dataset["stored"] ?? ""} ${fresh.dataset["etag"]}`.trim();
 }
 
 /** The address of these rows. */

@@ -7,10 +7,30 @@ export type PageResponse = {
   page: Document;
 };
 
+let started = 0;
+let underWay = 0;
+const listeners: (() => void)[] = [];
+
+/** Whether a page is requested, or its response not handled yet. */
+export function isRequesting(): boolean {
+  return underWay > 0;
+}
+
+/** The number of pages requested so far. A row of a requested page has the number of its page in `data-requested`. */
+export function countRequests(): number {
+  return started;
+}
+
+/** Calls the listener each time when the last response has been handled. */
+export function onRequested(listener: () => void): void {
+  listeners.push(listener);
+}
+
 /** Gets a page, or sends a form and gets the next page. @throws {Error} without a response, or if it is no page */
 export function requestPage(url: string, form?: FormData): Promise<PageResponse> {
   // Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids.
   const request = new XMLHttpRequest();
+  const number = ++started;
   request.open(form === undefined ? "GET" : "POST", url);
   request.responseType = "document";
   const response = new Promise<PageResponse>((resolve, reject) => {
@@ -18,11 +38,25 @@ export function requestPage(url: string, form?: FormData): Promise<PageResponse>
     request.addEventListener("load", () => {
       const { status, responseURL, responseXML: page } = request;
       if (page === null) reject(new Error(`No page at ${url}`));
-      else resolve({ status, url: new URL(responseURL), page });
+      else resolve({ status, url: new URL(responseURL), page: numberRows(page, number) });
     });
   });
+  underWay++;
+  // In a separate task: code that awaits the response runs first, and may request the next page.
+  request.addEventListener("loadend", () => setTimeout(end));
   request.send(form === undefined ? null : toText(form));
   return response;
+}
+
+function numberRows(page: Document, number: number): Document {
+  for (const row of page.querySelectorAll<HTMLElement>("tr[data-row-id]"))
+    row.dataset["requested"] = String(number);
+  return page;
+}
+
+function end(): void {
+  underWay--;
+  if (underWay === 0) for (const listener of listeners) listener();
 }
 
 function toText(form: FormData): URLSearchParams {

@@ -1,0 +1,154 @@
+/**
+ * Marks the rows on the page that another user changes or deletes, and warns in a form before it is saved. Nothing on the page is
+ * replaced until the user reloads it. Runs only if the page of a live app names its event stream.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+import { followChanges, type RowChange } from "./follow_changes.ts";
+import { findCurrent, findGrid, findRow, renewRow } from "./grid_rows.ts";
+import { countRequests, isRequesting, onRequested } from "./request_page.ts";
+
+const NOTICE_ID = "live-notice";
+const BUTTON = "button button-quiet button-small";
+
+const MARKS = { changed: "Changed by another user", deleted: "Deleted by another user" } as const;
+const WARNINGS = {
+  changed: "Another user changed this row. Saving shows both versions first.",
+  deleted: "Another user deleted this row. Your input cannot be saved.",
+} as const;
+
+type Renew = (focus?: ReturnType<typeof findCurrent>) => void;
+
+type RowEvent = {
+  /** The tag of the row as it is now; `undefined` if it was deleted. */
+  tag: string | undefined;
+  /** The number of requests before the event: a page that was requested later includes the change. */
+  after: number;
+};
+
+/** By the id of the row, until the page has no unfinished change of its own. */
+const waiting = new Map<string, RowEvent>();
+let isReset = false;
+
+export function startLive(renew: Renew): void {
+  const rows = findRows();
+  const { changes, cursor } = rows?.dataset ?? {};
+  if (changes === undefined || cursor === undefined) return;
+  const settle = () => settleChanges(renew);
+  onRequested(settle);
+  // A closed dialog may request the rows first.
+  document.addEventListener("close", () => setTimeout(settle), { capture: true });
+  followChanges(changes, cursor, {
+    onChanges: (list) => {
+      for (const change of list) waiting.set(...toEvent(change));
+      settle();
+    },
+    onReset: () => {
+      isReset = true;
+      settle();
+    },
+  });
+}
+
+function toEvent(change: RowChange): [id: string, event: RowEvent] {
+  const after = countRequests();
+  return "put" in change
+    ? [change.put, { tag: change.etag, after }]
+    : [change.delete, { tag: undefined, after }];
+}
+
+function findRows(): HTMLElement | null {
+  return document.querySelector("[data-rows]");
+}
+
+/** Shows the changes, except while the page stores its own: only then it knows which versions are its own. */
+function settleChanges(renew: Renew): void {
+  if (isRequesting()) return;
+  for (const [id, { tag }] of waiting) warn(id, tag);
+  if (document.querySelector("dialog[open]") !== null) return;
+  for (const [id, event] of waiting) markRow(id, event);
+  waiting.clear();
+  if (isReset) findRows()?.setAttribute("data-stale", "");
+  isReset = false;
+  showNotice(renew);
+}
+
+function markRow(id: string, { tag, after }: RowEvent): void {
+  const row = findRow(id);
+  if (row === null) return;
+  const { etag, stored = "", requested = "0" } = row.dataset;
+  if (Number(requested) > after) return;
+  const tags = stored.split(" ");
+  const isOwn = tag !== undefined && tags.includes(tag);
+  if (isOwn) row.dataset["stored"] = tags.slice(tags.lastIndexOf(tag) + 1).join(" ");
+  if (isOwn && tag !== etag) return;
+  delete row.dataset["mark"];
+  row.querySelector(".row-mark")?.remove();
+  if (tag === etag) return;
+  const mark = tag === undefined ? "deleted" : "changed";
+  row.dataset["mark"] = mark;
+  // Keys move between cells: the notice above has the button for the keyboard.
+  const button = element("button", { type: "button", class: BUTTON, tabindex: "-1" }, "Reload");
+  button.addEventListener("click", () => void renewRow(id));
+  row.cells[0]?.append(element("span", { class: "row-mark" }, `${MARKS[mark]} `, button));
+}
+
+/** Warns in an open form of the row, in its cell or in a dialog, unless it has that version, or this page stored it. */
+function warn(id: string, tag: string | undefined): void {
+  if (tag !== undefined && findRow(id)?.dataset["stored"]?.includes(tag) === true) return;
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-row-form]")) {
+    const { pathname } = new URL(form.getAttribute("action") ?? "", location.href);
+    if (!pathname.endsWith(`/rows/${id}`)) continue;
+    const opened = form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]')?.value;
+    const text = WARNINGS[tag === undefined ? "deleted" : "changed"];
+    const present = form.querySelector(".row-warning");
+    if (tag !== opened && present?.textContent === text) continue;
+    present?.remove();
+    if (tag === opened) continue;
+    const warning = element("p", { class: "row-warning", role: "status" });
+    const buttons = form.querySelector(".act-buttons:not([hidden])");
+    if (buttons === null) form.append(warning);
+    else buttons.prepend(warning);
+    // Screen readers announce what is added to a live region that exists.
+    setTimeout(() => warning.append(text));
+  }
+}
+
+/** One line above the rows, with the button that reloads them. */
+function showNotice(renew: Renew): void {
+  const text = describe();
+  const present = document.getElementById(NOTICE_ID);
+  if ((present?.querySelector("span")?.textContent ?? "") === text) return;
+  present?.remove();
+  if (text === "") return;
+  const button = element("button", { type: "button", class: BUTTON }, "Reload");
+  button.addEventListener("click", () => void reload(renew));
+  const style = "notice notice-warn live-notice";
+  findRows()?.before(
+    element("div", { id: NOTICE_ID, class: style }, element("span", {}, text), button),
+  );
+  announce(text);
+}
+
+function describe(): string {
+  if (findRows()?.dataset["stale"] !== undefined) return "This list may have changed.";
+  return (["changed", "deleted"] as const)
+    .map((mark) => ({ mark, count: document.querySelectorAll(`tr[data-mark=${mark}]`).length }))
+    .filter(({ count }) => count > 0)
+    .map(
+      ({ mark, count }) =>
+        `${count === 1 ? "1 row was" : `${count} rows were`} ${mark} by another user.`,
+    )
+    .join(" ");
+}
+
+/** Shows the rows as they are now; rows with an open editor keep it. */
+async function reload(renew: Renew): Promise<void> {
+  const grid = findGrid();
+  if (document.querySelector("[data-rows] form[data-row-form]") === null)
+    return renew(grid === null ? undefined : findCurrent(grid));
+  for (const row of document.querySelectorAll<HTMLTableRowElement>("tr[data-mark]"))
+    if (row.querySelector("form") === null) await renewRow(row.dataset["rowId"] ?? "");
+}

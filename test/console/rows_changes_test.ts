@@ -1,0 +1,234 @@
+/** The event stream of a table's page in the Console: ids and tags of one app's rows, for an administrator's live session. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { endSessionsOf, removeConsoleRole } from "../../src/accounts/people/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  signInAs,
+  toCookieHeader,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
+
+const SCHEMA = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required(),
+    project: t.ref("projects", { onDelete: "cascade" }),
+    meta: t.json(),
+  },
+});
+const TODOS = "/v1/data/db/todos";
+/** Less than a key of rows lives. */
+const IDLE_S = 120;
+const toPagePath = ({ slug }: TestApp) => `/console/apps/${slug}/tables/todos`;
+
+type StoredRow = { id: string };
+
+describe.each([...SHAPES])("in the shape %s", (shape) => {
+  let service: TestService;
+  let admin: Person;
+  let jar: Jar;
+  let app: TestApp;
+  const open: EventReader[] = [];
+  beforeAll(async () => {
+    service = await openTestService({
+      shape,
+      service: { previews: ["live"], maxStreams: { app: 3, key: 2 } },
+      identity: () => ({ cookieDomain: "example.org", sessionIdleS: IDLE_S }),
+    });
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    admin = await makePerson(service, { consoleRole: "admin" });
+    jar = await signInAs(service, admin);
+    app = await makeLiveApp();
+  });
+  afterEach(async () => {
+    for (const events of open.splice(0)) await events.close();
+  });
+
+  async function makeLiveApp(): Promise<TestApp> {
+    const made = await service.makeApp(SCHEMA);
+    await setAppLive(service.service, made.slug, true);
+    return made;
+  }
+
+  async function listen(query = ""): Promise<EventReader> {
+    const events = await openEvents(`${service.url}${toPagePath(app)}/changes${query}`, {
+      headers: { cookie: toCookieHeader(jar) },
+    });
+    open.push(events);
+    return events;
+  }
+
+  /** A stream after its first event. */
+  async function listenOn(): Promise<EventReader> {
+    const events = await listen();
+    expect(await events.next()).toMatchObject({ kind: "changes", data: [] });
+    return events;
+  }
+
+  async function create(as: TestApp, json: object, path = TODOS): Promise<StoredRow> {
+    const made = await service.call(as, path, { method: "POST", json });
+    expect(made.status).toBe(201);
+    return made.json as StoredRow;
+  }
+
+  const tagOf = async ({ id }: StoredRow) =>
+    (await service.call(app, `${TODOS}/${id}`)).headers.get("etag");
+
+  async function until(
+    events: EventReader,
+    isIt: (event: StreamEvent) => boolean,
+  ): Promise<StreamEvent> {
+    for (;;) {
+      const event = await events.next();
+      if (event === undefined) throw new Error("The stream ended");
+      if (isIt(event)) return event;
+    }
+  }
+  const names = (text: string) => (event: StreamEvent) => JSON.stringify(event.data).includes(text);
+
+  test("a stream has ids and tags of changed rows, without values", async () => {
+    const events = await listenOn();
+    expect(events.response.headers.get("content-type")).toBe("text/event-stream");
+    const row = await create(app, { title: "secret }{", meta: { put: [{ id: "x" }] } });
+    const created = await until(events, names(row.id));
+    expect(created.data).toEqual([{ put: row.id, etag: await tagOf(row) }]);
+    await service.call(app, `${TODOS}/${row.id}`, { method: "DELETE" });
+    expect((await until(events, names("delete"))).data).toEqual([{ delete: row.id }]);
+  });
+
+  test("a delete of referenced rows is a reset", async () => {
+    const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
+    await create(app, { title: "in it", project: project.id });
+    const events = await listenOn();
+    await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
+    expect(await until(events, ({ kind }) => kind === "reset")).toMatchObject({ data: [] });
+  });
+
+  test("a page has the cursor from before its rows were read, and no change since is missed", async () => {
+    const { text } = await visit(service, jar, toPagePath(app));
+    const [, address = "", cursor = ""] =
+      /data-changes="([^"]+)" data-cursor="([^"]+)"/.exec(text) ?? [];
+    expect(address).toBe(`${toPagePath(app)}/changes`);
+    const row = await create(app, { title: "since then" });
+    const events = await listen(`?since=${cursor}`);
+    expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: row.id }] });
+  });
+
+  test.each(["", "x", "a%0Ab", "%C3%A9", "1".repeat(5000)])(
+    "an unknown cursor leads to a reset",
+    async (since) => {
+      expect(await (await listen(`?since=${since}`)).next()).toMatchObject({ kind: "reset" });
+    },
+  );
+
+  test("no change of another app is in the stream", async () => {
+    const other = await makeLiveApp();
+    const events = await listenOn();
+    const theirs = await create(other, { title: "same" });
+    const ours = await create(app, { title: "same" });
+    const seen: StreamEvent[] = [];
+    await until(events, (event) => seen.push(event) > 0 && names(ours.id)(event));
+    expect(JSON.stringify(seen)).not.toContain(theirs.id);
+  });
+
+  test.each([
+    { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
+    { name: "the person's role", end: () => removeConsoleRole(service.service, admin.email) },
+    { name: "the app", end: () => setAppDisabled(service.service, app.slug, true) },
+    { name: "the app's live updates", end: () => setAppLive(service.service, app.slug, false) },
+  ])("a stream ends with $name", async ({ end }) => {
+    const events = await listenOn();
+    await end();
+    expect(await events.next()).toBeUndefined();
+    expect((await listen()).response.headers.get("content-type")).not.toBe("text/event-stream");
+  });
+
+  test("a visitor who closes the page frees the stream; a session's streams are limited", async () => {
+    const [first, second] = [await listenOn(), await listenOn()];
+    expect((await listen()).response.status).toBe(429);
+    await first.close();
+    await eventually(async () => (await listen()).response.ok);
+    expect(second.response.status).toBe(200);
+  });
+
+  test("without live updates of the app the path is unknown, and the page is as before", async () => {
+    const { text } = await visit(service, jar, toPagePath(app));
+    await setAppLive(service.service, app.slug, false);
+    const missing = await visit(service, jar, `${toPagePath(app)}/nothing-here`);
+    const { response } = await listen();
+    expect(response.status).toBe(missing.status);
+    expect(withoutIds(await response.text())).toBe(withoutIds(missing.text));
+    const after = await visit(service, jar, toPagePath(app));
+    const isAdded = / data-changes="[^"]+" data-cursor="[^"]+"/;
+    expect(text).toMatch(isAdded);
+    expect(withoutIds(after.text)).toBe(withoutIds(text.replace(isAdded, "")));
+  });
+
+  test("a request that does not ask for a stream gets none", async () => {
+    expect((await visit(service, jar, `${toPagePath(app)}/changes`)).status).toBe(404);
+  });
+
+  test("the visitor's key of rows ends with the session's idle limit", async () => {
+    await listenOn();
+    const { admin: connection } = service.service;
+    const [key] = await connection.query<{ seconds: number }>(
+      "select extract(epoch from expires_at - now())::float8 as seconds from rowhouse.console_keys where app_id = $1",
+      [app.id],
+      { retry: "safe", queue: "service" },
+    );
+    expect(key?.seconds).toBeLessThanOrEqual(IDLE_S);
+  });
+});
+
+/** A page without the reference of its request. */
+const withoutIds = (page: string) => page.replaceAll(/(id="reference">)[0-9a-f]+/g, "$1");
+
+test("without the preview the path is unknown, also to visitors who are not signed in", async () => {
+  const service = await openTestService({ service: { previews: [] } });
+  try {
+    const app = await service.makeApp(SCHEMA);
+    const url = `${service.url}${toPagePath(app)}/changes`;
+    expect((await openEvents(url, {})).response.status).toBe(404);
+    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+    const headers = { cookie: toCookieHeader(jar) };
+    expect((await openEvents(url, { headers })).response.status).toBe(404);
+    expect((await visit(service, jar, toPagePath(app))).text).not.toContain("data-changes");
+  } finally {
+    await service.close();
+  }
+});
+
+test.each([
+  { shape: "one", process: "the only process", index: 0 },
+  { shape: "split", process: "the gateway", index: 0 },
+  { shape: "split", process: "the data service", index: 1 },
+  { shape: "split", process: "the identity service", index: 2 },
+] as const)("a stream ends when $process drains", async ({ shape, index }) => {
+  const service = await openTestService({ shape, service: { previews: ["live"] } });
+  try {
+    const app = await service.makeApp(SCHEMA);
+    await setAppLive(service.service, app.slug, true);
+    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+    const listen = () =>
+      openEvents(`${service.url}${toPagePath(app)}/changes`, {
+        headers: { cookie: toCookieHeader(jar) },
+      });
+    const events = await listen();
+    await events.next();
+    service.processes[index]?.drain();
+    expect(await events.next()).toBeUndefined();
+    expect((await listen()).response.status).toBe(503);
+  } finally {
+    await service.close();
+  }
+});
