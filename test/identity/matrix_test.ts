@@ -154,6 +154,8 @@ beforeAll(async () => {
       providers: [AWAY],
       requireSecondFactor: "none",
     }),
+    // Without the preview, the Console has no changes of rows for any visitor.
+    service: { previews: ["live"] },
   });
   app = await service.makeApp(undefined, {
     slug: "matrix",
