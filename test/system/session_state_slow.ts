@@ -3,7 +3,7 @@
  * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { setPeopleList } from "../../src/accounts/apps/mod.ts";
+import { setAppLive, setPeopleList } from "../../src/accounts/apps/mod.ts";
 import { createUser } from "../../src/accounts/people/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -22,6 +22,7 @@ import {
   startDebianCluster,
 } from "../support/debian_cluster.ts";
 import { testDeps } from "../support/deps.ts";
+import { openEvents } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";
@@ -321,6 +322,7 @@ async function tour(): Promise<TestResponse[]> {
   const consoleSignIn = "/console/sign-in";
   await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
   await tourConsole(page);
+  await tourChanges(jar);
   await tourAccount(page, password);
   const { app: authenticator } = await enrol(service, jar);
   const ofSecurity = async (act: string) =>
@@ -406,6 +408,17 @@ async function tourRows(page: Page, submit: Page, table: string): Promise<void> 
   await submit(`${table}/change`, { rows: row.split("/").at(-1) ?? "", column: "title" });
   for (const path of ["", "/export/csv", "/export/json", "/list"]) await page(table + path);
   await submit(`${row}/delete`);
+}
+
+/** The changes of a table of a live app, as the Console's page follows them. */
+async function tourChanges(jar: Jar): Promise<void> {
+  const { slug } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
+  await setAppLive(service.service, slug, true);
+  const events = await openEvents(`${service.url}/console/apps/${slug}/tables/followed/changes`, {
+    headers: { cookie: toCookieHeader(jar) },
+  });
+  expect(await events.next()).toMatchObject({ kind: "changes", data: [] });
+  await events.close();
 }
 
 /** A person's own pages; the password stays what it is. */
