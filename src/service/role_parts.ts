@@ -55,7 +55,7 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
-  /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
+  /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/deps.ts`. */
   idempotencyBytes?: number | undefined;
   /** Whether creates are grouped; defaults to true. */
   groupsCreates?: boolean | undefined;
