@@ -19,11 +19,19 @@ else if (bun !== undefined) startUnderBun(bun);
 else await runUnderNode();
 
 async function runUnderNode() {
+  const command = new URL("../../dist/command/rowhouse.js", import.meta.url);
+  if (!existsSync(command) || process.loadEnvFile === undefined) {
+    console.error(
+      "Rowhouse requires Bun: run npm install --save-dev bun, or see https://bun.com/docs/installation. Without Bun, the packed package pushes on Node 22.18 or later",
+    );
+    process.exitCode = 1;
+    return;
+  }
   // The files that Bun reads. A variable that is already set does not change.
   const mode = process.env.NODE_ENV ?? "development";
   for (const file of [".env.local", `.env.${mode}`, ".env"])
     if (existsSync(file)) process.loadEnvFile(file);
-  await import("../../dist/command/rowhouse.js");
+  await import(command.href);
 }
 
 /** Searches the PATH, the npm package `bun`, and the folder of Bun's own installer. */

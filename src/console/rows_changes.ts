@@ -23,7 +23,9 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
   if (!hasLive) throw new Problem("unknown_route");
   const { appId, table, cursor, isDisabled } = await readRowsTable(visit);
   const isAsked = acceptsEventStream(request.headers.get("accept"));
-  if (cursor === null || isDisabled || !isAsked) throw new Problem("unknown_route");
+  // A response to HEAD has no body whose end would end the stream.
+  if (cursor === null || isDisabled || !isAsked || request.method !== "GET")
+    throw new Problem("unknown_route");
   if (draining.aborted) throw new Problem("unavailable", { retryAfterS: 1 });
   const since = new Map(readParameters(query)).get("since") ?? cursor;
   // Other text cannot be a header, and leads to a reset like any unknown cursor.
@@ -66,22 +68,29 @@ function toIdStream(
     ending.abort();
   };
   for (const signal of until) signal.addEventListener("abort", finish);
-  return new ReadableStream({
-    pull: async (controller) => {
-      let blocks: string[] = [];
-      while (blocks.length === 0) {
-        // An interrupted stream ends like any other: the script opens another, from its last cursor.
-        const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
-        if (done) {
-          finish();
-          return controller.close();
-        }
-        const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
-        text = parts.pop() ?? "";
-        blocks = parts;
+  // A signal that was aborted while the stream opened fires no event.
+  if (until.some((signal) => signal.aborted)) finish();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    let blocks: string[] = [];
+    while (blocks.length === 0) {
+      // An interrupted stream ends like any other: the script opens another, from its last cursor.
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done) {
+        finish();
+        return controller.close();
       }
-      controller.enqueue(encoder.encode(blocks.map((block) => `${toIdBlock(block)}\n\n`).join("")));
-    },
+      const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
+      text = parts.pop() ?? "";
+      blocks = parts;
+    }
+    controller.enqueue(encoder.encode(blocks.map((block) => `${toIdBlock(block)}\n\n`).join("")));
+  };
+  return new ReadableStream({
+    pull: (controller) =>
+      pull(controller).catch((error: unknown) => {
+        finish();
+        throw error;
+      }),
     cancel: finish,
   });
 }

@@ -151,7 +151,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
         column: name,
         wanted: "this column",
         found: `the column ${other}, which differs only in case`,
-        remedy: `declare ${other}instead, or use another name`,
+        remedy: `declare ${other} instead, or use another name`,
       },
     ];
   });

@@ -334,6 +334,8 @@ export const { title }: { title: string } = await ${line};
           /^Cannot read schema\/mod\.ts: Error: stop at schema\/mod\.ts:\d+:\d+\n$/,
         ),
       });
+      await Bun.write(schema, `${text}process.exit(3);\n`);
+      expect((await rowhouse("db", "plan")).err).toContain("a schema must not exit");
     },
     INSTALL_MS,
   );

@@ -5,11 +5,18 @@
  * @module
  */
 import { readSync } from "node:fs";
+import { Socket } from "node:net";
 import { parentPort } from "node:worker_threads";
 
 /** The command holds it open and never writes to it: it closes when the command ends. */
 const LIFELINE = 4;
 
+const end = () => process.kill(process.pid, "SIGKILL");
 parentPort?.postMessage("on guard");
-readSync(LIFELINE, new Uint8Array(1));
-process.kill(process.pid, "SIGKILL");
+if (process.versions.bun === undefined)
+  // The exit of a process waits for its threads under Node, and a thread that reads cannot end.
+  new Socket({ fd: LIFELINE }).on("close", end).resume();
+else {
+  readSync(LIFELINE, new Uint8Array(1));
+  end();
+}
