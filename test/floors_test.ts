@@ -91,7 +91,7 @@ describe("imports", () => {
     expect(sources.length).toBeGreaterThan(60);
   });
 
-  test("come from rooms that have a floor", () => {
+  test("come from modules that have a layer", () => {
     const unknown = sources.filter(({ room }) => FLOORS[room] === undefined && room !== "sdk");
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });

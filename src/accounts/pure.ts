@@ -1,4 +1,4 @@
-/** The pure part of this room: what settings need. @module */
+/** The pure part of this module, for settings. @module */
 
 export { AUDIT_RETENTION_S, MIN_AUDIT_RETENTION_S } from "./actions/audit_retention.ts";
 export { KEY_PREFIX } from "./apps/key_text.ts";

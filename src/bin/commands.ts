@@ -96,10 +96,10 @@ export const COMMANDS: readonly CommandRow[] = [
   }),
   ...fromModule(async () => (await import("./admin/invitations.ts")).adminInvitationCommands, {
     "admin invite": "invites a person to an app with a role",
-    "admin list-invitations": "lists open invitations: people who cannot sign in yet",
+    "admin list-invitations": "lists pending invitations: people who cannot sign in yet",
     "admin resend-invitation":
-      "creates a new link for an open invitation; the previous link stops working",
-    "admin withdraw-invitation": "withdraws an open invitation and removes its account and roles",
+      "creates a new link for a pending invitation; the previous link stops working",
+    "admin withdraw-invitation": "withdraws a pending invitation and removes its account and roles",
   }),
   ...fromModule(async () => (await import("./admin/people_lists.ts")).adminPeopleListCommands, {
     "admin list-users": "lists people by address",
@@ -125,7 +125,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin audit": "shows the audit log, newest first",
   }),
   ...fromModule(async () => (await import("./admin/tables.ts")).adminTableCommands, {
-    "admin transfer-table": "makes another app that uses a table its owner",
+    "admin transfer-table": "transfers a table to another app that uses it",
     "admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
     "admin drop-table": "drops a table that no app uses",
   }),

@@ -52,9 +52,9 @@ A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
 and then as rowhouse_admin, so that it can grant rights to the login:
   create role rowhouse_login login password '…';
 rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role in ADMIN_DATABASE_URL,
-rowhouse_login the one in DATABASE_URL.
+rowhouse_login is the role in DATABASE_URL.
 
-ADMIN_DATABASE_URL must connect directly to PostgreSQL; only DATABASE_URL may go through a pooler.
+ADMIN_DATABASE_URL must connect directly to PostgreSQL; only DATABASE_URL can go through a pooler.
 If gateway, data and identity are separate processes, each has its own login. Run migrate once for each, with its
 DATABASE_URL and ROLE: the login gets only the rights of that role.
 If neither URL is set, migrate uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).

@@ -39,7 +39,7 @@ export const PROVIDER_SETTINGS = {
     form: list((text) => DOMAIN.test(text), "must be comma-separated domains such as example.org"),
     initial: "",
     about:
-      "Domains for which the service trusts the provider's e-mail addresses. An invited person with such an address is linked at the first sign-in.",
+      "Domains for which the service trusts the provider's email addresses. An invited person with such an address is linked at the first sign-in.",
   },
   CREATE: {
     form: v.pipe(

@@ -202,7 +202,7 @@ export const SETTINGS = {
   ADMIN_PORT: {
     form: v.optional(whole(1, 65_535)),
     about:
-      "A port for operators only: /live, /ready and /metrics. With several WORKERS each has its own, counting up from this one. Unset: none.",
+      "A port for operators only: /live, /ready and /metrics. With several WORKERS, each has its own port, counting up from this port. Unset: none.",
   },
   WORKERS: {
     form: whole(1, 64),
@@ -219,7 +219,7 @@ export const SETTINGS = {
   IDENTITY_URL: {
     form: v.optional(HttpUrl),
     about:
-      "The origin of the identity pages. Requests to its host get the pages, all others the API. Default: PUBLIC_URL, and every host serves both.",
+      "The origin of the identity pages. Requests to its host get the pages; all other requests get the API. Default: PUBLIC_URL, and every host serves both.",
   },
   SESSION_IDLE: {
     form: Duration,
@@ -234,7 +234,7 @@ export const SETTINGS = {
   REQUIRE_SECOND_FACTOR: {
     form: v.optional(v.picklist(["console", "all", "none"], "must be console, all or none")),
     about:
-      "Who must set up a second factor: console requires it of users with a Console role, all of every user. Users can postpone the setup for 7 days. After that, users without a second factor cannot use the Console, or with all, any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.",
+      "Who must set up a second factor: console requires it of users with a Console role; all requires it of every user. Users can postpone the setup for 7 days. After that, users without a second factor cannot use the Console; with all, they cannot use any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.",
   },
   AUDIT_RETENTION: {
     form: Retention,

@@ -77,6 +77,6 @@ export function renderCalm({ processes, lastPush }: ConsoleHome, now: number): H
   return html`<p class="calm">${
     isolationAt === null
       ? "Isolation has not been checked yet."
-      : html`Isolation checked ${renderTime(isolationAt, now)}: ${issues.length === 0 ? "every policy is in force" : "broken"}.`
+      : html`Isolation checked ${renderTime(isolationAt, now)}: ${issues.length === 0 ? "every policy is active" : "broken"}.`
   } ${running === 1 ? "1 process is reporting." : `${running} processes are reporting.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
 }

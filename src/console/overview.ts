@@ -1,4 +1,4 @@
-/** An app at a glance: where it lives, what it has, and how it does. @module */
+/** Overview of an app: its addresses, contents and numbers. @module */
 import type { ShownApp } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { readApp, respondWithAppPage } from "./app_page.ts";

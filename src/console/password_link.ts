@@ -28,7 +28,7 @@ export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): H
 function renderWay({ deps }: Visit, { link, person }: ShownLink): Html {
   const to = html`<b>${renderText(person.email)}</b>`;
   if (isLinkMailed({ link, person }))
-    return html`A mail with this link is on its way to ${to}. You can also send the link yourself.`;
+    return html`This link is being emailed to ${to}. You can also send the link yourself.`;
   const why = link.isMailed
     ? UNCONFIRMED
     : "No mail is sent: the limit is five mails per person and hour. ";

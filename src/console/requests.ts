@@ -58,7 +58,7 @@ function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): strin
       : "No matching requests.";
   if (!isFindable)
     return "This is not a request id. Enter the x-request-id of its response, or the reference of 12 characters on the error page.";
-  return "No stored request has this id. It succeeded within a second, has expired, is less than a minute old, or was one of many equal requests.";
+  return "No stored request has this id. It succeeded within a second, has expired, is less than a minute old, or was one of many similar requests.";
 }
 
 function renderOlder(typed: TypedRequests, requests: readonly KeptRequest[]): Part {
@@ -95,7 +95,7 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
 }
 
 export function renderOutcome({ status, code, requests }: KeptRequest): Html {
-  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and equal requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
 }
 
 /** The route with the table, if the app has declared it. */

@@ -110,7 +110,7 @@ export function renderTargetFields(
     }),
     renderTextField({
       name: "redirects",
-      label: "Additional addresses to return to after sign-in",
+      label: "Additional redirect URLs after sign-in",
       hint: html`One per line, with the path. Pages of the origins are always allowed.`,
       value: fields.get("redirects") ?? stored.redirects.join("\n"),
       rows: 2,

@@ -83,7 +83,7 @@ const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
 export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here: string): Part {
   if (builds.length === 0) return undefined;
   const isOpen = builds.some(({ state }) => state !== "done" && state !== "failed");
-  return html`<section class="sheet" aria-labelledby="builds"><h2 id="builds">Built after the push</h2>
+  return html`<section class="sheet" aria-labelledby="builds"><h2 id="builds">Deferred builds</h2>
 <ul class="builds">${builds.map((build) => renderBuild(build, now))}</ul>
 ${isOpen && html`<p class="quiet">This page does not update automatically. <a href="${here}">Reload</a></p>`}</section>`;
 }

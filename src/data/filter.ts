@@ -152,7 +152,7 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
 
   function scanItems(op: "and" | "or", scanner: Scanner, depth: number): Condition {
     if (depth > QUERY_LIMITS.depth)
-      throw unsupported(`Conditions nest at most ${QUERY_LIMITS.depth} deep`);
+      throw unsupported(`Conditions can be nested at most ${QUERY_LIMITS.depth} deep`);
     const of: (Condition | undefined)[] = [];
     scanner.expect("(");
     do of.push(scanItem(scanner, depth));

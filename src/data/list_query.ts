@@ -114,7 +114,7 @@ function checkLength(query: string): void {
     lengths[part.startsWith("after=") ? "after" : "rest"] += part.length + 1;
   const { bytes } = QUERY_LIMITS;
   if (Math.max(lengths.rest, lengths.after) > bytes)
-    throw unsupported(`A query has at most ${bytes} bytes, and so does after`);
+    throw unsupported(`The query string and after can have at most ${bytes} bytes each`);
 }
 
 function isOnce(name: string): name is Once {

@@ -117,8 +117,8 @@ export function explainNeededIndex({ where, order }: ListQuery, { name }: Record
   if (unsearchable !== undefined || isMixed) {
     const why =
       unsearchable === undefined
-        ? "No index serves an order in two directions"
-        : `No index serves an order by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
+        ? "No index supports sorting in two directions"
+        : `No index supports sorting by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
     return `${why}, and ${few}: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column`;
   }
   const names = [...fixed, ...keys.map(({ column }) => column.name), "id"];

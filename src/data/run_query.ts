@@ -95,7 +95,7 @@ export async function findQueriedPage(
 ): Promise<FoundPage> {
   if (query.offset >= deps.maxVisits)
     throw new Problem("unsupported_query", {
-      message: `A query has an offset below ${deps.maxVisits}: continue with after`,
+      message: `The offset must be below ${deps.maxVisits}: continue with after`,
     });
   const missing = new Set<string>();
   const { appId } = context.principal;

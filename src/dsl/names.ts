@@ -2,7 +2,7 @@
 import { quote } from "../std/quote.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 
-/** Tables that are reserved organisation-wide. */
+/** Tables that are reserved organization-wide. */
 export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;
 /** Columns of every table. Schemas do not declare them. */
 export const AUTOMATIC_COLUMNS = ["id", "app_id"] as const;
@@ -31,7 +31,7 @@ const TABLE_RULES: readonly Rule[] = [
     reason: "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter",
   },
   { rejects: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
-  { rejects: isReservedTable, reason: "the name is reserved organisation-wide" },
+  { rejects: isReservedTable, reason: "the name is reserved organization-wide" },
 ];
 
 // Compared without case, as PostgreSQL folds names, because people would confuse them. JavaScript names are special only
@@ -65,7 +65,7 @@ export function findColumnNameIssue(name: string): string | undefined {
   return findIssue("column", COLUMN_RULES, name);
 }
 
-/** Whether a table's name is reserved organisation-wide. */
+/** Whether a table's name is reserved organization-wide. */
 export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }

@@ -147,7 +147,7 @@ function readTarget(fields: Fields, { at, issues }: Report): Details {
     return {};
   }
   if (isReservedTable(table)) {
-    issues.add(at, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
+    issues.add(at, `Cannot refer to ${quote(table)}: the name is reserved organization-wide`);
     return {};
   }
   return { table };

@@ -20,7 +20,7 @@ const KEYS = ["version", "tables"];
  * const table = { name: "users", columns: [], indexes: [], uniques: [] };
  * expect(readDefinition({ version: 1, tables: [table] })).toEqual({
  *   issues: [
- *     { table: "users", message: 'Cannot name a table "users": the name is reserved organisation-wide' },
+ *     { table: "users", message: 'Cannot name a table "users": the name is reserved organization-wide' },
  *   ],
  * });
  * ```

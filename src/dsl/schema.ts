@@ -45,7 +45,7 @@ type CompilerMessage<Message extends string> = { readonly [key in `Rowhouse: ${M
 
 type CheckTables<T> = {
   readonly [Name in keyof T]: Name extends (typeof RESERVED_TABLES)[number]
-    ? CompilerMessage<`table \`${Name}\` is reserved organisation-wide`>
+    ? CompilerMessage<`table \`${Name}\` is reserved organization-wide`>
     : CheckTable<T[Name], keyof T>;
 };
 

@@ -47,12 +47,12 @@ export async function handleSecurity(visit: OwnVisit): Promise<Response> {
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Security",
-    body: html`<p class="lead">What signing in asks for besides the password</p>
+    body: html`<p class="lead">Second factors for your sign-in</p>
 ${remark !== undefined && renderNotice("remark", remark)}
 ${!own.isFresh && renderStale()}
 <ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
-${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Whoever learns your password cannot sign in without it.</p>`}
-${own.totpSince === null && own.passkeys === 0 && html`<p class="more">With the first one, an app or a passkey, you get recovery codes, and are signed out everywhere else.</p>`}`,
+${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Someone who learns your password cannot sign in without the code.</p>`}
+${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your first second factor, an app or a passkey, comes with recovery codes and ends all your other sessions.</p>`}`,
   });
 }
 

@@ -60,8 +60,7 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
 
 const EXPIRED =
   "The page expired. Remove the entry that you added to the app, then scan the new code below.";
-const WRONG =
-  "The code is not correct. Check that the clock of your phone is right, then try again.";
+const WRONG = "The code is not correct. Check that your phone's clock is correct, then try again.";
 
 function makeNew({ deps }: OwnVisit): NewTotp {
   return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };

@@ -84,11 +84,11 @@ ${renderForm({
 
 function respondWithSent(back: string): Response {
   const body = html`
-<h1>Check your mail</h1>
-<p>If this address has an account with a password, we sent a mail with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
-<p>If no mail arrives within a few minutes, check your spam folder or contact your administrator.</p>
+<h1>Check your email</h1>
+<p>If this address has an account with a password, we sent an email with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
+<p>If no email arrives within a few minutes, check your spam folder or contact your administrator.</p>
 <p><a class="button button-primary" href="${back}">Back to sign-in</a></p>`;
-  return respondWithPage({ title: "Check your mail", body });
+  return respondWithPage({ title: "Check your email", body });
 }
 
 function respondWithoutMail(): Response {

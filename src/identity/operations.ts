@@ -89,20 +89,20 @@ export const OPERATIONS = {
       {
         in: "query",
         name: "app",
-        description: "The app's name. Its administrator must have turned on its list of people.",
+        description: "The app's name. An administrator must have turned on its list of people.",
         schema: { type: "string", pattern: SLUG_PATTERN },
         isRequired: true,
       },
       {
         in: "query",
         name: "after",
-        description: "`next` of the page before.",
+        description: "`next` of the previous page.",
         schema: { type: "string", format: "uuid" },
       },
       {
         in: "query",
         name: "limit",
-        description: `How many people; more than ${MAX_PEOPLE} are reduced to that.`,
+        description: `Max people per page; reduced to ${MAX_PEOPLE} if higher.`,
         schema: { type: "integer", minimum: 1, maximum: 999_999_999, default: MAX_PEOPLE },
       },
     ],

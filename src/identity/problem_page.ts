@@ -8,7 +8,7 @@ type Words = { title: string; text: string };
 const RETRY_S = "5";
 const REFERENCE_CHARS = 12;
 const AWAY: Words = {
-  title: "Back in a moment",
+  title: "Temporarily unavailable",
   text: "Sign-in is temporarily unavailable. You have not been signed in or out. Please try again shortly.",
 };
 const WORDS: Partial<Record<ProblemCode, Words>> = {

@@ -1,2 +1,2 @@
-/** The pure part of this room: what settings need. @module */
+/** The pure part of this module, for settings. @module */
 export { DEFAULT_SETTINGS } from "./settings.ts";

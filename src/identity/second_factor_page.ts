@@ -38,7 +38,7 @@ export function respondWithFactorForm(
   const isAgain = failure.status !== 200;
   const passkey = offerPasskeyFactor(deps, request, { action, token, pending, isAgain });
   const body = html`
-<h1>Confirm that it is you</h1>
+<h1>Verify your identity</h1>
 <p class="lead">Signing in as <strong>${pending.email}</strong></p>
 ${failure.notice !== undefined && renderNotice("error", failure.notice)}
 ${pending.hasTotp && renderForm({ ...form, fields: renderCode(failure), button: "Continue" })}
@@ -47,7 +47,7 @@ ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, failure })}
 <p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`;
   return respondWithPage(
     {
-      title: "Confirm that it is you",
+      title: "Verify your identity",
       body,
       scripts: passkey.part === undefined ? ["page"] : ["page", "passkey"],
     },

@@ -38,7 +38,7 @@ type Said = {
   left: string;
 };
 
-const IGNORE = "If you did not expect this mail, you can ignore it.";
+const IGNORE = "If you did not expect this email, you can ignore it.";
 const NOT_YOU = "If this was not you, set a new password now and contact your administrator.";
 const UNEXPECTED = "If you did not expect this, contact your administrator.";
 
@@ -64,7 +64,7 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
     link: { name: "Set a new password", url: toPasswordUrl(places) },
     after: [
       `The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}. Setting a new password ends all your sessions.`,
-      "If you did not request this, you can ignore this mail. Your password does not change.",
+      "If you did not request this, you can ignore this email. Your password does not change.",
     ],
   }),
   password_changed: ({ when, device, from }, { pagesUrl }) => ({
@@ -75,7 +75,7 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
   }),
   new_device: ({ when, device, from }, { pagesUrl }) => ({
     subject: "New sign-in to your account",
-    before: [`Your account was used on a new device ${when}${device}${from}.`],
+    before: [`Someone signed in to your account on a new device ${when}${device}${from}.`],
     link: { name: "Review your sessions", url: `${pagesUrl}/account/sessions` },
     after: [NOT_YOU],
   }),

@@ -153,7 +153,7 @@ function findPacked(
 /** The tables' declarations as JSON, with a limit: their description is several times as long. */
 const MAX_DECLARED_CHARS = 2_097_152;
 const TOO_LARGE =
-  "This app has too many tables for one description: request it without a key for tables in general";
+  "This app has too many tables for one description: request the description without a key, which describes any table";
 
 /** The document in the requested encoding. */
 async function unpack(

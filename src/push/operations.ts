@@ -98,7 +98,7 @@ export const OPERATIONS = {
           declared: {
             ...DEFINITION,
             description:
-              "All that the project's migrations and its schema declare now or declared before. After the join, the app has exactly this schema at the service.",
+              "Everything that the project's migrations and schema declare now or declared before. After the join, the app has exactly this schema at the service.",
           },
           dryRun: DRY_RUN,
           share: SHARE,

@@ -75,7 +75,7 @@ function findOtherType(table: string, column: NamedColumn, before: NamedColumn):
   }
   if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
   const remedy =
-    "keep every existing value in its order, new ones may go anywhere; or drop values with rowhouse db drop-value";
+    "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value";
   return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
 }
 

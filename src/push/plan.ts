@@ -95,7 +95,7 @@ function planForeignTable(
     steps: isNews ? use.map(markSharing) : use,
     conflicts,
     notes: isNews
-      ? [`SHARED: ${declared.name} already exists; you use it as it is`]
+      ? [`SHARED: ${declared.name} already exists; this app uses it unchanged`]
       : noteRemovals(declared, before ?? declared),
   };
 }

@@ -47,7 +47,7 @@ type Place = { line: number; first: number };
 function toIssue(columns: readonly NamedColumn[], { line, first }: Place): LineIssue {
   const [column, ...more] = columns.map(({ name }) => name);
   if (column !== undefined && more.length === 0)
-    return { line, column, message: `Is the same as in line ${first}: the column is unique` };
+    return { line, column, message: `Duplicates line ${first}: the column must be unique` };
   const names = columns.map(({ name }) => name).join(", ");
-  return { line, message: `Has the same ${names} as line ${first}: they are unique together` };
+  return { line, message: `Has the same ${names} as line ${first}: must be unique together` };
 }

@@ -80,7 +80,7 @@ export function findHeaderIssues(
   const shared = [...Map.groupBy(mapped, ({ column }) => column.name)]
     .map(([column, from]) => ({ column, from: new Set(from.map(({ name }) => quote(name))) }))
     .filter(({ from }) => from.size > 1)
-    .map(({ column, from }) => `${[...from].join(" and ")} are both for ${column}`);
+    .map(({ column, from }) => `${[...from].join(" and ")} both map to ${column}`);
   const found = new Set(mapped.map(({ column }) => column.name));
   const missing = table.columns
     .filter((column) => isNeeded(column) && !found.has(column.name))

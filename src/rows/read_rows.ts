@@ -88,7 +88,7 @@ function readSourceRow(
       const value =
         other === undefined
           ? readCell(cell, column, matches.get(column.name))
-          : { issue: `${quote(other)} and ${quote(name)} are both for this column` };
+          : { issue: `${quote(other)} and ${quote(name)} both map to this column` };
       if (value === undefined) continue;
       if ("issue" in value) read.issues.push({ line, column: column.name, message: value.issue });
       else read.values[column.name] = value.value;

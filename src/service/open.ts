@@ -68,9 +68,7 @@ const SILENCE_LIMIT_MS = 3000;
 /** The database does not isolate apps, so the service must not serve. */
 export class IsolationError extends Error {
   constructor(issues: readonly string[]) {
-    super(
-      `The database does not keep apps apart:\n${issues.map((issue) => `  ${issue}`).join("\n")}`,
-    );
+    super(`The database does not isolate apps:\n${issues.map((issue) => `  ${issue}`).join("\n")}`);
     this.name = "IsolationError";
   }
 }

@@ -131,7 +131,7 @@ test("a passkey is the second factor after the password, and offered in the addr
     await page.fill("#email", person.email);
     await page.fill("#password", PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("Confirm that it is you").waitFor();
+    await page.getByText("Verify your identity").waitFor();
     await simulate(true);
     await press(page, "Use a passkey");
     await page.getByText(`Signed in as ${person.email}`).waitFor();
@@ -201,7 +201,7 @@ test("every page of it is accessible, in both themes", async () => {
         await page.fill("#email", person.email);
         await page.fill("#password", PASSWORD);
         await page.getByRole("button", { name: "Sign in", exact: true }).click();
-        await page.getByText("Confirm that it is you").waitFor();
+        await page.getByText("Verify your identity").waitFor();
         await look("second-factor");
       },
       { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },

@@ -174,7 +174,7 @@ test("a duplicate of a stored row is reported with its line, after the rows befo
     await press(page, "Check the file");
     await press(page, "Import 3 rows");
     await page.getByText(/^Line 4, title: /).waitFor();
-    await page.getByText("0 rows are stored, the rows from line 1 on are not").waitFor();
+    await page.getByText("0 rows are stored; rows from line 1 on are not").waitFor();
     expect(await countRows()).toBe(1);
   });
 });

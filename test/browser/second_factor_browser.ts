@@ -108,7 +108,7 @@ test.each([true, false])(
       `${site.identityUrl}/authorize?app=wiki&redirect_uri=${encodeURIComponent(wiki.url)}/`,
     );
     await typePassword(page, person);
-    expect(await page.locator("h1").textContent()).toBe("Confirm that it is you");
+    expect(await page.locator("h1").textContent()).toBe("Verify your identity");
     await page.fill("#code", "000000");
     await page.getByRole("button", { name: "Continue", exact: true }).click();
     expect(await page.locator("#code-issue").textContent()).toContain("is incorrect");

@@ -99,7 +99,7 @@ describe.each([
       for (const to of nodes) {
         const { code, out } = await moveApp(slug, to);
         if (code === 0) moves.push(JSON.parse(out));
-        else expect(JSON.parse(out).details[0].message).toBe(`the app is on ${to} already`);
+        else expect(JSON.parse(out).details[0].message).toBe(`the app is already on ${to}`);
         if (code === 0) break;
       }
     expect(moves).toHaveLength(apps.length);

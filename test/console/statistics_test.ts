@@ -97,7 +97,7 @@ test("a silent process is listed until another replaces it; a stopped one is not
 });
 
 test("a guard's result is on top of Home, as text", async () => {
-  expect(await untilShown("/console", "every policy is in force")).not.toContain(
+  expect(await untilShown("/console", "every policy is active")).not.toContain(
     "does not isolate apps",
   );
   await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_issues)

@@ -303,7 +303,7 @@ describe("more rows than may be visited", () => {
     {
       query: "order=position.desc",
       message:
-        "No index serves an order by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column",
+        "No index supports sorting by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column",
     },
     {
       query: "order=due_at",

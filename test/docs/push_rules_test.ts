@@ -70,7 +70,7 @@ const DECLARATIONS: Readonly<Record<string, readonly Columns[]>> = {
   "fewer columns, if those left out are optional or have a default": [{ state }],
   "fewer enum values, in the same order; fewer indexes and unique constraints; another shape of a `t.json`":
     [{ state: t.enum(["b"]) }, { note: t.string() }, { extra: t.json<string>() }],
-  "a column that the owner does not declare; another type, default, reference or `onDelete`; optional for required, or the other way round":
+  "a column that the owner does not declare; another type, default, reference or `onDelete`; optional for required, or vice versa":
     [
       { own: t.number() },
       { note: t.number() },

@@ -18,10 +18,10 @@ describe("readDefinition() rejects the table name", () => {
       { name: "tödos", reason: pattern },
       { name: "t".repeat(49), reason: pattern },
       { name: "to__dos", reason: "must not contain two underscores in a row" },
-      { name: "users", reason: "the name is reserved organisation-wide" },
-      { name: "files", reason: "the name is reserved organisation-wide" },
-      { name: "notifications", reason: "the name is reserved organisation-wide" },
-      { name: "audit_log", reason: "the name is reserved organisation-wide" },
+      { name: "users", reason: "the name is reserved organization-wide" },
+      { name: "files", reason: "the name is reserved organization-wide" },
+      { name: "notifications", reason: "the name is reserved organization-wide" },
+      { name: "audit_log", reason: "the name is reserved organization-wide" },
     ].map((row) => ({ ...row, title: quote(row.name) })),
   )("$title", ({ name, reason }) => {
     const message = `Cannot name a table ${JSON.stringify(name)}: ${reason}`;

@@ -111,7 +111,7 @@ describe("readDefinition() rejects a column with", () => {
     {
       name: "a reserved target",
       column: { kind: "ref", table: "users" },
-      message: 'Cannot refer to "users": the name is reserved organisation-wide',
+      message: 'Cannot refer to "users": the name is reserved organization-wide',
     },
     {
       name: "another onDelete",

@@ -122,7 +122,7 @@ describe("a device with an earlier sign-in", () => {
     expect(me.status).toBe(401);
   });
 
-  test("is let in whatever others typed, however many tried", async () => {
+  test("can sign in regardless of other people's attempts", async () => {
     const jar = await makeKnown(person);
     await lockOut(person.email);
     const before = await readCounters();

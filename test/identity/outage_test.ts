@@ -134,7 +134,7 @@ test("without the database, the pages return an error and keep the cookies, whic
     const response = await service.call(undefined, path, { headers });
     expect([503, 504]).toContain(response.status);
     expect(response.headers.getSetCookie()).toEqual([]);
-    expect(response.text).toContain("Back in a moment");
+    expect(response.text).toContain("Temporarily unavailable");
     expect(response.text).not.toContain("<form");
     expect(response.headers.get("retry-after")).not.toBeNull();
   }

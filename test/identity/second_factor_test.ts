@@ -177,7 +177,7 @@ describe("a person with a second factor", () => {
     expect(await listEvents(person)).toContain("use_recovery_code");
   });
 
-  test("has five attempts, however right the sixth is, and a recovery code besides", async () => {
+  test("has five attempts, rejects a correct sixth code, and can use a recovery code", async () => {
     const { person, app, codes } = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, person);
     for (let i = 0; i < 5; i++)

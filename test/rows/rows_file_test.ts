@@ -194,7 +194,7 @@ describe("a CSV", () => {
     expect(listIssues(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([
       '1: "titel" is the name of 2 columns',
       '1: "titel" is not a column of todos: perhaps title',
-      '1: "Size" and "size" are both for size',
+      '1: "Size" and "size" both map to size',
       expect.stringContaining("1: title is missing"),
     ]);
   });
@@ -331,8 +331,8 @@ test("rows that are the same where they must be unique are errors, as the databa
   ].join("\n");
   const result = read(text, { table });
   expect(listIssues(result)).toEqual([
-    "3: code: Is the same as in line 2: the column is unique",
-    "4: Has the same day, room as line 2: they are unique together",
+    "3: code: Duplicates line 2: the column must be unique",
+    "4: Has the same day, room as line 2: must be unique together",
   ]);
   expect(result.rows.map(({ line }) => line)).toEqual([2, 5, 6, 7]);
 });

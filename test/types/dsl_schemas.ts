@@ -73,9 +73,9 @@ defineSchema({ tables: { model: t.string(), column: t.string(), index: t.string(
 defineSchema({ todos: {} });
 defineSchema({});
 
-// @ts-expect-error Rowhouse: table `users` is reserved organisation-wide
+// @ts-expect-error Rowhouse: table `users` is reserved organization-wide
 defineSchema({ users: { name: t.string() } });
-// @ts-expect-error Rowhouse: table `audit_log` is reserved organisation-wide
+// @ts-expect-error Rowhouse: table `audit_log` is reserved organization-wide
 defineSchema({ audit_log: t.model({ name: t.string() }) });
 // @ts-expect-error Rowhouse: every table already has a column `id`
 defineSchema({ todos: { id: t.uuid() } });

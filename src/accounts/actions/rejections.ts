@@ -101,7 +101,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.addressUnconfirmed]: reject(
     "invalid_request",
     ({ values }) =>
-      `Cannot change the address or give a Console role: this service has not set ${values["mail"]} with its IDENTITY_SECRET, so the account can be another person's; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
+      `Cannot change the address or grant a Console role: this service has not set ${values["mail"]} with its IDENTITY_SECRET, so the account can belong to another person; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
   ),
   [SIGNALS.pushBusy]: PUSH_BUSY,
   [SIGNALS.unknownTable]: reject(

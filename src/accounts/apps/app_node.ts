@@ -94,7 +94,7 @@ function findIssues(found: Found, { slug, to, nodes, place, gaps, tables }: Aske
       "/to",
       `must be a node of the cluster: ${nodes?.join(", ")}`,
     ],
-    [place?.node === to, "/to", `the app is on ${to} already`],
+    [place?.node === to, "/to", `the app is already on ${to}`],
     [
       gaps.length > 0,
       "/to",

@@ -13,10 +13,10 @@ export type ConsoleHome = {
   axis: Axis;
   processes: {
     running: number;
-    /** When the isolation of apps was last examined, by the process that did longest ago. */
+    /** The oldest of the processes' last isolation checks. */
     isolationAt: string | null;
     issues: string[];
-    /** Those that no longer add numbers, though no one stopped or replaced them. */
+    /** Processes that stopped reporting without being stopped or replaced. */
     silent: { role: string; seenAt: string }[];
   };
   /** Null in a database of `rowhouse dev`. */

@@ -37,7 +37,7 @@ export type ConsoleBuild = {
   state: "waiting" | "running" | "done" | "failed";
   issue: string | null;
   attempts: number;
-  /** How far it is, as it was noted last; only of an index that is being built. */
+  /** The last recorded progress, only for an index that is being built. */
   progress: { phase: string; done: number; total: number; unit: "blocks" | "rows" } | null;
   createdAt: string;
   finishedAt: string | null;

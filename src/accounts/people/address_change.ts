@@ -13,7 +13,7 @@ type Texts = { email: string; newEmail: string; id?: string };
 /**
  * Gives a person another address; returns both. Links that set the password end, an invitation's too.
  *
- * @throws {Problem} invalid_request — what is malformed, all at once; no one has the address, or someone the new one;
+ * @throws {Problem} invalid_request — lists all malformed values; the address is unknown, or the new address is in use;
  *   something else than this service wrote the address: the account can be another person's
  */
 export async function changeEmail(

@@ -21,7 +21,7 @@ export type ClaimedRecord = readonly [appId: string, role: string, digest: strin
 
 export type ClaimedRecords = {
   records: ClaimedRecord[];
-  /** Apps that the settings name and that are not there, or disabled. */
+  /** Apps in the settings that do not exist or are disabled. */
   unknown: string[];
   disabled: string[];
 };
@@ -54,7 +54,7 @@ export type ClaimedApps = {
   disabled: string[];
 };
 
-/** Which of the apps that rules name there are. */
+/** The apps in the rules that exist. */
 export async function findClaimedApps(
   { db }: { db: Database },
   slugs: readonly string[],

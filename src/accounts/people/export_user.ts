@@ -24,7 +24,7 @@ export type UserExport = {
   passkeys: Record<string, unknown>[];
   /** Sign-ins that wait for the second factor. */
   pendingSignIns: Record<string, unknown>[];
-  /** One, once a password was wrong since it was last right. */
+  /** One row if there were wrong passwords since the last correct password. */
   failedSignIns: Record<string, unknown>[];
   /** That wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];

@@ -19,7 +19,7 @@ import {
   readPersonRef,
 } from "./users.ts";
 
-/** Until when it can be accepted; what has expired can be sent again. */
+/** Whether the invitation can still be accepted. An expired invitation can be resent. */
 export type InvitationState = "pending" | "expired";
 
 export type Invitation = {
@@ -75,7 +75,7 @@ export type MadeInvitation = {
 /**
  * Invites a person, perhaps to an app in a role.
  *
- * @throws {Problem} invalid_request — what is malformed, all at once; the address is taken and no role is to be given, or the
+ * @throws {Problem} invalid_request — lists all malformed values; or the address is in use and there is no role to grant, or the
  * form was sent before; forbidden — a Console role is for a super_admin to give; unknown_app
  */
 export async function invite(
@@ -195,7 +195,7 @@ async function findAppIssues(actor: Actor, slug = ""): Promise<readonly Detail[]
   return known === null ? [{ path: "", message: unknownApp(slug).message }] : [];
 }
 
-/** Those after an address, by address; at most `limit`. */
+/** The invitations after an address, ordered by address; at most `limit`. */
 export async function listInvitations(
   deps: { admin: Database },
   { after = "", limit }: { after?: string; limit: number },

@@ -83,7 +83,7 @@ export type PasswordLink = {
   returnTo: { app: AppTargets; redirectUri: string } | undefined;
 };
 
-/** Whom a link is for, while it can be used; looking does not use it up. */
+/** The person of a link, while the link is valid. A lookup does not use up the link. */
 export async function findPasswordLink(
   { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
   text: string,

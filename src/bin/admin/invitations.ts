@@ -39,7 +39,7 @@ function describeOutcome(
   { email, what }: { email: string; what: string },
 ): string {
   if (outcome === "granted") return `${email} already has an account and is now ${what}`;
-  if (outcome === "added") return `Added to the open invitation of ${email}: ${what}`;
+  if (outcome === "added") return `Added to the pending invitation of ${email}: ${what}`;
   return `Invited ${email} as ${what}`;
 }
 
@@ -60,7 +60,7 @@ const listTask: AdminTask = async (deps, args) => {
     document: { invitations, hasMore: found.hasMore },
     lines: [
       ...invitations.map(toLine),
-      ...(invitations.length === 0 ? ["No open invitations"] : []),
+      ...(invitations.length === 0 ? ["No pending invitations"] : []),
       ...(found.hasMore
         ? [`More invitations follow: rowhouse admin list-invitations --after ${last}`]
         : []),
@@ -123,7 +123,7 @@ export const adminInvitationCommands = [
       name: "admin invite",
       example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
       about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
-With MAIL_URL the link is also mailed. If the person has an open invitation, the role is added to it. If the person can
+With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
 already sign in, only the role is granted.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
       positionals: ["email", "app", "role"],

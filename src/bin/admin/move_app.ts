@@ -13,10 +13,10 @@ const moveAppTask: AdminTask = async (deps, args) => {
     ...{ slug, to },
     acceptsTimeouts: args.has("accept-timeouts"),
   });
-  const alone = isIsolated ? ", on a shard shared with other apps; it now has its own shard" : "";
+  const alone = isIsolated ? "; it no longer shares a shard with other apps" : "";
   return {
     document: { app: slug, from, to, isIsolated },
-    lines: [`Moved app ${slug} to ${to}; before, it was on ${from}${alone}`],
+    lines: [`Moved app ${slug} from ${from} to ${to}${alone}`],
   };
 };
 

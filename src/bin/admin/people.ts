@@ -122,7 +122,7 @@ Prints { email, passwordLink, isMailed } with --json.`,
     {
       name: "admin change-email",
       example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
-      about: `Password, roles and sessions stay. Password links stop working; resend an open invitation. With MAIL_URL both addresses
+      about: `Password, roles and sessions stay. Password links stop working; resend a pending invitation. With MAIL_URL both addresses
 get a mail. Prints { email, before } with --json.`,
       positionals: ["email", "new-email"],
     },

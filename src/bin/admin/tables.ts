@@ -20,7 +20,7 @@ const transferTableTask: AdminTask = async (deps, args) => {
     lines: [
       from === slug
         ? `${slug} already owns ${table}`
-        : `${slug} now owns ${table}; before, ${from} owned it`,
+        : `Transferred ${table} from ${from} to ${slug}`,
     ],
   };
 };

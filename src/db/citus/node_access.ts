@@ -15,7 +15,7 @@ export async function letRolesIn(admin: Database): Promise<void> {
   for (const role of NODE_LOGINS) await admin.message(renderPassword(role));
   reject(
     await findRejections(admin, NODE_LOGINS),
-    "let its pg_hba.conf ask for scram-sha-256; if the role has had a password before, give pg_dist_authinfo its row of then",
+    "require scram-sha-256 in its pg_hba.conf; if the role already had a password, restore its earlier row in pg_dist_authinfo",
   );
 }
 
@@ -23,7 +23,7 @@ export async function letRolesIn(admin: Database): Promise<void> {
 export async function checkLoginsLetIn(admin: Database): Promise<void> {
   reject(
     await findRejections(admin, await listLogins(admin)),
-    "put its password into the passfile of the coordinator's server, or take its rights away",
+    "add its password to the password file of the coordinator's server, or revoke its rights",
   );
 }
 

@@ -70,7 +70,7 @@ function checkOwner(path: string, uid: number): void {
   const found = lstatSync(path);
   const isOurs =
     found.isDirectory() && found.uid === uid && (found.mode & WRITABLE_BY_OTHERS) === 0;
-  if (!isOurs) throw new StartError(`${path} belongs to somebody else: remove it\n`);
+  if (!isOurs) throw new StartError(`${path} belongs to another user: remove it\n`);
 }
 
 /** The data folder: if `nobody` cannot enter the requested folder, another folder with a derived name. */
@@ -80,7 +80,7 @@ export function prepareFolder(wanted: string, account: Account): string {
   const folder = isElsewhere ? join(SHARED, `rowhouse-data-${digest(wanted)}`) : wanted;
   const isNew = makeNew(folder) || readdirSync(folder).length === 0;
   if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
-    throw new StartError(`${folder} holds something else: name an empty or a new folder\n`);
+    throw new StartError(`${folder} contains other files: choose an empty or new folder\n`);
   // A new folder can be transferred; an existing folder must have been transferred before.
   if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
   if (isElsewhere) checkOwner(folder, account.uid);

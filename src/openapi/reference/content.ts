@@ -46,7 +46,7 @@ function renderIntroduction(hasKey: boolean): Html {
 <div class="beside">
 <div class="endpoint-text">
 <p>Every request for rows needs an API key in the header <code>Authorization: Bearer</code>. The key identifies the app. Each app sees only its own rows. ${!hasKey && "An administrator issues keys in the Console."}</p>
-<p>Bodies are JSON. Every error has a <a href="#errors">code</a> that stays; the message is for people and may change. What else may change is in <a href="${toGuidePath("versioning")}">Versions</a>, the rules for values in <a href="${toGuidePath("data")}">Data</a>, and in TypeScript the <a href="${toGuidePath("sdk")}">client</a> does it for you.</p>
+<p>Bodies are JSON. Every error has a stable <a href="#errors">code</a>; the message is for people and can change. Other possible changes are in <a href="${toGuidePath("versioning")}">Versions</a>, the rules for values in <a href="${toGuidePath("data")}">Data</a>. In TypeScript, use the <a href="${toGuidePath("sdk")}">client</a>.</p>
 </div>
 <div class="endpoint-code"><figure class="sample"><figcaption>Setup for the examples ${renderCopyButton("set-up", "the setup for the examples")}</figcaption>
 <pre><code id="set-up">export ROWHOUSE_URL=<span data-origin>https://api.example.org</span>
@@ -88,5 +88,5 @@ ${endpoints.map((endpoint) =>
 /** The content of a table's page without a key. */
 export function renderKeyless(): Html {
   return html`<h1>A table of your app</h1>
-<p class="lead">Enter an API key above: its app's tables are shown to nobody else.</p>`;
+<p class="lead">Enter an API key above. Only keys of an app show its tables.</p>`;
 }

@@ -101,7 +101,7 @@ function toStop({ message, details }: BatchResponse, { lines }: Batch, stored: n
     return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;
   };
   return {
-    message: `${message}. ${stored} rows are stored, the rows from line ${lines[0]} on are not.`,
+    message: `${message}. ${stored} rows are stored; rows from line ${lines[0]} on are not.`,
     lines: details.map(toLine),
   };
 }
