@@ -310,7 +310,7 @@ test("the first authenticator app ends all other sessions, in apps too; another 
   const whoAmI = async (one: Jar) =>
     (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(one) } }))
       .status;
-  expect((await visit(service, jar, SECURITY)).text).toContain("signed out everywhere else");
+  expect((await visit(service, jar, SECURITY)).text).toContain("ends all your other sessions");
   const { app, response } = await enrol(service, jar);
   expect(response.text).toContain("All your other sessions have ended");
   expect([await whoAmI(stolen), await whoAmI(jar)]).toEqual([401, 200]);

@@ -50,8 +50,8 @@ describe.each([...SHAPES])("with $name", (shape) => {
       await run(shape.pack, { folder: `${HOME}/rowhouse`, isOnline: true });
       if (shape.lacks.includes("bun")) {
         await run(START_WITHOUT_BUN, { isOnline: true });
-        expect(await run("npx rowhouse --version", { exits: 1 })).toMatch(
-          /^Rowhouse requires Bun, which is not installed: run npm install --save-dev bun, .*\n$/,
+        expect(await run("npx rowhouse init", { exits: 1 })).toMatch(
+          /^This command requires Bun, which is not installed: run npm install --save-dev bun, .*\n$/,
         );
       }
       await run(shape.start, { isOnline: true });
