@@ -64,7 +64,7 @@ describe("changes nothing", () => {
   const NO_TERMINAL =
     "Cannot delete the database in .rowhouse/postgres without confirmation: add --yes\n";
   test(
-    "where it cannot ask, and where the folder holds something else",
+    "where it cannot ask, and where the folder contains other files",
     async () => {
       expect(await runCommand(["dev", "--reset"], project)).toEqual({
         code: 1,
@@ -73,7 +73,7 @@ describe("changes nothing", () => {
       });
       const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
       const { code, err } = await runCommand(words, project);
-      expect(err).toContain("holds something else");
+      expect(err).toContain("contains other files");
       expect([code, existsSync(join(project.folder, "schema/mod.ts"))]).toEqual([1, true]);
       await expectKept();
     },

@@ -404,7 +404,7 @@ test(
 test("never uses a folder with other content for the database", async () => {
   const other = makeProject({ "data/letter.txt": "dear" });
   const { code, err } = await runCommand(["dev", "--port", "0", "--data-dir", "data"], other);
-  expect(err).toContain("holds something else");
+  expect(err).toContain("contains other files");
   expect(code).toBe(1);
   expect(readFileSync(join(other.folder, "data/letter.txt"), "utf8")).toBe("dear");
   other.remove();

@@ -164,7 +164,7 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
 
 test("its numbers are those in the code", () => {
   expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests per minute`);
-  expect(page).toContain(`${FAILURES_PER_MINUTE} times per minute`);
+  expect(page).toContain(`${FAILURES_PER_MINUTE} per minute`);
   for (const grace of Object.keys(GRACES)) expect(page).toContain(`\`${grace}\``);
 });
 
