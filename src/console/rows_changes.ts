@@ -23,7 +23,7 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
   if (!hasLive) throw new Problem("unknown_route");
   const { appId, table, cursor, isDisabled } = await readRowsTable(visit);
   const isAsked = acceptsEventStream(request.headers.get("accept"));
-  // A response to HEAD has no body whose end would end the stream.
+  // A response to HEAD has no body, so nothing would end the stream.
   if (cursor === null || isDisabled || !isAsked || request.method !== "GET")
     throw new Problem("unknown_route");
   if (draining.aborted) throw new Problem("unavailable", { retryAfterS: 1 });

@@ -103,8 +103,8 @@ export function tagOf({ text }: ListedRow): string {
 }
 
 /**
- * The text of each row of `{"rows":[…]}`, or of each `put` of a list of changes: as it is in the list it is by itself, to the
- * byte. By hand, because a regular expression finds no string of several megabytes, and does not say so.
+ * The text of each row of `{"rows":[…]}`, or of each `put` of a list of changes, byte for byte. By hand, because a regular
+ * expression does not match a string of several megabytes, and reports no error.
  */
 export function splitRows(list: string): string[] {
   const rows: string[] = [];

@@ -3,7 +3,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { endSessionsOf, removeConsoleRole } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import {
+  type EventReader,
+  names,
+  openEvents,
+  type StreamEvent,
+  until,
+} from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type Jar,
@@ -84,18 +90,6 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   const tagOf = async ({ id }: StoredRow) =>
     (await service.call(app, `${TODOS}/${id}`)).headers.get("etag");
 
-  async function until(
-    events: EventReader,
-    isIt: (event: StreamEvent) => boolean,
-  ): Promise<StreamEvent> {
-    for (;;) {
-      const event = await events.next();
-      if (event === undefined) throw new Error("The stream ended");
-      if (isIt(event)) return event;
-    }
-  }
-  const names = (text: string) => (event: StreamEvent) => JSON.stringify(event.data).includes(text);
-
   test("a stream has ids and tags of changed rows, without values", async () => {
     const events = await listenOn();
     expect(events.response.headers.get("content-type")).toBe("text/event-stream");
@@ -174,8 +168,15 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(withoutIds(after.text)).toBe(withoutIds(text.replace(isAdded, "")));
   });
 
-  test("a request that does not ask for a stream gets none", async () => {
+  test("a request that does not ask for a stream, or only for its headers, opens none", async () => {
     expect((await visit(service, jar, `${toPagePath(app)}/changes`)).status).toBe(404);
+    const headers = { cookie: toCookieHeader(jar), accept: "text/event-stream" };
+    // More than a session can open.
+    for (let count = 0; count < 3; count++) {
+      const url = `${service.url}${toPagePath(app)}/changes`;
+      expect((await fetch(url, { method: "HEAD", headers })).status).toBe(404);
+    }
+    await listenOn();
   });
 
   test("the visitor's key of rows ends with the session's idle limit", async () => {

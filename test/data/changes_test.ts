@@ -5,7 +5,13 @@ import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accou
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openAdmin } from "../support/admin.ts";
 import { testDeps } from "../support/deps.ts";
-import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
+import {
+  type EventReader,
+  names,
+  openEvents,
+  type StreamEvent,
+  until,
+} from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
@@ -51,20 +57,6 @@ async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: st
   expect(made.status).toBe(201);
   return made.json as { id: string };
 }
-
-/** Events until one fulfills a condition; that one. */
-async function until(
-  events: EventReader,
-  isIt: (event: StreamEvent) => boolean,
-): Promise<StreamEvent> {
-  for (;;) {
-    const event = await events.next();
-    if (event === undefined) throw new Error("The stream ended");
-    if (isIt(event)) return event;
-  }
-}
-
-const names = (id: string) => (event: StreamEvent) => JSON.stringify(event.data).includes(id);
 
 test("a stream begins with ready, and has rows as they are", async () => {
   const events = await listen(app);

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Columns, defineSchema, t } from "../../src/dsl/mod.ts";
-import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
+import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf } from "../support/functions.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -17,7 +16,7 @@ import {
   type TestService,
   UNGUARDED,
 } from "../support/service.ts";
-import { serve } from "../support/shape.ts";
+import { serveAnother } from "../support/shape.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 /** With the default of `rest`, larger than a response. */
@@ -206,18 +205,7 @@ testGroups(
     const toSchema = (columns: Columns) => defineSchema({ [table]: columns });
     const first = toSchema({ title: t.string() });
     const app = await service.makeApp(first);
-    const second = await serve(
-      openService({
-        databaseUrl: service.database.servingUrl,
-        adminDatabaseUrl: service.database.pushUrl,
-        connections: 10,
-        prepare: service.database.prepare,
-        keyPrefix: "rh",
-        identitySecrets: [TEST_IDENTITY_SECRET],
-        previews: ["live"],
-        log: () => undefined,
-      }),
-    );
+    const second = await serveAnother(service.database, { previews: ["live"] });
     const loads = [service.url, second.url].map((url) => startLoad(app, path, url));
     const createMore = async () => {
       const goals = loads.map(({ created }) => created.length + 30);

@@ -2,9 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openService } from "../../src/service/open.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -17,7 +15,7 @@ import {
   type TestService,
   UNGUARDED,
 } from "../support/service.ts";
-import { serve } from "../support/shape.ts";
+import { serveAnother } from "../support/shape.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -46,19 +44,7 @@ beforeAll(async () => {
     connections: 10,
     service: { ...UNGUARDED, groupsCreates: true },
   });
-  const { servingUrl, pushUrl, prepare } = service.database;
-  single = await serve(
-    openService({
-      databaseUrl: servingUrl,
-      adminDatabaseUrl: pushUrl,
-      connections: 10,
-      prepare,
-      keyPrefix: "rh",
-      identitySecrets: [TEST_IDENTITY_SECRET],
-      log: () => undefined,
-      groupsCreates: false,
-    }),
-  );
+  single = await serveAnother(service.database, { groupsCreates: false });
 });
 afterEach(() => proxy.heal());
 afterAll(async () => {
@@ -252,17 +238,7 @@ testGroups("a create that waits for a lock delays no other", async () => {
 testGroups(
   "two processes that create the same values in opposite orders give each to one caller",
   async () => {
-    const second = await serve(
-      openService({
-        databaseUrl: service.database.servingUrl,
-        adminDatabaseUrl: service.database.pushUrl,
-        connections: 10,
-        prepare: service.database.prepare,
-        keyPrefix: "rh",
-        identitySecrets: [TEST_IDENTITY_SECRET],
-        log: () => undefined,
-      }),
-    );
+    const second = await serveAnother(service.database);
     const app = await service.makeApp(schema);
     for (let round = 0; round < 5; round++) {
       const rows = titles(40, `round ${round} `);

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../support/command.ts";
+import { runTool } from "../support/packages.ts";
 import { readBlocks } from "./blocks.ts";
 
 const [PACK = "", VENDOR = "", GIT = "", REGISTRY = ""] = readBlocks(
@@ -74,28 +75,15 @@ async function run(code: string, cwd: string): Promise<string> {
       `git+file://${folder}/remote.git`,
     )
     .replace("git@git.example.org:team/rowhouse-client.git", `${folder}/remote.git`);
-  const child = Bun.spawn(["bash", "-ec", here], {
-    cwd,
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      HOME: folder,
-      GIT_AUTHOR_NAME: "a",
-      GIT_AUTHOR_EMAIL: "a@example.org",
-      GIT_COMMITTER_NAME: "a",
-      GIT_COMMITTER_EMAIL: "a@example.org",
-      // npm publishes with a token only.
-      [`npm_config_//${registry.url.host}/:_authToken`]: "token",
-    },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
+  return await runTool(["bash", "-ec", here], cwd, {
+    HOME: folder,
+    GIT_AUTHOR_NAME: "a",
+    GIT_AUTHOR_EMAIL: "a@example.org",
+    GIT_COMMITTER_NAME: "a",
+    GIT_COMMITTER_EMAIL: "a@example.org",
+    // npm publishes with a token only.
+    [`npm_config_//${registry.url.host}/:_authToken`]: "token",
   });
-  const [out, err] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) === 0) return out;
-  throw new Error(`Cannot run ${here}: ${out}${err}`);
 }
 
 type Published = { _attachments: Record<string, { data: string }> };

@@ -59,6 +59,22 @@ export async function openEvents(
   };
 }
 
+/** The first of the next events that fulfills a condition. @throws {Error} the stream ended before */
+export async function until(
+  events: EventReader,
+  isWanted: (event: StreamEvent) => boolean,
+): Promise<StreamEvent> {
+  for (;;) {
+    const event = await events.next();
+    if (event === undefined) throw new Error("The stream ended");
+    if (isWanted(event)) return event;
+  }
+}
+
+/** Whether an event's data contains a text. */
+export const names = (text: string) => (event: StreamEvent) =>
+  JSON.stringify(event.data).includes(text);
+
 function toEvent(block: string): StreamEvent {
   const fields = new Map(
     block.split("\n").map((line) => {

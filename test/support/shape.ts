@@ -131,6 +131,24 @@ async function openServices(
   };
 }
 
+/** Serves one more process on the database of a service. */
+export function serveAnother(
+  { servingUrl, pushUrl, prepare }: Pick<TestDatabase, "servingUrl" | "pushUrl" | "prepare">,
+  options: Partial<ServiceOptions> = {},
+): Promise<Opened> {
+  const service = openService({
+    databaseUrl: servingUrl,
+    adminDatabaseUrl: pushUrl,
+    connections: 10,
+    prepare,
+    keyPrefix: "rh",
+    identitySecrets: [TEST_IDENTITY_SECRET],
+    log: () => undefined,
+    ...options,
+  });
+  return serve(service);
+}
+
 /** Serves a service on a free port. */
 export function serve(service: Service): Promise<Opened> {
   return takePort().serve(service);

@@ -14,7 +14,7 @@ const LIFELINE = 4;
 const end = () => process.kill(process.pid, "SIGKILL");
 parentPort?.postMessage("on guard");
 if (process.versions.bun === undefined)
-  // The exit of a process waits for its threads under Node, and a thread that reads cannot end.
+  // Under Node, a process that exits waits for its threads, and a blocking read keeps a thread.
   new Socket({ fd: LIFELINE }).on("close", end).resume();
 else {
   readSync(LIFELINE, new Uint8Array(1));

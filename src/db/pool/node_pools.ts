@@ -24,7 +24,7 @@ export type NodePoolsOptions = Omit<PoolOptions, "onAway" | "onThere"> & {
 
 /** Longer than a statement can take. */
 const CLOSE_S = 60;
-/** Calls for an unreachable node go through the coordinator; so often the node is tried again, and no call waits for it. */
+/** How often an unreachable node is tried again. Until then its calls go through the coordinator, without a wait. */
 const RETRY_MS = 1000;
 
 type NodePool = {

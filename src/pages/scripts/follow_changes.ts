@@ -1,6 +1,6 @@
 /**
- * The event stream of a table's changes. It is open while the page is visible. After it has ended it is opened again only when
- * the user is active: a page that is left alone does not keep a session alive.
+ * The event stream of a table's changes. It is open while the page is visible. After it ends, it opens again only when the user
+ * is active, so that an unattended page does not keep the session alive.
  *
  * @module
  */

@@ -28,7 +28,7 @@ type RowEvent = {
   after: number;
 };
 
-/** By the id of the row, until the page has no unfinished change of its own. */
+/** Events by the id of their row, until the page has no unfinished change of its own. */
 const waiting = new Map<string, RowEvent>();
 let isReset = false;
 
@@ -63,7 +63,7 @@ function findRows(): HTMLElement | null {
   return document.querySelector("[data-rows]");
 }
 
-/** Shows the changes, except while the page stores its own: only then it knows which versions are its own. */
+/** Shows the changes. Waits while the page stores a change of its own, because it does not know the new tag yet. */
 function settleChanges(renew: Renew): void {
   if (isRequesting()) return;
   for (const [id, { tag }] of waiting) warn(id, tag);
@@ -111,7 +111,7 @@ function warn(id: string, tag: string | undefined): void {
     const buttons = form.querySelector(".act-buttons:not([hidden])");
     if (buttons === null) form.append(warning);
     else buttons.prepend(warning);
-    // Screen readers announce what is added to a live region that exists.
+    // Screen readers announce text that is added to an existing live region.
     setTimeout(() => warning.append(text));
   }
 }

@@ -21,7 +21,7 @@ export function countRequests(): number {
   return started;
 }
 
-/** Calls the listener each time when the last response has been handled. */
+/** Calls the listener whenever all responses have been handled. */
 export function onRequested(listener: () => void): void {
   listeners.push(listener);
 }
