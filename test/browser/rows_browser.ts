@@ -185,7 +185,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   });
 });
 
-/** Rejected values, and then a row that somebody else has changed. */
+/** Rejected values, and then a row that another user has changed. */
 async function expectRejectionSound(page: Page, id: string): Promise<void> {
   await page.goto(`${rows}/rows/${id}`);
   await page.locator("[name='value.hours']").fill("2,5");

@@ -303,7 +303,7 @@ test("every sensitive action asks a person with a second factor for it", async (
 
 // What shows that the forms above were rejected for who sent them.
 test("a super_admin who has just signed in gets every page and every form", async () => {
-  // 422: something stands in the way of the act, and the page says what. Only a live app has changes.
+  // 422: the action is not possible, and the page gives the reason. Only a live app has changes.
   for (const path of GETS)
     expect([path, ...(path.endsWith("/:table/changes") ? [404] : [200, 422])]).toContain(
       (await visit(service, chief, toPath(path))).status,

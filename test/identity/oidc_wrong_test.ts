@@ -1,4 +1,4 @@
-/** Wrong responses of a provider, and attacks with its responses: each ends on a page, nobody is signed in. */
+/** Wrong responses of a provider, and attacks with its responses: each ends on a page and signs no one in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";

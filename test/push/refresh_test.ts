@@ -69,7 +69,7 @@ const readAll = () =>
     (select json_agg(m order by seq) from rowhouse.migrations m),
     (select json_agg(v order by name) from rowhouse.versions v))::text as text`);
 
-/** Calls as a process of the other release does, until it is told to stop: the failed responses. */
+/** Calls as a process of the other release does, until it is stopped: the failed responses. */
 function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: unknown[] }> } {
   let isOver = false;
   const failures: unknown[] = [];

@@ -21,7 +21,7 @@ afterAll(() => service.close());
 
 type Typed = { email: string; password: string };
 
-/** First somebody with an account, then everybody else who is rejected. */
+/** First a person with an account, then the people who are rejected. */
 async function makeKinds(): Promise<Typed[]> {
   const [known, factored, disabled] = [
     await makePerson(service),
