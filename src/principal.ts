@@ -35,7 +35,7 @@ export type Principal = {
   readonly appId: string;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
-  /** What the database takes as proof of the key: 32 bytes. A secret, neither logged nor shown. */
+  /** Proof of the key for the database: 32 bytes. A secret: never logged, never displayed. */
   readonly proof: Uint8Array;
   /** Whether the Console speaks for the app: its requests have a rate limit of their own. */
   readonly isOfConsole: boolean;

@@ -170,8 +170,8 @@ export function isOutage(error: unknown): error is Problem {
 export function toMessage({ code, message }: Problem, method: string): string {
   const row: { status: number; ofWrite?: string } = PROBLEMS[code];
   const isRead = method === "GET" || method === "HEAD";
-  const isSaid = row.ofWrite === undefined || message.endsWith(row.ofWrite);
-  return isSaid || isRead ? message : `${message}; ${row.ofWrite}`;
+  const isStated = row.ofWrite === undefined || message.endsWith(row.ofWrite);
+  return isStated || isRead ? message : `${message}; ${row.ofWrite}`;
 }
 
 export function toSentence(text: string): string {

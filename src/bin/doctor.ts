@@ -4,16 +4,16 @@ import { type Database, isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
   ADMIN_CONNECTIONS,
-  examine,
-  examineAdmin,
-  examineConsole,
-  examineMailServer,
-  examineProviders,
-  type Finding,
-  judgeDriver,
-  judgeProxies,
-  judgeSecrets,
-  judgeSettings,
+  type CheckResult,
+  checkAdmin,
+  checkConsole,
+  checkMailServer,
+  checkProviders,
+  checkService,
+  evaluateDriver,
+  evaluateProxies,
+  evaluateSecrets,
+  evaluateSettings,
 } from "../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, EXIT, type ExitCode, JSON_FLAG, type Setting } from "./cli/command.ts";
@@ -21,7 +21,7 @@ import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { findServeIssues, hasPeople } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { DEV_FILE, readDevFile, tellDevDatabase } from "./dev/file.ts";
+import { DEV_FILE, readDevFile, reportDevDatabase } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
 const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
@@ -43,24 +43,24 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 async function runDoctor(setting: Setting): Promise<ExitCode> {
   const { args, env, terminal } = setting;
   const { issues, settings, pushes } = await readSound(setting);
-  const findings = [
-    ...judgeSettings(issues),
-    ...examineSecrets(env),
-    ...judgeProxies(settings.TRUSTED_PROXIES ?? []),
-    ...(await examineOver(settings, pushes)),
-    ...(await examineConsoleOver(settings)),
-    ...(await examineOthers(settings)),
+  const results = [
+    ...evaluateSettings(issues),
+    ...checkSecrets(env),
+    ...evaluateProxies(settings.TRUSTED_PROXIES ?? []),
+    ...(await checkOver(settings, pushes)),
+    ...(await checkConsoleOver(settings)),
+    ...(await checkOthers(settings)),
   ];
-  if (args.has("json")) terminal.say(toDocument({ findings }));
-  else for (const line of findings.flatMap(toLines)) terminal.say(line);
-  return findings.some(({ level }) => level === "fail") ? EXIT.rejected : EXIT.done;
+  if (args.has("json")) terminal.print(toDocument({ findings: results }));
+  else for (const line of results.flatMap(toLines)) terminal.print(line);
+  return results.some(({ level }) => level === "fail") ? EXIT.rejected : EXIT.done;
 }
 
 /** Checks only a gateway, which shares secrets with two services. */
-function examineSecrets(env: Environment): Finding[] {
+function checkSecrets(env: Environment): CheckResult[] {
   const read = readConfig(env);
   if ("issues" in read || read.config.ROLE !== "gateway") return [];
-  return [judgeSecrets(readSharedSecrets(read.config))];
+  return [evaluateSecrets(readSharedSecrets(read.config))];
 }
 
 type Sound = {
@@ -77,7 +77,7 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
   const dev = isUnset ? readDevFile(folder) : undefined;
   if (dev !== undefined) {
-    tellDevDatabase(terminal);
+    reportDevDatabase(terminal);
     return {
       issues: "issues" in read ? read.issues : [],
       settings: {
@@ -97,9 +97,9 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
 }
 
 /** Checks the databases of the connection strings that are set. */
-async function examineOver(config: SoundSettings, pushes: boolean): Promise<Finding[]> {
+async function checkOver(config: SoundSettings, pushes: boolean): Promise<CheckResult[]> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
-  if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
+  if (adminUrl === undefined) return [evaluateDriver(isDriverPatched())];
   const asked = { ...toAsked(config), adminUrl, pushes };
   const admin = open(config, adminUrl, CONNECTIONS);
   const db = databaseUrl === undefined ? undefined : open(config, databaseUrl, CONNECTIONS);
@@ -107,7 +107,7 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
   const identityDb = identityUrl === undefined ? undefined : open(config, identityUrl, CONNECTIONS);
   try {
     if (db === undefined || databaseUrl === undefined)
-      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin, asked))];
+      return [evaluateDriver(isDriverPatched()), ...(await checkAdmin(admin, asked))];
     const connections = {
       pool:
         (config.DATABASE_POOL ?? 0) +
@@ -115,7 +115,7 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
       pushing: pushes ? ADMIN_CONNECTIONS : 0,
       workers: config.WORKERS ?? 1,
     };
-    return await examine({
+    return await checkService({
       ...{ ...asked, db, identityDb, admin, databaseUrl, connections, now: Date.now },
       isWhole: (config.ROLE ?? "all") === "all",
       nodesUrl: (config.CITUS_NODE_POOL ?? 0) > 0 ? databaseUrl : undefined,
@@ -148,25 +148,25 @@ function toAsked(config: SoundSettings) {
 }
 
 /** Checks the Console's login, if it is set. */
-async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
+async function checkConsoleOver(config: SoundSettings): Promise<CheckResult[]> {
   const { CONSOLE_DATABASE_URL: consoleUrl } = config;
   const url = config.DATABASE_URL ?? config.ADMIN_DATABASE_URL;
   if (consoleUrl === undefined || url === undefined) return [];
   const [consoleDb, db] = [open(config, consoleUrl, 1), open(config, url, 1)];
   try {
-    return await examineConsole(consoleDb, db);
+    return await checkConsole(consoleDb, db);
   } finally {
     await Promise.all([consoleDb.close(), db.close()]);
   }
 }
 
 /** Checks the external servers that sign-in depends on. */
-async function examineOthers({ providers = [], MAIL_URL }: SoundSettings): Promise<Finding[]> {
-  const mailServer = MAIL_URL === undefined ? [] : [await examineMailServer(MAIL_URL)];
-  return [...(await examineProviders(providers)), ...mailServer];
+async function checkOthers({ providers = [], MAIL_URL }: SoundSettings): Promise<CheckResult[]> {
+  const mailServer = MAIL_URL === undefined ? [] : [await checkMailServer(MAIL_URL)];
+  return [...(await checkProviders(providers)), ...mailServer];
 }
 
-function toLines({ about, level, says, remedy }: Finding): string[] {
+function toLines({ about, level, says, remedy }: CheckResult): string[] {
   const line = `${MARKS[level]} ${about}: ${says}`;
   return remedy === undefined ? [line] : [line, `     ${remedy}`];
 }

@@ -21,7 +21,7 @@ If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.
       throw new RejectedError(`No response from ${url}`, EXIT.unreachable);
     });
     if (!response.ok) throw new RejectedError(`${url} returned ${response.status}`);
-    terminal.say(`${url} is alive`);
+    terminal.print(`${url} is alive`);
     return EXIT.done;
   },
 };

@@ -14,16 +14,16 @@ import { makePaint } from "./cli/paint.ts";
 import { toDocument, toPrintable } from "./cli/terminal.ts";
 import { COMMANDS, EXAMPLES } from "./commands.ts";
 
-type Place = Omit<Setting, "args">;
+type BaseSetting = Omit<Setting, "args">;
 
 /** Runs the command that the arguments name. */
-export async function main(argv: readonly string[], place: Place): Promise<ExitCode> {
-  const { env, terminal } = place;
+export async function main(argv: readonly string[], base: BaseSetting): Promise<ExitCode> {
+  const { env, terminal } = base;
   try {
-    return await runCommand(argv, place);
+    return await runCommand(argv, base);
   } catch (error) {
     // Read from argv, because parsing the arguments can be what failed.
-    if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
+    if (argv.includes("--json")) terminal.print(toDocument(toFailure(error)));
     const paint = makePaint(env, process.stderr.isTTY === true);
     const name = findCommand(argv)?.name ?? (findGroup(argv[0]).length > 0 ? argv[0] : undefined);
     terminal.warn(paint("red", toPrintable(explain(error, name))));
@@ -31,26 +31,27 @@ export async function main(argv: readonly string[], place: Place): Promise<ExitC
   }
 }
 
-async function runCommand(argv: readonly string[], place: Place): Promise<ExitCode> {
-  const { terminal } = place;
+async function runCommand(argv: readonly string[], base: BaseSetting): Promise<ExitCode> {
+  const { terminal } = base;
   if (["--version", "-v", "version"].includes(argv[0] ?? "")) {
-    terminal.say(VERSION);
+    terminal.print(VERSION);
     return EXIT.done;
   }
-  const isHelpWord = argv[0] === "help" || (argv[1] === "help" && findGroup(argv[0]).length > 0);
-  const wantsHelp = isHelpWord || argv.some((word) => word === "--help" || word === "-h");
-  const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
-  const row = findCommand(wantsHelp ? words : argv);
+  const isHelpArgument =
+    argv[0] === "help" || (argv[1] === "help" && findGroup(argv[0]).length > 0);
+  const wantsHelp = isHelpArgument || argv.some((term) => term === "--help" || term === "-h");
+  const terms = argv.filter((term) => !["--help", "-h", "help"].includes(term));
+  const row = findCommand(wantsHelp ? terms : argv);
   if (wantsHelp || isBare(argv)) {
-    terminal.say(
-      row === undefined ? describeGroup(words[0]) : describeCommand(await row.load(), row.summary),
+    terminal.print(
+      row === undefined ? describeGroup(terms[0]) : describeCommand(await row.load(), row.summary),
     );
     return wantsHelp ? EXIT.done : EXIT.usage;
   }
   if (row === undefined) throw unknownCommand(argv);
   const command = await row.load();
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
-  return await command.run({ args, ...place });
+  return await command.run({ args, ...base });
 }
 
 /** Whether the arguments are empty, or only the first word of a two-word command. */
@@ -59,18 +60,18 @@ function isBare(argv: readonly string[]): boolean {
 }
 
 /** The overview of the commands that begin with a word, or of all commands if no name begins with it. */
-function describeGroup(word = ""): string {
-  const group = findGroup(word);
-  const name = group.length === 0 ? "" : word;
+function describeGroup(term = ""): string {
+  const group = findGroup(term);
+  const name = group.length === 0 ? "" : term;
   return overview(group.length === 0 ? COMMANDS : group, name, EXAMPLES[name] ?? "");
 }
 
-function findGroup(word: string | undefined): CommandRow[] {
-  return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+function findGroup(term: string | undefined): CommandRow[] {
+  return COMMANDS.filter(({ name }) => name.startsWith(`${term} `));
 }
 
 function findCommand(argv: readonly string[]): CommandRow | undefined {
-  return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
+  return COMMANDS.find(({ name }) => name.split(" ").every((term, index) => argv[index] === term));
 }
 
 /** Suggests the nearest command; otherwise lists the commands of the group, or all first words. */
@@ -84,9 +85,9 @@ function unknownCommand(argv: readonly string[]): UsageError {
     findNearest(argv.slice(0, 2).join(" "), names) ??
     findNearest(typed, [...names, ...(group.length > 0 ? [] : firsts)]);
   const expected = group.length > 0 ? names : firsts;
-  const says =
+  const message =
     near === undefined
       ? `expected one of ${expected.join(", ")}`
       : `did you mean rowhouse ${near}?`;
-  return new UsageError(`Unknown command ${quote(typed)}: ${says}`);
+  return new UsageError(`Unknown command ${quote(typed)}: ${message}`);
 }

@@ -36,7 +36,7 @@ import { withDatabase } from "./cli/database.ts";
 import { type Address, findAdminAddress, readMigrateSettings } from "./cli/settings.ts";
 import { readShards } from "./cli/shards.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { readDevFile, tellDevDatabase, toDevAddress } from "./dev/file.ts";
+import { readDevFile, reportDevDatabase, toDevAddress } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -84,12 +84,12 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
   const isJson = args.has("json");
   const citus = readCitus(args);
   const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
-    setUpDatabase(admin, config, { citus, say: isJson ? undefined : terminal.say }),
+    setUpDatabase(admin, config, { citus, print: isJson ? undefined : terminal.print }),
   );
-  if (isJson) terminal.say(toDocument({ applied, refreshed, login: login ?? null }));
+  if (isJson) terminal.print(toDocument({ applied, refreshed, login: login ?? null }));
   else {
-    if (applied.length + refreshed.length === 0) terminal.say("Nothing to apply");
-    if (login !== undefined) terminal.say(`The role "${login}" can serve`);
+    if (applied.length + refreshed.length === 0) terminal.print("Nothing to apply");
+    if (login !== undefined) terminal.print(`The role "${login}" can serve`);
   }
   return EXIT.done;
 }
@@ -98,7 +98,7 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
 function findDevAddress(folder: string, terminal: Terminal): Address | undefined {
   const dev = readDevFile(folder);
   if (dev === undefined) return undefined;
-  tellDevDatabase(terminal);
+  reportDevDatabase(terminal);
   return toDevAddress(dev);
 }
 
@@ -119,31 +119,33 @@ function readCitus(args: Arguments): Citus | undefined {
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, say = () => undefined }: { citus?: Citus | undefined; say?: Say | undefined } = {},
+  { citus, print = () => undefined }: { citus?: Citus | undefined; print?: Print | undefined } = {},
 ): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new CitusError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await isDistributed(admin)));
   if (spreads) await checkCluster(admin, citus?.shards);
   const applied = await migrate(admin);
-  for (const name of applied) say(`Applied ${name}`);
+  for (const name of applied) print(`Applied ${name}`);
   if (restored) {
     await undoDistribution(admin);
-    say("The database was restored from a distributed one and is now a plain PostgreSQL database");
+    print(
+      "The database was restored from a distributed one and is now a plain PostgreSQL database",
+    );
   }
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
   if (await grantConsoleLogin(admin, config))
-    say("The login of CONSOLE_DATABASE_URL can serve the Console");
+    print("The login of CONSOLE_DATABASE_URL can serve the Console");
   if (config.IDENTITY_DATABASE_URL !== undefined) {
     checkOwn("IDENTITY_DATABASE_URL", config);
     await grantIdentity(admin, config.IDENTITY_DATABASE_URL);
-    say("The login of IDENTITY_DATABASE_URL can serve identity");
+    print("The login of IDENTITY_DATABASE_URL can serve identity");
   }
   if (config.ROWS_DATABASE_URL !== undefined) {
     checkOwn("ROWS_DATABASE_URL", config);
     await grantRows(admin, config.ROWS_DATABASE_URL);
-    say("The login of ROWS_DATABASE_URL can count, read, restore and delete apps' rows");
+    print("The login of ROWS_DATABASE_URL can count, read, restore and delete apps' rows");
   }
   if (spreads) {
     await spreadLogins(admin);
@@ -152,7 +154,7 @@ export async function setUpDatabase(
   if (spreads) {
     await checkLoginsLetIn(admin);
     await admitNodes(admin);
-    if (citus !== undefined) say("All nodes of the Citus cluster are set up");
+    if (citus !== undefined) print("All nodes of the Citus cluster are set up");
   }
   // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
@@ -160,7 +162,7 @@ export async function setUpDatabase(
   if (servesRows(config.ROLE ?? "all")) await recordPreviews(admin, config.PREVIEW ?? []);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
-    say(`Renewed the functions of table ${name} (${index} of ${count})`),
+    print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   await recordRelease(admin, RELEASE);
   return { applied, refreshed, login };
@@ -169,7 +171,7 @@ export async function setUpDatabase(
 const RESTORED =
   "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
 
-type Say = (line: string) => void;
+type Print = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
 

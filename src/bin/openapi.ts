@@ -30,7 +30,7 @@ async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> 
   const document = makeDocument(routes, { tables, ...(server === undefined ? {} : { server }) });
   const against = args.text("against");
   if (against === undefined) {
-    terminal.say(JSON.stringify(document, null, 2));
+    terminal.print(JSON.stringify(document, null, 2));
     return EXIT.done;
   }
   const breaks = findBreaks(await readDocument(resolve(folder, against)), document);
@@ -38,7 +38,7 @@ async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> 
     throw new RejectedError(
       `These changes break clients of ${against}:\n${breaks.map((line) => `  ${line}`).join("\n")}`,
     );
-  terminal.say(`No changes break clients of ${against}`);
+  terminal.print(`No changes break clients of ${against}`);
   return EXIT.done;
 }
 

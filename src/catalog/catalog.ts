@@ -46,8 +46,8 @@ type News = {
 /** A recorded table, and the columns served to each app. */
 type Entry = { whole: TableDefinition; uses: Map<string, TableDefinition> };
 
-/** An empty catalog; `look` is the shared lookup of versions, which calls `follow` before it resolves. */
-export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }): CatalogStore {
+/** An empty catalog; `refresh` is the shared lookup of versions, which calls `follow` before it resolves. */
+export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown> }): CatalogStore {
   const tables = new Map<string, Entry>();
   let seen = 0;
   let isDistributed = false;
@@ -65,7 +65,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
     version: () => seen,
     isDistributed: () => isDistributed,
     refresh: async () => {
-      await deps.look();
+      await deps.refresh();
     },
     follow: async (version) => {
       if (version === seen) return;

@@ -99,7 +99,7 @@ const TYPES = {
   tags: { name: "pg_catalog.text", printed: "text" },
   claim: { name: "pg_catalog.bytea", printed: "bytea" },
   claims: { name: "pg_catalog.bytea[]", printed: "bytea[]" },
-  most: { name: "pg_catalog.int4", printed: "integer" },
+  bound: { name: "pg_catalog.int4", printed: "integer" },
 } as const;
 type ValueOf = {
   uuid: string;
@@ -111,7 +111,7 @@ type ValueOf = {
   tags: string | null;
   claim: Uint8Array | null;
   claims: readonly (Uint8Array | null)[] | null;
-  most: number | null;
+  bound: number | null;
 };
 
 const ARGUMENTS = {
@@ -137,7 +137,7 @@ const ARGUMENTS = {
   /** The tags of the page that the caller has, separated by commas; `null` if it has none. */
   known: "tags",
   /** Above about this many bytes, the function returns only the tag of the page; `null`: no limit. */
-  inline: "most",
+  inline: "bound",
   /** The query's path, filters and order, as JSON: columns and values by number. */
   plan: "text",
   /** The values of a query's conditions. */
@@ -211,8 +211,8 @@ export function printedArguments(endpoint: Endpoint): string {
 export function placeholdersOf<E extends Endpoint>(
   endpoint: E,
 ): Readonly<Record<CallerArgument | EndpointArgument<E>, string>> {
-  const places = argumentsOf(endpoint).map((name, index) => [name, `$${index + 1}`]);
-  return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
+  const parameters = argumentsOf(endpoint).map((name, index) => [name, `$${index + 1}`]);
+  return Object.fromEntries(parameters) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
 /** Endpoints whose calls can be pipelined. */
@@ -224,10 +224,10 @@ export function callText(
   endpoint: Endpoint,
   { isDistributed = false } = {},
 ): string {
-  const places = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
-  const call = `api.${quoteName(functionName(set, endpoint))}(${places.join(", ")})`;
+  const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
+  const call = `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`;
   if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
-  const echo = echoColumn(places.length + 1);
+  const echo = echoColumn(parameters.length + 1);
   // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.
   return isDistributed
     ? `select body, ${echo} from ${call} as called (body)`

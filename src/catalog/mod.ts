@@ -25,15 +25,15 @@ export {
   TABLE_OWNER,
   toParameters,
 } from "./functions.ts";
-export { type Isolation, listIssues, makeIsolationLook } from "./isolation_look.ts";
+export { type Isolation, listIssues, makeIsolationCheck } from "./isolation_check.ts";
 export {
   type Constraint,
+  type DeferredParts,
   deriveName,
   enumTypeName,
   findConstraint,
   indexesOf,
   keysOf,
-  type LateParts,
   type RecordedDefinition,
   referencesOf,
 } from "./names.ts";

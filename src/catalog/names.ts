@@ -11,10 +11,10 @@ const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
 
 /** A recorded table, with the parts that were added while other apps used it. */
-export type RecordedDefinition = TableDefinition & { readonly late?: LateParts };
+export type RecordedDefinition = TableDefinition & { readonly deferred?: DeferredParts };
 
 /** Parts that an owner added while other apps used the table. They must cost other apps almost nothing. */
-export type LateParts = {
+export type DeferredParts = {
   /** Names of columns that were added, or whose default changed. */
   readonly columns: readonly string[];
   /** The owner at that time, by the name of an index. The index contains only that app's rows. */
@@ -70,7 +70,7 @@ export function indexesOf(table: RecordedDefinition): Constraint[] {
     .filter((column) => column.index || column.kind === "ref")
     .map((column) => [column.name]);
   return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
-    const appId = table.late?.indexes[index.name];
+    const appId = table.deferred?.indexes[index.name];
     return appId === undefined ? index : { ...index, appId };
   });
 }

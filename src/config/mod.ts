@@ -5,7 +5,7 @@
  * @module
  */
 
-export { type Environment, readPlaceKey, toKeyVariable } from "./environment.ts";
+export { type Environment, readEnvironmentKey, toKeyVariable } from "./environment.ts";
 export { PROVIDER_SETTINGS } from "./providers.ts";
 export { type Config, readConfig } from "./read_config.ts";
 export { SETTINGS, type SettingName } from "./settings.ts";

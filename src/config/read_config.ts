@@ -1,7 +1,7 @@
 /** Reads the configuration from an environment, or reports all errors. Never shows a value: it can be a secret. @module */
 import * as v from "valibot";
 import type { ProviderSettings } from "../identity/mod.ts";
-import { type Environment, PLACE_KEY, readVariable } from "./environment.ts";
+import { ENVIRONMENT_KEY, type Environment, readVariable } from "./environment.ts";
 import type { Setting } from "./forms.ts";
 import { readProviders } from "./providers.ts";
 import { findRoleIssues } from "./role_needs.ts";
@@ -33,7 +33,7 @@ export function readConfig(
     else issues.push(`${name} ${parsed.issues[0].message}`);
   }
   for (const name of Object.keys(env)) {
-    if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS) && !PLACE_KEY.test(name))
+    if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS) && !ENVIRONMENT_KEY.test(name))
       issues.push(`${name} is not a setting: see .env.example`);
   }
   const providers = readProviders(env);

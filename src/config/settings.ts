@@ -119,7 +119,7 @@ export const SETTINGS = {
     ),
     initial: "",
     about:
-      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps that an administrator has made live). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
+      "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
   },
   HOST: {
     form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),

@@ -1,15 +1,15 @@
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
 import {
+  type AuditView,
   type ConsoleAuditEntry,
   listConsoleAudit,
-  type ShownAudit,
 } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { ACTION_WORDS } from "./action_words.ts";
+import { ACTION_LABELS } from "./action_labels.ts";
 import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
@@ -21,9 +21,9 @@ const PAGE_ROWS = 50;
 const DETAILS_CHARS = 4000;
 
 export async function handleActivity(visit: Visit): Promise<Response> {
-  const { shown, body, status } = await readActivity(visit, undefined);
+  const { page, body, status } = await readActivity(visit, undefined);
   return respondWithConsolePage({
-    me: shown.me,
+    me: page.me,
     entry: "Activity",
     title: "Activity",
     body,
@@ -34,14 +34,14 @@ export async function handleActivity(visit: Visit): Promise<Response> {
 /** @throws {Problem} unknown_app */
 export async function handleAppActivity(visit: Visit): Promise<Response> {
   const slug = visit.context.params["app"] ?? "";
-  const { shown, body, status } = await readActivity(visit, slug);
-  const { me, app } = shown;
+  const { page, body, status } = await readActivity(visit, slug);
+  const { me, app } = page;
   if (app === null) throw new Problem("unknown_app");
   const isDisabled = app.disabledAt !== null;
   return respondWithAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
 }
 
-type Activity = { shown: ShownAudit; body: Part; status: number };
+type Activity = { page: AuditView; body: Part; status: number };
 
 async function readActivity(
   { deps, cookies, context }: Visit,
@@ -49,7 +49,7 @@ async function readActivity(
 ): Promise<Activity> {
   const wanted = readFilter(context.query, app);
   const isReadable = wanted.issues.length === 0;
-  const shown = await listConsoleAudit(deps, cookies, {
+  const page = await listConsoleAudit(deps, cookies, {
     ...wanted.filter,
     before: readBefore(context.query),
     maxRows: isReadable ? PAGE_ROWS + 1 : 0,
@@ -57,9 +57,9 @@ async function readActivity(
   });
   const body = [
     renderFilter(wanted, app),
-    isReadable && renderPage(shown, wanted, { app, now: deps.now() }),
+    isReadable && renderPage(page, wanted, { app, now: deps.now() }),
   ];
-  return { shown, body, status: isReadable ? 200 : 422 };
+  return { page, body, status: isReadable ? 200 : 422 };
 }
 
 function readBefore(query: string): number | undefined {
@@ -68,20 +68,20 @@ function readBefore(query: string): number | undefined {
 }
 
 function renderPage(
-  { entries }: ShownAudit,
+  { entries }: AuditView,
   { typed }: ReadFilter,
   { app, now }: { app: string | undefined; now: number },
 ): Part {
-  const shown = entries.slice(0, PAGE_ROWS);
-  const last = entries.length > PAGE_ROWS ? shown.at(-1)?.id : undefined;
+  const page = entries.slice(0, PAGE_ROWS);
+  const last = entries.length > PAGE_ROWS ? page.at(-1)?.id : undefined;
   const query = toQuery(app === undefined ? typed : { ...typed, app: "" }, {
     before: String(last),
   });
   return [
-    shown.length === 0
+    page.length === 0
       ? renderEmpty("No matching activity.")
-      : renderEntries(shown, { now, hasApp: app === undefined }),
-    html`<p class="act-buttons">${last !== undefined && html`<a class="button button-quiet" href="?${query}">Older</a>`}${shown.length > 0 && html`<a class="button button-quiet" href="${ACTIVITY}/csv?${toQuery(typed)}" download>Download as CSV</a>`}</p>`,
+      : renderEntries(page, { now, hasApp: app === undefined }),
+    html`<p class="action-buttons">${last !== undefined && html`<a class="button button-quiet" href="?${query}">Older</a>`}${page.length > 0 && html`<a class="button button-quiet" href="${ACTIVITY}/csv?${toQuery(typed)}" download>Download as CSV</a>`}</p>`,
   ];
 }
 
@@ -95,8 +95,8 @@ function renderEntries(
     names.map((name) => ({ name })),
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
-      html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-note">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
-      html`<code class="act-name">${entry.action}</code>`,
+      html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-detail">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
+      html`<code class="action-name">${entry.action}</code>`,
     ]),
   );
 }
@@ -107,7 +107,7 @@ function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
   const app = hasApp ? entry.app : null;
   const person = userId === actor ? null : userId;
-  return html`<p>${who} ${ACTION_WORDS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && html`<a href="${toAppPath(app)}">${app}</a>`}</p>`;
+  return html`<p>${who} ${ACTION_LABELS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && html`<a href="${toAppPath(app)}">${app}</a>`}</p>`;
 }
 
 /** A deleted person has only an id. */
@@ -130,9 +130,9 @@ function renderDetails(details: string): Part {
 
 /** The details without JSON punctuation; JSON that was cut stays as it is. */
 function toSummary(details: string): string {
-  const noted = tryParseJson(details);
-  if (!isObject(noted)) return details;
-  return Object.entries(noted)
+  const parsed = tryParseJson(details);
+  if (!isObject(parsed)) return details;
+  return Object.entries(parsed)
     .map(([name, value]) => `${name}: ${toShort(value)}`)
     .join(", ");
 }

@@ -2,7 +2,7 @@
 import type { AuditFilter } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { ACTION_WORDS } from "./action_words.ts";
+import { ACTION_LABELS } from "./action_labels.ts";
 import { renderError, renderSelect, renderTextField } from "./parts.ts";
 import { ACTIVITY, toAppPath } from "./paths.ts";
 
@@ -66,10 +66,10 @@ ${renderDay("to", "To", typed.to)}
 }
 
 function renderActions(chosen: string): Html {
-  const known = Object.entries(ACTION_WORDS)
+  const known = Object.entries(ACTION_LABELS)
     .map(([value, label]) => ({ value, label }))
     .toSorted((action, two) => action.label.localeCompare(two.label, "en"));
-  const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
+  const other = chosen === "" || chosen in ACTION_LABELS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "any action" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Action", choices, value: chosen });
 }

@@ -15,7 +15,7 @@ import {
   renderPersonLink,
   toPeopleValues,
 } from "./people_list.ts";
-import { renderRole, renderRoleActs } from "./person.ts";
+import { renderRole, renderRoleActions } from "./person.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function handleAppPeople(visit: Visit): Promise<Response> {
@@ -33,13 +33,13 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
     rows: people,
     isSearched: people.length > 0 || query.search !== "" || query.after !== "",
     none: renderNone(slug, query),
-    render: (shown) => renderAppPeople(slug, shown, deps),
+    render: (page) => renderAppPeople(slug, page, deps),
   });
-  const note = html`<p class="quiet">${administrators === 1 ? "The Console administrator is" : `The ${administrators} Console administrators are`} also <code>admin</code> here.</p>`;
+  const detail = html`<p class="quiet">${administrators === 1 ? "The Console administrator is" : `The ${administrators} Console administrators are`} also <code>admin</code> here.</p>`;
   const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
     isDialog: true,
   });
-  return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note, end] });
+  return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, detail, end] });
 }
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
@@ -66,7 +66,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
       renderRole(person, deps),
       renderState(person),
       renderTime(person.grantedAt, deps.now()),
-      renderRoleActs({ path: toRolePath(slug, person.id), what: person.email }),
+      renderRoleActions({ path: toRolePath(slug, person.id), what: person.email }),
     ]),
   );
 }
@@ -78,7 +78,7 @@ export const endAppSessionsPage = makeFormPage({
   form: ({ slug }) => ({
     fields: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
     button: "End all sessions",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps }, { slug }) => {
     await endSessionsOfApp(deps, slug);

@@ -21,7 +21,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
     after_name: after,
     max_rows: ROWS_READ,
   });
-  const { shown, last } = toPage(tables);
+  const { page, last } = toPage(tables);
   return respondWithAppPage({
     me,
     slug,
@@ -29,13 +29,13 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
     tab: "Tables",
     body: [
       renderDone(visit),
-      shown.length === 0
+      page.length === 0
         ? renderEmpty(
             "This app has no tables yet. Push a schema to create them.",
             renderPushHint(visit),
           )
         : [
-            renderList(slug, shown),
+            renderList(slug, page),
             last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
             ESTIMATES,
           ],
@@ -67,7 +67,7 @@ function renderList(slug: string, tables: readonly ConsoleAppTable[]): Html {
         table.users.count > 1 && renderPill(`shared by ${table.users.count}`),
         renderState(table, 0),
       ],
-      renderActs(slug, table.name),
+      renderActions(slug, table.name),
     ]),
   );
 }
@@ -77,7 +77,7 @@ function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
   return columns.length === all ? all : `${columns.length} of ${all}`;
 }
 
-function renderActs(slug: string, table: string): Html {
+function renderActions(slug: string, table: string): Html {
   const what = html`<span class="visually-hidden"> ${table}</span>`;
   return html`<span class="row-acts"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
 <a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">Stop using${what}</a></span>`;

@@ -24,7 +24,7 @@ export async function handleApps(visit: Visit): Promise<Response> {
     after_slug: after,
     max_rows: ROWS_READ,
   });
-  const { shown, last } = toPage(apps);
+  const { page, last } = toPage(apps);
   return respondWithConsolePage({
     me,
     entry: "Apps",
@@ -33,7 +33,7 @@ export async function handleApps(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       search !== "" && renderSearched(search),
-      shown.length === 0 ? renderNone(search, after) : renderAppList(shown, visit.deps.now()),
+      page.length === 0 ? renderNone(search, after) : renderAppList(page, visit.deps.now()),
       last !== undefined && renderNext(APPS, { q: search, after: last.slug }),
     ],
   });

@@ -5,15 +5,15 @@ import { renderLink, renderText, renderTime } from "./parts.ts";
 import { toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
 
 export function renderAttention(home: ConsoleHome, now: number): Part {
-  const notes = [
+  const items = [
     ...renderIsolation(home),
     ...renderDevLeftovers(home),
     ...home.processes.silent.map((silent) => renderSilent(silent, now)),
     ...home.builds.map(renderBuild),
     ...home.endingKeys.map((key) => renderKey(key, now)),
   ];
-  if (notes.length === 0) return undefined;
-  return html`<section class="attention" aria-label="Needs attention"><ul>${notes.map((note) => html`<li>${note}</li>`)}</ul></section>`;
+  if (items.length === 0) return undefined;
+  return html`<section class="attention" aria-label="Needs attention"><ul>${items.map((detail) => html`<li>${detail}</li>`)}</ul></section>`;
 }
 
 /** Comes first: no app is served while isolation is broken. */
@@ -42,7 +42,7 @@ ${renderLink("Revoke key", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialo
   ];
 }
 
-const ROLE_WORDS: Readonly<Record<string, string>> = {
+const ROLE_LABELS: Readonly<Record<string, string>> = {
   all: "A process",
   gateway: "A gateway process",
   data: "A data process",
@@ -52,7 +52,7 @@ const ROLE_WORDS: Readonly<Record<string, string>> = {
 type Silent = ConsoleHome["processes"]["silent"][number];
 
 function renderSilent({ role, seenAt }: Silent, now: number): Html {
-  return html`<span>${ROLE_WORDS[role] ?? ROLE_WORDS["all"]} has not reported since ${renderTime(seenAt, now)}: it has stopped or cannot reach the database. Its requests since then are not counted.</span>`;
+  return html`<span>${ROLE_LABELS[role] ?? ROLE_LABELS["all"]} has not reported since ${renderTime(seenAt, now)}: it has stopped or cannot reach the database. Its requests since then are not counted.</span>`;
 }
 
 const BUILD_STATES: Readonly<Record<string, string>> = {

@@ -25,7 +25,7 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
 ${renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
 <div class="axis-times" aria-hidden="true">${toTicks(axis).map((tick) => html`<span>${toShortTime(tick, span)}</span>`)}</div>
 </div>
-<p class="quiet axis-note">In UTC. Dashed: requests of the previous ${span}. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
+<p class="quiet axis-caption">In UTC. Dashed: requests of the previous ${span}. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
 ${renderSelect(axis, slug)}
 ${renderChanges(axis, { slug, now })}
 </section>`;
@@ -38,10 +38,10 @@ function toMarks({ since, stepS, steps, changes }: Axis): Map<number, string[]> 
   const sinceMs = new Date(since).getTime();
   const marks = new Map<number, string[]>();
   for (const change of changes) {
-    const place = Math.floor((new Date(change.at).getTime() - sinceMs) / (stepS * 1000));
-    if (place < 0 || place >= steps + 1) continue;
-    const shown = Math.min(place, steps - 1);
-    marks.set(shown, [...(marks.get(shown) ?? []), toMarkText(change)]);
+    const index = Math.floor((new Date(change.at).getTime() - sinceMs) / (stepS * 1000));
+    if (index < 0 || index >= steps + 1) continue;
+    const page = Math.min(index, steps - 1);
+    marks.set(page, [...(marks.get(page) ?? []), toMarkText(change)]);
   }
   return marks;
 }
@@ -63,29 +63,29 @@ type Drawing = {
 function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
   const width = WIDTH / steps.length;
   const height = LANE * lanes.length;
-  const marks = [...changes.keys()].map((place) => `M${round((place + 0.5) * width)} 0V${height}`);
+  const marks = [...changes.keys()].map((index) => `M${round((index + 0.5) * width)} 0V${height}`);
   return html`<svg class="axis-drawing" viewBox="0 0 ${WIDTH} ${height}" preserveAspectRatio="none" aria-hidden="true" focusable="false" data-axis>
-<path class="axis-grid" d="${lanes.map((_, place) => `M0 ${(place + 1) * LANE}H${WIDTH}`).join("")}"/>
-${lanes.map(({ shapes }, place) => html`<g transform="translate(0 ${place * LANE})">${shapes(width)}</g>`)}
+<path class="axis-grid" d="${lanes.map((_, index) => `M0 ${(index + 1) * LANE}H${WIDTH}`).join("")}"/>
+${lanes.map(({ shapes }, index) => html`<g transform="translate(0 ${index * LANE})">${shapes(width)}</g>`)}
 <path class="axis-marks" d="${marks.join("")}"/>
-${toLinks(axis).map(({ place, length, from, to }) => html`<a href="${toChangesPath({ app: slug, from, to })}" tabindex="-1">${steps.slice(place, place + length).map((step, index) => html`<rect x="${round((place + index) * width)}" width="${round(width)}" height="${height}"><title>${toTitle(step, axis, { place: place + index, changes: changes.get(place + index) })}</title></rect>`)}</a>`)}</svg>`;
+${toLinks(axis).map(({ first, length, from, to }) => html`<a href="${toChangesPath({ app: slug, from, to })}" tabindex="-1">${steps.slice(first, first + length).map((step, index) => html`<rect x="${round((first + index) * width)}" width="${round(width)}" height="${height}"><title>${toTitle(step, axis, { index: first + index, changes: changes.get(first + index) })}</title></rect>`)}</a>`)}</svg>`;
 }
 
 /** Steps per link: a single minute has too few requests. */
 const LINK_STEPS = 5;
 const MINUTE_S = 60;
 
-function toLinks(axis: Axis): { place: number; length: number; from: string; to: string }[] {
+function toLinks(axis: Axis): { first: number; length: number; from: string; to: string }[] {
   const length = axis.stepS === MINUTE_S ? LINK_STEPS : 1;
   return Array.from({ length: Math.ceil(axis.steps / length) }, (_, link) => {
-    const place = link * length;
-    const { from } = toBounds(axis, place);
-    return { place, length, from, to: toBounds(axis, place + length - 1).to };
+    const first = link * length;
+    const { from } = toBounds(axis, first);
+    return { first, length, from, to: toBounds(axis, first + length - 1).to };
   });
 }
 
-function toBounds({ since, stepS }: Axis, place: number): { from: string; to: string } {
-  const at = new Date(since).getTime() + place * stepS * 1000;
+function toBounds({ since, stepS }: Axis, index: number): { from: string; to: string } {
+  const at = new Date(since).getTime() + index * stepS * 1000;
   return { from: toMinuteText(at), to: toMinuteText(at + stepS * 1000) };
 }
 
@@ -99,9 +99,9 @@ const MAX_CHANGES_IN_TITLE = 4;
 function toTitle(
   { requests, errors, rejections, p99, before }: Step,
   axis: Axis,
-  { place, changes = [] }: { place: number; changes: string[] | undefined },
+  { index, changes = [] }: { index: number; changes: string[] | undefined },
 ): string {
-  const { from } = toBounds(axis, place);
+  const { from } = toBounds(axis, index);
   const more = changes.length - MAX_CHANGES_IN_TITLE;
   return [
     `${(axis.stepS > HOUR_S ? from : from.slice(11)).replace("T", " ").replace("Z", "")}: ${toRequests(requests, before)}`,

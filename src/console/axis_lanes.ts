@@ -17,8 +17,8 @@ export function toLanes(steps: readonly Step[]): Lane[] {
   const counts = (read: (step: Step) => number) => steps.map(read);
   const requests = counts((step) => step.requests);
   // Processes add the last step when it is over.
-  const known = requests.map((count, place) =>
-    count > 0 || place + 1 < steps.length ? count : undefined,
+  const known = requests.map((count, index) =>
+    count > 0 || index + 1 < steps.length ? count : undefined,
   );
   const [errors, rejections] = [counts((step) => step.errors), counts((step) => step.rejections)];
   const p99 = steps.map((step) => step.p99);
@@ -49,34 +49,34 @@ function toFinite(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.min(ms, LAST_BOUND_MS);
 }
 
-function toBarLane(name: string, counts: readonly number[], look: string): Lane {
+function toBarLane(name: string, counts: readonly number[], tone: string): Lane {
   const max = Math.max(...counts, 1);
   return {
     name,
     top: COMPACT.format(max),
-    shapes: (width) => html`<path class="${look}" d="${toBars(counts, max, width)}"/>`,
+    shapes: (width) => html`<path class="${tone}" d="${toBars(counts, max, width)}"/>`,
   };
 }
 
 /** A line through the middle of each step, which ends where there is no value. */
 function toLine(values: readonly (number | undefined)[], max: number, width: number): string {
   return values
-    .map((value, place) => {
+    .map((value, index) => {
       if (value === undefined) return "";
-      const begins = values[place - 1] === undefined;
-      const [x, y] = [round((place + 0.5) * width), toY(value, max)];
+      const begins = values[index - 1] === undefined;
+      const [x, y] = [round((index + 0.5) * width), toY(value, max)];
       // A value between two gaps is a point.
-      return `${begins ? "M" : "L"}${x} ${y}${begins && values[place + 1] === undefined ? "h0.1" : ""}`;
+      return `${begins ? "M" : "L"}${x} ${y}${begins && values[index + 1] === undefined ? "h0.1" : ""}`;
     })
     .join("");
 }
 
 function toBars(counts: readonly number[], max: number, width: number): string {
   return counts
-    .map((count, place) =>
+    .map((count, index) =>
       count === 0
         ? ""
-        : `M${round(place * width + width * 0.1)} ${LANE}V${Math.min(toY(count, max), LANE - 1.5)}h${round(width * 0.8)}V${LANE}Z`,
+        : `M${round(index * width + width * 0.1)} ${LANE}V${Math.min(toY(count, max), LANE - 1.5)}h${round(width * 0.8)}V${LANE}Z`,
     )
     .join("");
 }

@@ -3,7 +3,7 @@ import type { Change } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { ACTION_WORDS } from "./action_words.ts";
+import { ACTION_LABELS } from "./action_labels.ts";
 import { renderAddress, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPushPath } from "./paths.ts";
 
@@ -22,7 +22,7 @@ function renderWhat(change: Change): Part {
   if (action === "expire_key")
     return html`key <code>${keyId ?? ""}</code> ${details !== "" && renderText(details)} expired`;
   const query = new URLSearchParams({ ...(app === null ? {} : { app }), action });
-  return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_WORDS[action] ?? action}</a>${renderObject(change)}`;
+  return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_LABELS[action] ?? action}</a>${renderObject(change)}`;
 }
 
 /** A push's number in its displayed format. */
@@ -36,8 +36,8 @@ function renderActor({ actor, actorEmail }: Change): Html {
 
 /** The key, person or role of the change. */
 function renderObject({ details, email }: Change): Part {
-  const noted = tryParseJson(details);
-  const { keyId, role } = isObject(noted) ? noted : {};
+  const parsed = tryParseJson(details);
+  const { keyId, role } = isObject(parsed) ? parsed : {};
   return [
     typeof keyId === "string" && html` <code>${keyId.slice(0, 16)}</code>`,
     typeof role === "string" && html` ${renderText(role)}`,

@@ -1,5 +1,5 @@
 /** A selected period: increased errors by table, key and field, and the changes just before. @module */
-import { type RisenCode, readConsole, type ShownChanges } from "../accounts/console/mod.ts";
+import { type ChangesView, type RisenCode, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../problem.ts";
@@ -20,7 +20,7 @@ const MAX_ROWS = 50;
 export async function handleChanges({ deps, context }: Visit): Promise<Response> {
   const asked = readAsked(context.query, deps.now());
   const { slug, from, until, unit } = asked;
-  const shown = await readConsole(deps, "show_changes", {
+  const page = await readConsole(deps, "show_changes", {
     app_slug: slug,
     unit,
     from_at: from,
@@ -28,17 +28,17 @@ export async function handleChanges({ deps, context }: Visit): Promise<Response>
     max_rows: MAX_ROWS,
   });
   return respondWithConsolePage({
-    me: shown.me,
+    me: page.me,
     entry: slug === "" ? "Home" : "Apps",
     title: "What changed",
     crumbs: slug === "" ? [] : [{ name: slug, path: toAppPath(slug) }],
     body: [
       renderForm(asked),
-      html`<p>${toComparison(shown)}</p>`,
+      html`<p>${toComparison(page)}</p>`,
       html`<h2>Increased errors</h2>`,
-      renderCodes(shown, asked),
+      renderCodes(page, asked),
       html`<h2>Changes before and during this period</h2>`,
-      renderChangeList(shown, { hasApp: slug === "", now: deps.now() }),
+      renderChangeList(page, { hasApp: slug === "", now: deps.now() }),
     ],
   });
 }
@@ -92,18 +92,18 @@ ${renderMoment("from", "From (UTC)", from.toISOString())}${renderMoment("to", "T
 </form>`;
 }
 
-function toComparison({ requests, requestsBefore }: ShownChanges): string {
+function toComparison({ requests, requestsBefore }: ChangesView): string {
   const text = `${toCount(requests)} requests, ${toCount(requestsBefore)} in the previous period of the same length`;
   const isFew = requests < MIN_REQUESTS || requestsBefore < MIN_REQUESTS;
   return isFew ? `${text}: too few requests to compare.` : `${text}.`;
 }
 
-function renderCodes(shown: ShownChanges, asked: Asked): Part {
-  if (shown.codes.length === 0) return renderEmpty("No rejected requests in this period.");
-  return html`<ul class="risen">${shown.codes.map((code) => html`<li>${renderCode(code, shown, asked)}</li>`)}</ul>`;
+function renderCodes(page: ChangesView, asked: Asked): Part {
+  if (page.codes.length === 0) return renderEmpty("No rejected requests in this period.");
+  return html`<ul class="risen">${page.codes.map((code) => html`<li>${renderCode(code, page, asked)}</li>`)}</ul>`;
 }
 
-function renderCode(risen: RisenCode, shown: ShownChanges, asked: Asked): Part {
+function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
   const { app, table, code, now, before, fields, keys } = risen;
   const filter = {
     ...{ app: app ?? "", kind: "rejected", code, table: table ?? "" },
@@ -112,9 +112,9 @@ function renderCode(risen: RisenCode, shown: ShownChanges, asked: Asked): Part {
   return [
     html`<p><b>${toCount(now)} × ${toStatus(code)}</b> <a href="${toRequestsPath(filter)}"><code>${code}</code></a>${table !== null && html` on <code>${renderText(table)}</code>`}${asked.slug === "" && app !== null && html` of <a href="${toAppPath(app)}">${app}</a>`} <span class="quiet">(${toCount(before)} before)</span></p>`,
     fields.length > 0 &&
-      html`<ul>${fields.map(({ field, requests }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, field, shown)}</li>`)}</ul>`,
+      html`<ul>${fields.map(({ field, requests }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, field, page)}</li>`)}</ul>`,
     keys.length > 0 &&
-      html`<p class="quiet">${keys.map(({ keyId, name, requests }, place) => html`${place > 0 && ", "}${toCount(requests)} by key <a href="${toRequestsPath({ ...filter, key: keyId })}"><code>${keyId}</code></a>${name !== null && name !== "" && html` ${renderText(name)}`}`)}</p>`,
+      html`<p class="quiet">${keys.map(({ keyId, name, requests }, index) => html`${index > 0 && ", "}${toCount(requests)} by key <a href="${toRequestsPath({ ...filter, key: keyId })}"><code>${keyId}</code></a>${name !== null && name !== "" && html` ${renderText(name)}`}`)}</p>`,
   ];
 }
 
@@ -124,7 +124,7 @@ function toStatus(code: string): string {
 }
 
 /** The latest push that changed the column, with what it was before. */
-function renderCause({ app, table }: RisenCode, field: string, { pushes }: ShownChanges): Part {
+function renderCause({ app, table }: RisenCode, field: string, { pushes }: ChangesView): Part {
   const found =
     table === null
       ? undefined
@@ -137,7 +137,7 @@ function renderCause({ app, table }: RisenCode, field: string, { pushes }: Shown
 }
 
 function renderChangeList(
-  { changes }: ShownChanges,
+  { changes }: ChangesView,
   options: { hasApp: boolean; now: number },
 ): Part {
   if (changes.length === 0) return renderEmpty("Nothing changed.");

@@ -3,17 +3,17 @@ import { type Html, html } from "../pages/mod.ts";
 
 const WIDTH = 100;
 const HEIGHT = 28;
-/** Room for the line's own width at the edges. */
+/** Space for the line's width at the edges. */
 const INSET = 2;
 
 /** A line of counts over time, with marks below where something failed. */
 export function renderLine(counts: readonly number[], marks: readonly number[] = []): Html {
   const maxCount = Math.max(...counts, 1);
-  const toX = (place: number) => round((place * WIDTH) / Math.max(counts.length - 1, 1));
+  const toX = (index: number) => round((index * WIDTH) / Math.max(counts.length - 1, 1));
   const toY = (count: number) => round(HEIGHT - INSET - (count / maxCount) * (HEIGHT - 2 * INSET));
-  const line = counts.map((count, place) => `${toX(place)},${toY(count)}`).join(" ");
+  const line = counts.map((count, index) => `${toX(index)},${toY(count)}`).join(" ");
   const bad = marks
-    .flatMap((count, place) => (count > 0 ? [`M${toX(place)} ${HEIGHT}v-6`] : []))
+    .flatMap((count, index) => (count > 0 ? [`M${toX(index)} ${HEIGHT}v-6`] : []))
     .join("");
   return renderSvg(
     html`<path class="chart-area" d="M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z"/><polyline class="chart-line" points="${line}"/>${bad !== "" && html`<path class="chart-bad" d="${bad}"/>`}`,
@@ -23,8 +23,8 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
 /** Sums of adjacent counts, max `maxCount` values. */
 export function toFewer(counts: readonly number[], maxCount: number): number[] {
   const size = Math.ceil(counts.length / maxCount);
-  const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, place) =>
-    counts.slice(place * size, (place + 1) * size),
+  const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, index) =>
+    counts.slice(index * size, (index + 1) * size),
   );
   return groups.map((group) => group.reduce((sum, count) => sum + count, 0));
 }

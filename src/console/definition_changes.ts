@@ -19,11 +19,11 @@ export function compareDefinitions(
   after: Definition,
 ): TableChange[] {
   const old = new Map(before?.tables.map((table) => [table.name, table]));
-  const kept = new Set(after.tables.map(({ name }) => name));
+  const stored = new Set(after.tables.map(({ name }) => name));
   return [
     ...after.tables.flatMap((table) => compareTables(old.get(table.name), table)),
     ...[...old.values()]
-      .filter(({ name }) => !kept.has(name))
+      .filter(({ name }) => !stored.has(name))
       .map(
         (table): TableChange => ({
           table: table.name,

@@ -37,15 +37,15 @@ export const deleteAppPage = makeFormPage({
         }),
       ],
       button: "Delete permanently",
-      look: "danger",
+      tone: "danger",
     };
   },
   run: async (visit, { slug }) => {
     const { deps, cookies } = visit;
     checkTypedName(visit, slug, "delete it");
     const end = performance.now() + WORK_MS;
-    const isLate = () => performance.now() > end;
-    if (await deleteAppByConsole({ ...deps, isLate }, cookies, slug))
+    const isOverdue = () => performance.now() > end;
+    if (await deleteAppByConsole({ ...deps, isOverdue }, cookies, slug))
       return redirectWithNotice(APPS, "app-deleted");
     const message =
       "The app has many rows and is not fully deleted yet. Delete it again to continue";

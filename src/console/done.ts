@@ -36,5 +36,5 @@ export function redirectWithNotice(path: string, done: keyof typeof DONE): Respo
 export function renderDone({ context }: Visit): Html | undefined {
   const given = new Map(readParameters(context.query)).get("done");
   const text = Object.entries(DONE).find(([name]) => name === given)?.[1];
-  return text === undefined ? undefined : renderNotice("remark", text);
+  return text === undefined ? undefined : renderNotice("info", text);
 }

@@ -2,7 +2,7 @@
 import { type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { redirectWithNotice } from "./done.ts";
-import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
+import { checkTypedName, makeFormPage, renderTypedName, toVisibleMessages } from "./form_page.ts";
 import { renderError, renderLink } from "./parts.ts";
 import { TABLES, toTablePath } from "./paths.ts";
 import { readTable, renderRowCount, respondWithTableAction } from "./table_parts.ts";
@@ -12,31 +12,34 @@ export const dropTablePage = makeFormPage({
   read: async (visit) => {
     const { table = "" } = visit.context.params;
     const found = dropTable(visit.deps, { table }).then((dropped) => ({ dropped }));
-    const shown = await found.catch((error) => ({ reasons: toShownMessages(error) }));
-    return { ...(await readTable(visit)), ...shown };
+    const page = await found.catch((error) => ({ reasons: toVisibleMessages(error) }));
+    return { ...(await readTable(visit)), ...page };
   },
   title: ({ table }) => `Drop ${table.name}`,
-  form: ({ table: { name, size }, ...shown }) => {
-    if ("reasons" in shown)
+  form: ({ table: { name, size }, ...page }) => {
+    if ("reasons" in page)
       return {
         instead: [
-          renderError("The table cannot be dropped.", shown.reasons),
+          renderError("The table cannot be dropped.", page.reasons),
           renderLink("Back to the table", toTablePath(name)),
         ],
         status: 422,
       };
     return {
       fields: [
-        renderEffect(shown.dropped, size?.rows == null ? undefined : renderRowCount(size)),
+        renderEffect(page.dropped, size?.rows == null ? undefined : renderRowCount(size)),
         renderTypedName(name, "drop it"),
       ],
       button: "Drop permanently",
-      look: "danger",
+      tone: "danger",
     };
   },
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "drop it");
-    await dropTable(visit.deps, { table, told: (visit.fields.get("told") ?? "").split(",") });
+    await dropTable(visit.deps, {
+      table,
+      expected: (visit.fields.get("expected") ?? "").split(","),
+    });
     return redirectWithNotice(TABLES, "dropped");
   },
   cancel: (_visit, { table }) => toTablePath(table.name),
@@ -46,7 +49,7 @@ export const dropTablePage = makeFormPage({
 
 function renderEffect(found: readonly DroppedTable[], rows: Part): Part {
   const names = found.map(({ name }) => name);
-  return html`<input type="hidden" name="told" value="${names.join(",")}">
+  return html`<input type="hidden" name="expected" value="${names.join(",")}">
 <p>This cannot be undone. Removed:</p>
 <ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, owned by ${owner}</li>`)}
 <li>all rows that are left in ${names.length === 1 ? "it" : "them"}${rows !== undefined && html` (about ${rows})`}</li></ul>

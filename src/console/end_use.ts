@@ -5,7 +5,7 @@ import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { respondWithAppAction } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
-import { checkTypedName, makeFormPage, renderTypedName, toShownMessages } from "./form_page.ts";
+import { checkTypedName, makeFormPage, renderTypedName, toVisibleMessages } from "./form_page.ts";
 import { renderError, renderLink } from "./parts.ts";
 import { toAppTablesPath } from "./paths.ts";
 
@@ -17,33 +17,36 @@ export const endUsePage = makeFormPage({
   read: async ({ deps, context }) => {
     const { app: slug = "", table = "" } = context.params;
     const found = beginEndRegistration(deps, { slug, table }).then(({ tables }) => ({ tables }));
-    const shown = await found.catch((error) => ({ reasons: toShownMessages(error) }));
+    const page = await found.catch((error) => ({ reasons: toVisibleMessages(error) }));
     const values = { app_slug: slug, after_name: "", max_rows: 0 };
     const { me } = await readConsole(deps, "list_app_tables", values);
-    return { me, slug, table, ...shown };
+    return { me, slug, table, ...page };
   },
   title: ({ slug, table }) => `Stop using ${table} in ${slug}`,
-  form: ({ slug, table, ...shown }) => {
-    if ("reasons" in shown)
+  form: ({ slug, table, ...page }) => {
+    if ("reasons" in page)
       return {
         instead: [
-          renderError("The app cannot stop using this table.", shown.reasons),
+          renderError("The app cannot stop using this table.", page.reasons),
           renderLink("Back", toAppTablesPath(slug)),
         ],
         status: 422,
       };
     return {
-      fields: [renderEffect(slug, shown.tables), renderTypedName(table, "stop using it")],
+      fields: [renderEffect(slug, page.tables), renderTypedName(table, "stop using it")],
       button: "Stop using and delete rows",
-      look: "danger",
+      tone: "danger",
     };
   },
   run: async (visit, { slug, table }) => {
     checkTypedName(visit, table, "stop using it");
-    const told = (visit.fields.get("told") ?? "").split(",");
+    const expected = (visit.fields.get("expected") ?? "").split(",");
     const end = performance.now() + WAIT_MS;
-    const isLate = () => performance.now() > end;
-    const state = await endRegistrationByConsole({ ...visit.deps, isLate }, { slug, table, told });
+    const isOverdue = () => performance.now() > end;
+    const state = await endRegistrationByConsole(
+      { ...visit.deps, isOverdue },
+      { slug, table, expected },
+    );
     if (state !== "rejected") return redirectWithNotice(toAppTablesPath(slug), "use-ended");
     const message = "Rows of another table reference these rows: stop using that table first";
     throw new Problem("invalid_request", { message });
@@ -55,7 +58,7 @@ export const endUsePage = makeFormPage({
 
 function renderEffect(slug: string, names: readonly string[]): Part {
   const isOnly = names.length === 1;
-  return html`<input type="hidden" name="told" value="${names.join(",")}">
+  return html`<input type="hidden" name="expected" value="${names.join(",")}">
 <p>This cannot be undone. Deleted:</p>
 <ul class="plain">${names.map((name) => html`<li>all rows of ${slug} in <b>${name}</b></li>`)}</ul>
 ${!isOnly && html`<p>These tables reference each other and are removed together.</p>`}

@@ -8,8 +8,8 @@
 import {
   type ConsoleActor,
   ConsoleRejected,
+  type PresentedCookies,
   SecondFactorNeeded,
-  type ShownCookies,
   SignInTooOld,
 } from "../accounts/actions/mod.ts";
 import type { RowsKey } from "../accounts/console/mod.ts";
@@ -53,7 +53,7 @@ const MAX_FORM_BYTES = 102_400;
 export type Visit = {
   /** Dependencies with the cookies, which identify the actor. */
   deps: ConsolePageDeps & ConsoleActor;
-  cookies: ShownCookies;
+  cookies: PresentedCookies;
   context: RequestContext;
   /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type ConsoleFindings, readConsole } from "../accounts/console/mod.ts";
+import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -38,7 +38,7 @@ const MAX_HITS = 8;
 /** A request's id, or its last characters from an error page. */
 const REFERENCE = /^[0-9a-f]{12}$/;
 
-type Hit = { name: string; path: string; note?: Part; email?: string };
+type Hit = { name: string; path: string; detail?: Part; email?: string };
 type Group = { name: string; hits: readonly Hit[] };
 
 const PAGES: readonly Hit[] = [
@@ -74,7 +74,7 @@ export async function handleFind(visit: Visit): Promise<Response> {
   });
 }
 
-function toGroups(search: string, { apps, people, tables, keys }: ConsoleFindings): Group[] {
+function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches): Group[] {
   return [
     { name: "Requests", hits: toRequests(search) },
     {
@@ -82,7 +82,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
       hits: apps.map(({ slug, disabledAt }) => ({
         name: slug,
         path: toAppPath(slug),
-        ...(disabledAt === null ? {} : { note: "disabled" }),
+        ...(disabledAt === null ? {} : { detail: "disabled" }),
       })),
     },
     {
@@ -91,7 +91,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
         name: displayName ?? email,
         path: toPersonPath(id),
         email,
-        ...(displayName === null ? {} : { note: renderText(email) }),
+        ...(displayName === null ? {} : { detail: renderText(email) }),
       })),
     },
     {
@@ -99,7 +99,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
       hits: tables.map(({ name, owner }) => ({
         name,
         path: toTablePath(name),
-        note: `owned by ${owner}`,
+        detail: `owned by ${owner}`,
       })),
     },
     {
@@ -107,7 +107,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleFinding
       hits: keys.map(({ keyId, name, app, revokedAt }) => ({
         name: keyId,
         path: toKeysPath(app),
-        note: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
+        detail: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
       })),
     },
     { name: "Pages", hits: PAGES.filter(({ name }) => name.toLowerCase().includes(search)) },
@@ -121,5 +121,5 @@ function toRequests(search: string): Hit[] {
 }
 
 function renderGroup({ name, hits }: Group): Html {
-  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}"${hit.email !== undefined && html` data-email="${hit.email}"`}>${renderText(hit.name)}</a>${hit.note !== undefined && html` <span class="quiet">${hit.note}</span>`}</li>`)}</ul></section>`;
+  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}"${hit.email !== undefined && html` data-email="${hit.email}"`}>${renderText(hit.name)}</a>${hit.detail !== undefined && html` <span class="quiet">${hit.detail}</span>`}</li>`)}</ul></section>`;
 }

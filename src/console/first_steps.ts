@@ -33,8 +33,8 @@ ${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\n
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);
   const items = steps.map(
-    ({ name, isDone, how }, place) =>
-      html`<li class="step${isDone && " step-done"}"><h3>${name}${isDone && html` <span class="pill pill-good">done</span>`}</h3>${place === next && how}</li>`,
+    ({ name, isDone, how }, position) =>
+      html`<li class="step${isDone && " step-done"}"><h3>${name}${isDone && html` <span class="pill pill-good">done</span>`}</h3>${position === next && how}</li>`,
   );
   return html`<section class="sheet" aria-labelledby="steps"><h2 id="steps">Three steps to your first row</h2><ol class="steps">${items}</ol></section>`;
 }

@@ -20,7 +20,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { redirectToSignIn, type Visit } from "./enter.ts";
 import {
-  renderActForm,
+  renderActionForm,
   renderError,
   renderSelect,
   renderTextField,
@@ -28,7 +28,7 @@ import {
 } from "./parts.ts";
 import { toMessages } from "./read.ts";
 
-type ShownForm = { fields: Part; button: string; look?: "primary" | "danger" };
+type FormView = { fields: Part; button: string; tone?: "primary" | "danger" };
 /** Why there is no form; with a status if that is an error. */
 type NoForm = { instead: Part; status?: number };
 export type FormBody = { title: string; body: Part; status: number };
@@ -37,7 +37,7 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
   /** The visit's `fields` has the sent values. */
-  form: (content: Content, visit: Visit) => Promise<ShownForm | NoForm> | ShownForm | NoForm;
+  form: (content: Content, visit: Visit) => Promise<FormView | NoForm> | FormView | NoForm;
   /** Returns the page that follows. */
   run: (visit: Visit, content: Content) => Promise<Response>;
   cancel: (visit: Visit, content: Content) => string;
@@ -52,31 +52,31 @@ type Handle = (visit: Visit) => Promise<Response>;
 
 export function makeFormPage<Content extends { me: ConsoleVisitor }>(
   page: FormPage<Content>,
-): { show: Handle; take: Handle } {
+): { show: Handle; submit: Handle } {
   return {
     show: async (visit) => await respondWithForm(page, visit, await page.read(visit)),
-    take: async (visit) => {
+    submit: async (visit) => {
       const content = await page.read(visit);
       try {
         return await page.run(visit, content);
       } catch (error) {
-        if (!(error instanceof Problem) || !isShown(error)) throw error;
+        if (!(error instanceof Problem) || !isVisible(error)) throw error;
         return await respondWithForm(page, visit, content, error);
       }
     },
   };
 }
 
-const SHOWN: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];
+const EXPLAINED: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];
 
 /** Whether a page shows the error above its form. Other errors are not caused by the input. */
-function isShown(error: Problem): boolean {
-  return error instanceof SuperAdminNeeded || SHOWN.includes(error.code);
+function isVisible(error: Problem): boolean {
+  return error instanceof SuperAdminNeeded || EXPLAINED.includes(error.code);
 }
 
 /** The messages of an error that the page shows above its form. @throws any other error */
-export function toShownMessages(error: unknown): string[] {
-  if (error instanceof Problem && isShown(error)) return toMessages(error);
+export function toVisibleMessages(error: unknown): string[] {
+  if (error instanceof Problem && isVisible(error)) return toMessages(error);
   throw error;
 }
 
@@ -104,9 +104,9 @@ function toStatus(error: Problem | undefined): number {
   return error instanceof SuperAdminNeeded ? 403 : 422;
 }
 
-function renderForm({ context, token }: Visit, form: ShownForm, cancel: string): Html {
+function renderForm({ context, token }: Visit, form: FormView, cancel: string): Html {
   const action = toTarget(splitTarget(context.request.url));
-  return renderActForm({ action, token, ...form, cancel });
+  return renderActionForm({ action, token, ...form, cancel });
 }
 
 type Fields = Visit["fields"];
@@ -118,10 +118,10 @@ export function renderInput(
   value: string,
   more: Partial<TextField> = {},
 ): Html {
-  const shownHint = more.hint === undefined ? renderHint(hint) : more.hint || undefined;
+  const visibleHint = more.hint === undefined ? renderHint(hint) : more.hint || undefined;
   if (choices !== undefined)
     return renderSelect({
-      ...{ name, label, value, hint: shownHint },
+      ...{ name, label, value, hint: visibleHint },
       choices: Object.entries(choices).map(([choice, of]) => ({ value: choice, label: of })),
     });
   return renderTextField({
@@ -130,7 +130,7 @@ export function renderInput(
     ...(isEmail && { isEmail }),
     ...(suggestions && { choices: suggestions }),
     ...more,
-    hint: shownHint,
+    hint: visibleHint,
   });
 }
 
@@ -139,7 +139,7 @@ function renderHint(hint = ""): Part {
   if (hint === "") return undefined;
   return hint
     .split("`")
-    .map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part));
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 export function readText(fields: Fields, name: string): string {
@@ -163,10 +163,10 @@ export function readInputs<Values extends Readonly<Record<string, unknown>>>(
   return values;
 }
 
-export function renderTypedName(name: string, act: string): Html {
+export function renderTypedName(name: string, action: string): Html {
   return renderTextField({
     name: "typed_name",
-    label: `Type ${name} to ${act}`,
+    label: `Type ${name} to ${action}`,
     maxLength: 63,
     mustBe: name,
     isRequired: true,
@@ -174,7 +174,7 @@ export function renderTypedName(name: string, act: string): Html {
 }
 
 /** @throws {Problem} invalid_request — another name was typed */
-export function checkTypedName({ fields }: Visit, name: string, act: string): void {
+export function checkTypedName({ fields }: Visit, name: string, action: string): void {
   if (fields.get("typed_name") === name) return;
-  throw new Problem("invalid_request", { message: `Type ${name} to ${act}` });
+  throw new Problem("invalid_request", { message: `Type ${name} to ${action}` });
 }

@@ -7,7 +7,7 @@ import { renderAxis } from "./axis.ts";
 import type { Visit } from "./enter.ts";
 import { renderSteps } from "./first_steps.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanWords } from "./numbers.ts";
+import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanText } from "./numbers.ts";
 import { renderLink, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
 
@@ -16,7 +16,7 @@ const MAX_APPS = 20;
 
 export async function handleHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
-  const home = await readConsole(visit.deps, "home", { shown_span: span, max_rows: MAX_APPS });
+  const home = await readConsole(visit.deps, "home", { wanted_span: span, max_rows: MAX_APPS });
   const { me, apps, axis } = home;
   const now = visit.deps.now();
   const hasRows = apps.length > 0 && home.hasKeys && home.hasTables;
@@ -44,7 +44,7 @@ export async function handleHome(visit: Visit): Promise<Response> {
 function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): Html {
   const columns = [
     { name: "App" },
-    { name: toSpanWords(span) },
+    { name: toSpanText(span) },
     { name: "Requests / s", isNumber: true },
     { name: "Errors", isNumber: true },
     { name: "p99", isNumber: true },
@@ -53,7 +53,7 @@ function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): H
   ];
   const rows = apps.map((app): Part[] => [
     html`<span class="row-title"><a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}
-<span class="row-note">${app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}</span></span>`,
+<span class="row-detail">${app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}</span></span>`,
     ...renderNumberCells(app.numbers, span),
     app.tables,
     renderTime(app.pushedAt, now),

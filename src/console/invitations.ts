@@ -6,7 +6,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
-import { toRoleWords } from "./people.ts";
+import { toRoleText } from "./people.ts";
 import {
   readPeopleQuery,
   renderPersonLink,
@@ -54,7 +54,7 @@ function renderInvitations(invitations: readonly ListedInvitation[], now: number
       renderRoles(invitation),
       html`<span class="person">${renderTime(invitation.invitedAt, now)}<span class="quiet person-address">${renderInviter(invitation)}</span></span>`,
       html`<span class="person"><span>${renderListedState(invitation)}</span><span class="quiet person-address">${renderLinkEnd(invitation, now)}</span><span class="quiet person-address">${renderMail(invitation, now)}</span></span>`,
-      renderInvitationActs(invitation),
+      renderInvitationActions(invitation),
     ]),
   );
 }
@@ -63,7 +63,7 @@ function renderRoles({ roles, roleCount, consoleRole }: ListedInvitation): Part 
   if (roles.length === 0 && consoleRole === null)
     return html`<span class="quiet">no app yet</span>`;
   const more = roleCount - roles.length;
-  return html`<span class="invited-to">${consoleRole !== null && html`<span>Console: ${toRoleWords(consoleRole)}</span>`}${roles.map(({ app, role }) => html`<span>${app}: <code>${role}</code></span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+  return html`<span class="invited-to">${consoleRole !== null && html`<span>Console: ${toRoleText(consoleRole)}</span>`}${roles.map(({ app, role }) => html`<span>${app}: <code>${role}</code></span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
 }
 
 function renderListedState({ disabledAt, state }: ListedInvitation): Html {
@@ -92,7 +92,7 @@ export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
   return html`${mail === "waiting" ? "mail queued" : "not mailed"}`;
 }
 
-function renderInvitationActs({ id, email, disabledAt }: ListedInvitation): Html {
+function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Html {
   const path = toPersonPath(id);
   const heard = html`<span class="visually-hidden"> the invitation of ${renderText(email)}</span>`;
   return html`<span class="row-acts">${disabledAt === null && html`<a class="button button-quiet button-small" data-dialog href="${path}/resend-invitation?from=list">Resend${heard}</a>`}

@@ -13,7 +13,7 @@ import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
 /** Labels of scopes. */
-const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
   "data:write": "write",
   "schema:read": "read schema",
@@ -79,18 +79,19 @@ function renderKey(slug: string, key: PairedKey, now: number): Part[] {
   return [
     isActive ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`,
     html`<code>${key.keyId}</code>${renderPair(key)}`,
-    key.scopes.map((scope) => SCOPE_WORDS[scope]).join(", ") || "nothing",
+    key.scopes.map((scope) => SCOPE_LABELS[scope]).join(", ") || "nothing",
     renderTime(key.lastUsedAt, now),
     renderEnd(key, now),
-    isActive && renderActs(slug, key),
+    isActive && renderActions(slug, key),
   ];
 }
 
 function renderPair({ replaces, replacedBy }: PairedKey): Part {
   return [
-    replaces !== undefined && html`<span class="row-note">replaces <code>${replaces}</code></span>`,
+    replaces !== undefined &&
+      html`<span class="row-detail">replaces <code>${replaces}</code></span>`,
     replacedBy !== null &&
-      html`<span class="row-note">replaced by <code>${replacedBy}</code></span>`,
+      html`<span class="row-detail">replaced by <code>${replacedBy}</code></span>`,
   ];
 }
 
@@ -106,7 +107,7 @@ function renderEnd({ status, expiresAt, revokedAt }: AppKey, now: number): Html 
   return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
 }
 
-function renderActs(slug: string, { keyId, name }: AppKey): Html {
+function renderActions(slug: string, { keyId, name }: AppKey): Html {
   const path = toKeyPath(slug, keyId);
   const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
   return html`<span class="row-acts"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
@@ -116,10 +117,10 @@ function renderActs(slug: string, { keyId, name }: AppKey): Html {
 /** The key and the app in the address. @throws {Problem} not_found — the key is not active */
 export async function readActiveKey(visit: Visit) {
   const { key: keyId = "" } = visit.context.params;
-  const shown = await readApp(visit);
-  const key = shown.keys.find((key) => key.keyId === keyId && key.status === "active");
+  const page = await readApp(visit);
+  const key = page.keys.find((key) => key.keyId === keyId && key.status === "active");
   if (key === undefined) throw noActiveKey();
-  return { ...shown, keyId, key };
+  return { ...page, keyId, key };
 }
 
 export function noActiveKey(): Problem {
@@ -136,7 +137,7 @@ export const revokeKeyPage = makeFormPage({
     fields: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
 <p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime, rotate it instead.</p>`,
     button: "Revoke the key",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();

@@ -103,8 +103,8 @@ export function respondWithIssuedKey(
 <p>This key is shown only once and is not stored. Click it to select all of it.</p>
 <p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
 ${table === undefined && html`<p>This app has no tables yet. Run <code>rowhouse db push</code> with a key that can push. Then replace <code>${NO_TABLE}</code> with a table name.</p>`}
-${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
-<div class="act-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
+${snippets.map(({ name, text }, index) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${index}`, name, text })}`)}
+<div class="action-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
 </section>`;
   return respondWithAppAction({ me, slug }, { title: "Copy this key now", body });
 }

@@ -19,7 +19,7 @@ import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
-import { readConsoleRole } from "./person_acts.ts";
+import { readConsoleRole } from "./person_actions.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
 import { readLines, readPersonId } from "./read.ts";
 
@@ -93,20 +93,20 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
   ].filter((issue) => issue !== false);
   if (issues.length > 0) throw rejectFor(issues.map((message) => ({ path: "", message })));
   const invited = await inviteSeveral(visit.deps, {
-    people: emails.map((email, place) => ({ id: toNextId(id, place), email })),
+    people: emails.map((email, index) => ({ id: toNextId(id, index), email })),
     ...(app === "" && role === "" ? {} : { slug: app, role }),
   });
   const columns = [{ name: "Address" }, { name: "Result" }, { name: "Link" }];
-  const rows = invited.map((person, place): Part[] => [
+  const rows = invited.map((person, index): Part[] => [
     renderText(person.email),
     RESULTS[person.outcome],
     person.linkText !== undefined &&
-      html`<code id="link-${place}">${toPasswordLink(visit, person.linkText)}</code> ${renderCopyButton(`link-${place}`, `the link of ${person.email}`)}`,
+      html`<code id="link-${index}">${toPasswordLink(visit, person.linkText)}</code> ${renderCopyButton(`link-${index}`, `the link of ${person.email}`)}`,
   ]);
   return [
     renderTable("Invitations", columns, rows),
     html`<p class="quiet">Each link is shown only once.</p>`,
-    html`<div class="act-buttons">${renderLink("Done", INVITATIONS, "primary")}</div>`,
+    html`<div class="action-buttons">${renderLink("Done", INVITATIONS, "primary")}</div>`,
   ];
 }
 
@@ -119,8 +119,8 @@ const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
 };
 
 /** An id for each line; the same if the form is sent twice. */
-function toNextId(id: string, place: number): string {
-  const last = (Number.parseInt(id.slice(-4), 16) + place) % 0x1_0000;
+function toNextId(id: string, index: number): string {
+  const last = (Number.parseInt(id.slice(-4), 16) + index) % 0x1_0000;
   return id.slice(0, -4) + last.toString(16).padStart(4, "0");
 }
 

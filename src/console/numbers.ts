@@ -1,4 +1,4 @@
-/** Numbers of requests as people read them: how many a second, what share failed, how long the slowest took. @module */
+/** Numbers of requests as people read them: how many a second, what share failed, the time of the slowest. @module */
 import {
   type Axis,
   type Numbers,
@@ -40,10 +40,10 @@ export function renderStats(
   const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
   const few = isFew ? "too few requests for a share" : "";
   return html`<dl class="stats">
-${renderStat("Requests / s", toRate(requests, span), { note: `${toCount(requests)} total${compare(`${change} from`)}` })}
-${renderStat("Errors", toValue(errors), { note: few || `${toCount(errors)} responses 5xx${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
-${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { note: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
-${renderStat("Rejected", toValue(rejections), { note: few || `${toCount(rejections)} responses 4xx${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
+${renderStat("Requests / s", toRate(requests, span), { detail: `${toCount(requests)} total${compare(`${change} from`)}` })}
+${renderStat("Errors", toValue(errors), { detail: few || `${toCount(errors)} responses 5xx${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
+${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { detail: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
+${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(rejections)} responses 4xx${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
 </dl>`;
 }
 
@@ -53,14 +53,14 @@ function toChange(now: number, before: number): string {
   return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))} %`;
 }
 
-const SPAN_WORDS: Readonly<Record<Span, string>> = {
+const SPAN_LABELS: Readonly<Record<Span, string>> = {
   hour: "Last hour",
   day: "Last day",
   week: "Last week",
 };
 
-export function toSpanWords(span: Span): string {
-  return SPAN_WORDS[span];
+export function toSpanText(span: Span): string {
+  return SPAN_LABELS[span];
 }
 
 export function readSpan(query: string): Span {
@@ -69,17 +69,17 @@ export function readSpan(query: string): Span {
 }
 
 /** Links to a page with each span. */
-export function renderSpans(shown: Span, path: string): Html {
-  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === shown && html` aria-current="true"`}>${SPAN_WORDS[span]}</a>`)}</nav>`;
+export function renderSpans(page: Span, path: string): Html {
+  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === page && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
 }
 
 function renderStat(
   name: string,
   value: string,
-  { note, isBad = false, path }: { note: string; isBad?: boolean; path?: string },
+  { detail, isBad = false, path }: { detail: string; isBad?: boolean; path?: string },
 ): Html {
   const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
-  return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-note">${note}</dd></div>`;
+  return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-detail">${detail}</dd></div>`;
 }
 
 /** The cells of a list: a small chart, requests a second, errors, the slowest. */
@@ -108,9 +108,9 @@ function renderNothing(): Html {
 }
 
 function toSeries({ counted }: Numbers, span: Span, points: number) {
-  const spread = (place: 1 | 2) => {
+  const spread = (position: 1 | 2) => {
     const counts = Array<number>(STEPS[span].steps).fill(0);
-    for (const step of counted) if (step[0] < counts.length) counts[step[0]] = step[place];
+    for (const step of counted) if (step[0] < counts.length) counts[step[0]] = step[position];
     return toFewer(counts, points);
   };
   return { requests: spread(1), errors: spread(2) };
@@ -137,7 +137,7 @@ function toShare(count: number, all: number): string {
   return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
 }
 
-/** How long a share of all took at most. */
+/** The max duration of a share of the requests. */
 function toDuration(latencies: readonly number[], share: number): string {
   const ms = estimateLatency(latencies, share);
   if (ms === undefined) return "–";

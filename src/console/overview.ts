@@ -1,5 +1,5 @@
 /** Overview of an app: its addresses, contents and numbers. @module */
-import type { ShownApp } from "../accounts/console/mod.ts";
+import type { AppView } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { readApp, respondWithAppPage } from "./app_page.ts";
 import { renderAxis } from "./axis.ts";
@@ -41,10 +41,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
   });
 }
 
-function renderFacts(
-  app: ShownApp,
-  { activeKeys, now }: { activeKeys: number; now: number },
-): Html {
+function renderFacts(app: AppView, { activeKeys, now }: { activeKeys: number; now: number }): Html {
   const path = toAppPath(app.slug);
   const facts: { name: string; value: Part }[] = [
     { name: "Address", value: renderOrigins(app) },
@@ -64,13 +61,13 @@ function renderFacts(
 }
 
 /** Each opens in another tab: the Console stays where it is. */
-function renderOrigins({ origins, slug }: ShownApp): Part {
+function renderOrigins({ origins, slug }: AppView): Part {
   if (origins.length === 0)
     return html`<span class="quiet">none yet</span> <a href="${toAppPath(slug)}/settings">Add an origin</a>`;
   return html`<ul class="inline">${origins.map((origin) => html`<li><a href="${origin}" target="_blank" rel="noopener noreferrer">${renderText(new URL(origin).host)} <span aria-hidden="true">↗</span><span class="visually-hidden">, opens in a new tab</span></a></li>`)}</ul>`;
 }
 
-function renderTables({ tables, slug }: ShownApp): Part {
+function renderTables({ tables, slug }: AppView): Part {
   if (tables.length === 0) return html`<span class="quiet">none yet</span>`;
   const more = tables.length - MAX_TABLES;
   return html`<ul class="inline">${tables.slice(0, MAX_TABLES).map((table) => html`<li><a href="${toRowsPath(slug, table)}">${table}</a></li>`)}${more > 0 && html`<li><a href="${toAppTablesPath(slug)}">${more} more</a></li>`}</ul>`;

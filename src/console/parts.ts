@@ -40,7 +40,7 @@ export function renderTable(
 ): Html {
   return html`<div class="sheet sheet-tight" role="region" aria-label="${label}" tabindex="0"><table class="list">
 <thead><tr>${columns.map(renderHead)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${columns[place]?.isNumber === true && html` class="num"`} data-label="${columns[place]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => html`<td${columns[index]?.isNumber === true && html` class="num"`} data-label="${columns[index]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
 </table></div>`;
 }
 
@@ -58,10 +58,10 @@ export function renderEmpty(text: Part, action?: Part): Html {
 export function renderLink(
   name: string,
   path: string,
-  look: "primary" | "quiet" | "danger" = "quiet",
+  tone: "primary" | "quiet" | "danger" = "quiet",
   options: { keys?: string; isDialog?: boolean; isFocused?: boolean } = {},
 ): Html {
-  return html`<a class="button button-${look}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}${options.isDialog === true && html` data-dialog`}${options.isFocused === true && html` autofocus`}>${name}</a>`;
+  return html`<a class="button button-${tone}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}${options.isDialog === true && html` data-dialog`}${options.isFocused === true && html` autofocus`}>${name}</a>`;
 }
 
 /** Something to paste elsewhere, with a button that copies it. */
@@ -77,8 +77,8 @@ export function renderSnippet({
   return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
 }
 
-export function renderPill(text: string, look: "good" | "warn" | "bad" | "plain" = "plain"): Html {
-  return html`<span class="pill pill-${look}">${text}</span>`;
+export function renderPill(text: string, tone: "good" | "warn" | "bad" | "plain" = "plain"): Html {
+  return html`<span class="pill pill-${tone}">${text}</span>`;
 }
 
 export type TextField = Partial<Omit<Field, "name" | "label" | "isOptional">> &
@@ -111,16 +111,16 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 }
 
 /** A form of the Console, with a link that cancels it. The link has the focus if the form deletes something. */
-export function renderActForm({
+export function renderActionForm({
   token,
   cancel,
   ...form
 }: Pick<Parameters<typeof renderForm>[0], "action" | "fields" | "button"> & {
   token: string;
-  look?: "primary" | "danger";
+  tone?: "primary" | "danger";
   cancel: string;
 }): Html {
-  const isFocused = form.look === "danger";
+  const isFocused = form.tone === "danger";
   return renderForm({
     ...form,
     token: { name: TOKEN_FIELD, value: token },

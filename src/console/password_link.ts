@@ -1,5 +1,5 @@
 /** A new link that sets a password, which is shown only once. @module */
-import { LINK_LIFE_S, type MadeLink } from "../accounts/people/mod.ts";
+import { type CreatedLink, LINK_LIFE_S } from "../accounts/people/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";
@@ -7,25 +7,25 @@ import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";
 
 /** A new person's address is confirmed: it was just set. */
-type ShownLink = {
-  link: Pick<MadeLink, "linkText" | "isMailed">;
+type LinkView = {
+  link: Pick<CreatedLink, "linkText" | "isMailed">;
   person: { id: string; email: string; isConfirmed?: boolean };
 };
 
 /** A mail that waits is not sent where the service did not set the address. */
-export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink): boolean {
+export function isLinkMailed({ link, person: { isConfirmed = true } }: LinkView): boolean {
   return link.isMailed && isConfirmed;
 }
 
-export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
+export function renderPasswordLink(visit: Visit, { link, person }: LinkView): Html {
   return html`<section class="sheet" aria-label="The new link">
 <p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown only once and is not stored. Click it to select all of it.</p>
 <p class="secret"><code id="link">${toPasswordLink(visit, link.linkText)}</code>${renderCopyButton("link", "the link")}</p>
-<div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
+<div class="action-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;
 }
 
-function renderWay({ deps }: Visit, { link, person }: ShownLink): Html {
+function renderWay({ deps }: Visit, { link, person }: LinkView): Html {
   const to = html`<b>${renderText(person.email)}</b>`;
   if (isLinkMailed({ link, person }))
     return html`This link is being emailed to ${to}. You can also send the link yourself.`;

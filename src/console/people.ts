@@ -46,7 +46,7 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
     people.map((person): Part[] => [
       renderPersonLink(person),
       renderState(person),
-      person.consoleRole !== null && toRoleWords(person.consoleRole),
+      person.consoleRole !== null && toRoleText(person.consoleRole),
       person.apps,
       person.lastSeenAt === null
         ? html`<span class="quiet">Never signed in</span>`
@@ -69,6 +69,6 @@ function renderInvitationState(state: "pending" | "expired"): Html {
   return state === "pending" ? renderPill("invited") : renderPill("invitation expired", "warn");
 }
 
-export function toRoleWords(role: NonNullable<ListedUser["consoleRole"]>): string {
+export function toRoleText(role: NonNullable<ListedUser["consoleRole"]>): string {
   return role === "super_admin" ? "super admin" : "admin";
 }

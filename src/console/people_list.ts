@@ -36,7 +36,7 @@ type PeopleList<Row> = {
   isSearched: boolean;
   /** The text of an empty list. */
   none: Html;
-  render: (shown: readonly Row[], now: number) => Html;
+  render: (page: readonly Row[], now: number) => Html;
 };
 
 /** The notice, the search, a page of rows, and the link to the next page. */
@@ -44,11 +44,11 @@ export function renderPeopleList<Row extends { email: string }>(
   visit: Visit,
   { path, query, rows, isSearched, none, render }: PeopleList<Row>,
 ): Part[] {
-  const { shown, last } = toPage(rows);
+  const { page, last } = toPage(rows);
   return [
     renderDone(visit),
     isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
-    shown.length === 0 ? none : render(shown, visit.deps.now()),
+    page.length === 0 ? none : render(page, visit.deps.now()),
     last !== undefined && renderNext(path, { q: query.search, after: last.email }),
   ];
 }
@@ -70,12 +70,12 @@ export function respondWithPeopleList<Row extends { email: string }>(
 }
 
 /** Tabs for all people and for pending invitations. */
-function renderTabs(shown: string, invited: number): Html {
+function renderTabs(page: string, invited: number): Html {
   const tabs = [
     { path: PEOPLE, name: "All people" },
     { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
   ];
-  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === shown && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === page && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
 /** The name with the address below it; without a name only the address. */

@@ -1,5 +1,5 @@
 /** A person: account, roles on apps, sessions, and links to the actions. @module */
-import { type ShownPerson, showConsolePerson } from "../accounts/console/mod.ts";
+import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
@@ -14,8 +14,8 @@ import {
   renderTime,
 } from "./parts.ts";
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
-import { renderState, toRoleWords } from "./people.ts";
-import { findHindrance, findLastHindrance, hasFactor, toPersonName } from "./person_page.ts";
+import { renderState, toRoleText } from "./people.ts";
+import { findBlocker, findLastBlocker, hasFactor, toPersonName } from "./person_page.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
@@ -23,12 +23,12 @@ const SLUG_MAX = 40;
 export async function handlePerson(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
   const { after } = readListQuery(context.query, { maxLength: SLUG_MAX });
-  const shown = await showConsolePerson(deps, cookies, {
+  const page = await showConsolePerson(deps, cookies, {
     id: context.params["person"] ?? "",
     after,
     maxRows: ROWS_READ,
   });
-  const { me, person } = shown;
+  const { me, person } = page;
   const now = deps.now();
   return respondWithConsolePage({
     me,
@@ -38,37 +38,37 @@ export async function handlePerson(visit: Visit): Promise<Response> {
     actions: person.disabledAt !== null && renderPill("disabled", "warn"),
     body: [
       renderDone(visit),
-      renderFacts(shown, now),
-      renderGrants(shown, deps),
-      renderSessions(shown, now),
-      renderEnd(shown),
+      renderFacts(page, now),
+      renderGrants(page, deps),
+      renderSessions(page, now),
+      renderEnd(page),
     ],
   });
 }
 
-type Fact = { name: string; text: Part; act?: Part };
+type Fact = { name: string; text: Part; action?: Part };
 
-function renderFacts(shown: ShownPerson, now: number): Html {
-  const { me, person } = shown;
+function renderFacts(page: PersonView, now: number): Html {
+  const { me, person } = page;
   const path = toPersonPath(person.id);
   const facts: Fact[] = [
     {
       name: "Address",
-      text: html`<span id="address">${renderText(person.email)}</span>${findHindrance(shown) === undefined && html` <a href="${path}/address">change<span class="visually-hidden"> the address</span></a>`}`,
-      act: renderCopyButton("address", "the address"),
+      text: html`<span id="address">${renderText(person.email)}</span>${findBlocker(page) === undefined && html` <a href="${path}/address">change<span class="visually-hidden"> the address</span></a>`}`,
+      action: renderCopyButton("address", "the address"),
     },
     {
       name: "State",
       text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
     },
-    ...renderWaysIn(shown, now),
+    ...renderWaysIn(page, now),
     ...renderFailures(person, now),
     {
       name: "Second factor",
       text: renderFactors(person),
-      act:
+      action:
         hasFactor(person) &&
-        findHindrance(shown) === undefined &&
+        findBlocker(page) === undefined &&
         renderSmall("Reset", `${path}/second-factor`, "danger"),
     },
     {
@@ -76,63 +76,63 @@ function renderFacts(shown: ShownPerson, now: number): Html {
       text:
         person.consoleRole === null
           ? html`<span class="quiet">none</span>`
-          : toRoleWords(person.consoleRole),
-      act: me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
+          : toRoleText(person.consoleRole),
+      action: me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
     },
     { name: "Created", text: renderTime(person.createdAt, now) },
     {
       name: "Id",
       text: html`<code id="id">${person.id}</code>`,
-      act: renderCopyButton("id", "the id"),
+      action: renderCopyButton("id", "the id"),
     },
   ];
-  return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, act }) => html`<div><dt>${name}</dt><dd>${text}</dd>${act !== undefined && act !== false && html`<dd class="facts-act">${act}</dd>`}</div>`)}</dl></section>`;
+  return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, action }) => html`<div><dt>${name}</dt><dd>${text}</dd>${action !== undefined && action !== false && html`<dd>${action}</dd>`}</div>`)}</dl></section>`;
 }
 
-function renderSmall(name: string, path: string, look: "quiet" | "danger" = "quiet"): Html {
-  return html`<a class="button button-${look} button-small" data-dialog href="${path}">${name}</a>`;
+function renderSmall(name: string, path: string, tone: "quiet" | "danger" = "quiet"): Html {
+  return html`<a class="button button-${tone} button-small" data-dialog href="${path}">${name}</a>`;
 }
 
 /** How the person signs in, or the invitation to do so. */
-function renderWaysIn(shown: ShownPerson, now: number): Fact[] {
-  const { person } = shown;
+function renderWaysIn(page: PersonView, now: number): Fact[] {
+  const { person } = page;
   const path = toPersonPath(person.id);
-  const isFree = findHindrance(shown) === undefined;
+  const isFree = findBlocker(page) === undefined;
   const isEnabled = person.disabledAt === null;
   const { invitation } = person;
   if (invitation === null) {
-    const act = isFree && isEnabled && renderSmall("New link", `${path}/password-link`);
-    return [{ name: "Password", text: renderPassword(shown, now), act }];
+    const action = isFree && isEnabled && renderSmall("New link", `${path}/password-link`);
+    return [{ name: "Password", text: renderPassword(page, now), action }];
   }
   return [
     {
       name: "Invited",
       text: html`${renderTime(invitation.invitedAt, now)} ${renderInviter(invitation)}`,
-      act: isFree && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
+      action: isFree && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
     },
     {
       name: "Invitation",
       text: html`${renderLinkEnd(invitation, now)}, ${renderMail(invitation, now)}`,
-      act: isFree && isEnabled && renderSmall("Resend", `${path}/resend-invitation`),
+      action: isFree && isEnabled && renderSmall("Resend", `${path}/resend-invitation`),
     },
   ];
 }
 
-function renderPassword({ person }: ShownPerson, now: number): Part {
+function renderPassword({ person }: PersonView, now: number): Part {
   const ways = [person.hasPassword && "set", person.hasProvider && "signs in with a provider"];
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
   return html`${state}, <span class="quiet">an unused link expires ${renderTime(person.linkEndsAt, now)}</span>`;
 }
 
-function renderFailures({ failedSignIns }: ShownPerson["person"], now: number): Fact[] {
+function renderFailures({ failedSignIns }: PersonView["person"], now: number): Fact[] {
   if (failedSignIns === null) return [];
   const { attempts, lastAt, lastFrom } = failedSignIns;
   const text = html`${attempts} since the last correct password, the latest ${renderTime(lastAt, now)} from ${lastFrom ?? "an unknown address"}`;
   return [{ name: "Wrong passwords", text }];
 }
 
-function renderFactors({ hasTotp, passkeys, recoveryCodes }: ShownPerson["person"]): Part {
+function renderFactors({ hasTotp, passkeys, recoveryCodes }: PersonView["person"]): Part {
   const factors = [
     hasTotp && "authenticator app",
     passkeys > 0 && `${passkeys} ${passkeys === 1 ? "passkey" : "passkeys"}`,
@@ -141,15 +141,15 @@ function renderFactors({ hasTotp, passkeys, recoveryCodes }: ShownPerson["person
   return html`${factors.join(", ")} <span class="quiet">and ${recoveryCodes} recovery ${recoveryCodes === 1 ? "code" : "codes"}</span>`;
 }
 
-function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): Part {
+function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Part {
   const now = deps.now();
   const path = toPersonPath(person.id);
-  const { shown, last } = toPage(grants);
+  const { page, last } = toPage(grants);
   return [
     html`<div class="section-head"><h2>Apps</h2>${renderLink("Grant a role", `${path}/new-role`, "quiet", { isDialog: true })}</div>`,
     person.consoleRole !== null &&
       html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, including apps not listed here.</p>`,
-    shown.length === 0
+    page.length === 0
       ? person.consoleRole === null && renderEmpty("No roles. This person cannot open any app.")
       : renderTable(
           "Apps",
@@ -159,11 +159,11 @@ function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): P
             { name: "Since" },
             { name: "Actions", isNumber: true, isHidden: true },
           ],
-          shown.map((grant): Part[] => [
+          page.map((grant): Part[] => [
             html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
             renderRole(grant, deps),
             renderTime(grant.grantedAt, now),
-            renderRoleActs({
+            renderRoleActions({
               path: toRolePath(grant.app, person.id),
               what: grant.app,
               query: "?from=person",
@@ -182,7 +182,7 @@ export function renderRole(
   const by =
     provider !== null &&
     html` <span class="quiet">by ${renderText(toLabel(provider, providers))}</span>${providers.find(provider) === undefined && html` ${renderPill("not configured: role inactive", "warn")}`}`;
-  return html`<code class="act-name">${role}</code>${by}`;
+  return html`<code class="action-name">${role}</code>${by}`;
 }
 
 /** A provider's label; its name if the settings are removed. */
@@ -191,7 +191,7 @@ export function toLabel(name: string, providers: ConsolePageDeps["providers"]): 
 }
 
 /** The actions on a role; `what` names it for screen readers. */
-export function renderRoleActs({
+export function renderRoleActions({
   path,
   what,
   query = "",
@@ -205,10 +205,10 @@ export function renderRoleActs({
 <a class="button button-danger button-small" data-dialog href="${path}/revoke${query}">Revoke${heard}</a></span>`;
 }
 
-function renderSessions(shown: ShownPerson, now: number): Part {
-  const { person, sessions } = shown;
+function renderSessions(page: PersonView, now: number): Part {
+  const { person, sessions } = page;
   const path = toPersonPath(person.id);
-  const isFree = findHindrance(shown) === undefined;
+  const isFree = findBlocker(page) === undefined;
   return [
     html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
     sessions.length === 0
@@ -234,18 +234,18 @@ function renderSessions(shown: ShownPerson, now: number): Part {
   ];
 }
 
-function renderEnd(shown: ShownPerson): Html {
-  const { person } = shown;
+function renderEnd(page: PersonView): Html {
+  const { person } = page;
   const path = toPersonPath(person.id);
   const isDisabled = person.disabledAt !== null;
-  const hindrance = findLastHindrance(shown);
+  const blocker = findLastBlocker(page);
   const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
   return html`<section class="sheet" aria-labelledby="end"><h2 id="end">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
 ${
-  hindrance === undefined
-    ? html`<p class="quiet">${isDisabled ? "This account cannot sign in. Its roles are kept." : "Disabling ends all sessions immediately and keeps the roles."} Deleting removes the account, its roles and sessions. The audit log keeps only the id.</p>
-<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}</div>`
-    : html`<p>${hindrance}</p>`
+  blocker === undefined
+    ? html`<p class="quiet">${isDisabled ? "This account cannot sign in. Its roles are retained." : "Disabling ends all sessions immediately and keeps the roles."} Deleting removes the account, its roles and sessions. The audit log keeps only the id.</p>
+<div class="action-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}</div>`
+    : html`<p>${blocker}</p>`
 }
 <p class="sheet-foot"><a href="${log}">Activity for this person</a></p></section>`;
 }

@@ -6,7 +6,7 @@
  */
 import {
   type ConsoleVisitor,
-  type ShownPerson,
+  type PersonView,
   showConsolePerson,
 } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
@@ -28,7 +28,7 @@ export function toPersonName({
 }
 
 /** The person in the address, with the role on the app in the address. @throws {Problem} not_found */
-async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerson> {
+async function readPerson({ deps, cookies, context }: Visit): Promise<PersonView> {
   const { person: id = "", app } = context.params;
   return await showConsolePerson(deps, cookies, {
     id,
@@ -38,12 +38,12 @@ async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerso
 }
 
 /** Whether there is a second factor that can be reset. */
-export function hasFactor({ hasTotp, passkeys }: ShownPerson["person"]): boolean {
+export function hasFactor({ hasTotp, passkeys }: PersonView["person"]): boolean {
   return hasTotp || passkeys > 0;
 }
 
 /** The reason why an administrator cannot change an account, if any. */
-export function findHindrance({ me, person }: ShownPerson): Html | undefined {
+export function findBlocker({ me, person }: PersonView): Html | undefined {
   if (person.consoleRole === null || me.role === "super_admin") return undefined;
   return person.id === me.id
     ? html`This is your account. Change profile, password and sessions on <a href="${ACCOUNT_PATH}">your account page</a>.`
@@ -51,29 +51,29 @@ export function findHindrance({ me, person }: ShownPerson): Html | undefined {
 }
 
 /** The reason why an account cannot lose its Console role, if any. */
-export function findLastHindrance(shown: ShownPerson): Html | undefined {
-  if (!shown.person.isLast) return findHindrance(shown);
-  return html`${renderText(shown.person.email)} is the last super_admin. Make another person a super_admin first.`;
+export function findLastBlocker(page: PersonView): Html | undefined {
+  if (!page.person.isLast) return findBlocker(page);
+  return html`${renderText(page.person.email)} is the last super_admin. Make another person a super_admin first.`;
 }
 
-type PersonAct = Pick<FormPage<ShownPerson>, "action" | "form" | "run" | "title"> & {
+type PersonAction = Pick<FormPage<PersonView>, "action" | "form" | "run" | "title"> & {
   /** The reason why the action is not possible, if any. */
-  hindrance: (shown: ShownPerson) => Part;
+  blocker: (page: PersonView) => Part;
   /** The page to return to; defaults to the person's page. */
   cancel?: (visit: Visit) => string;
 };
 
 /** The page of an action, and the handler of its form. */
-export function makePersonAct({ hindrance, form, cancel, ...act }: PersonAct) {
-  const toOrigin = (visit: Visit, { person }: ShownPerson) =>
+export function makePersonAction({ blocker, form, cancel, ...action }: PersonAction) {
+  const toOrigin = (visit: Visit, { person }: PersonView) =>
     cancel?.(visit) ?? toPersonPath(person.id);
   return makeFormPage({
-    ...act,
+    ...action,
     read: readPerson,
-    form: (shown, visit) => {
-      const reason = hindrance(shown);
-      if (reason === undefined) return form(shown, visit);
-      const back = renderLink("Back", toOrigin(visit, shown));
+    form: (page, visit) => {
+      const reason = blocker(page);
+      if (reason === undefined) return form(page, visit);
+      const back = renderLink("Back", toOrigin(visit, page));
       return { instead: html`<p>${reason}</p><p>${back}</p>` };
     },
     cancel: toOrigin,

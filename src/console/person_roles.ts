@@ -1,6 +1,6 @@
 /** Grants, changes and revokes roles on apps. Each change takes effect on the person's next request. @module */
 
-import { readConsole, type ShownPerson } from "../accounts/console/mod.ts";
+import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
@@ -10,16 +10,16 @@ import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
-import { makePersonAct, toPersonName } from "./person_page.ts";
+import { makePersonAction, toPersonName } from "./person_page.ts";
 
 /** Max suggested apps. */
 export const MAX_CHOICES = 200;
 
-export const newRoleAct = makePersonAct({
+export const newRoleAction = makePersonAction({
   action: "grant_role",
   title: () => "Grant a role",
-  hindrance: () => undefined,
-  form: async (_shown, { deps, fields }) => {
+  blocker: () => undefined,
+  form: async (_page, { deps, fields }) => {
     const { apps } = await readConsole(deps, "list_apps", {
       search: "",
       after_slug: "",
@@ -41,17 +41,17 @@ export const newRoleAct = makePersonAct({
       button: "Grant role",
     };
   },
-  run: async (visit, shown) => {
+  run: async (visit, page) => {
     const slug = readText(visit.fields, "app");
-    await grant(visit, shown, slug);
-    return redirectWithNotice(toPersonPath(shown.person.id), "role");
+    await grant(visit, page, slug);
+    return redirectWithNotice(toPersonPath(page.person.id), "role");
   },
 });
 
-export const changeRoleAct = makePersonAct({
+export const changeRoleAction = makePersonAction({
   action: "grant_role",
   title: ({ person }) => `Role of ${toPersonName(person)}`,
-  hindrance: () => undefined,
+  blocker: () => undefined,
   form: ({ grants }, { deps, context, fields }) => ({
     fields: [
       html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
@@ -66,17 +66,17 @@ export const changeRoleAct = makePersonAct({
     ],
     button: "Save",
   }),
-  run: async (visit, shown) => {
-    await grant(visit, shown, visit.context.params["app"] ?? "");
+  run: async (visit, page) => {
+    await grant(visit, page, visit.context.params["app"] ?? "");
     return redirectWithNotice(toOrigin(visit), "role");
   },
   cancel: toOrigin,
 });
 
-export const revokeRoleAct = makePersonAct({
+export const revokeRoleAction = makePersonAction({
   action: "revoke_role",
   title: () => "Revoke a role",
-  hindrance: ({ person, grants }) =>
+  blocker: ({ person, grants }) =>
     grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
   form: ({ person, grants }, { deps, context }) => ({
     fields: [
@@ -89,7 +89,7 @@ export const revokeRoleAct = makePersonAct({
       ),
     ],
     button: "Revoke the role",
-    look: "danger",
+    tone: "danger",
   }),
   run: async (visit, { person: { id, email } }) => {
     await revokeRole(visit.deps, { id, email, slug: visit.context.params["app"] ?? "" });
@@ -100,16 +100,16 @@ export const revokeRoleAct = makePersonAct({
 
 /** The effect on a role that a provider's claim granted. */
 function renderClaim(
-  [grant]: ShownPerson["grants"],
+  [grant]: PersonView["grants"],
   { providers }: Visit["deps"],
-  says: string,
+  message: string,
 ): Part {
   if (grant === undefined || grant.provider === null) return false;
-  const isGone = providers.find(grant.provider) === undefined;
-  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${says}${isGone && " This provider is not configured here, so the role has no effect."}</p>`;
+  const isRemoved = providers.find(grant.provider) === undefined;
+  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${message}${isRemoved && " This provider is not configured here, so the role has no effect."}</p>`;
 }
 
-async function grant({ deps, fields }: Visit, { person }: ShownPerson, slug: string) {
+async function grant({ deps, fields }: Visit, { person }: PersonView, slug: string) {
   await grantRole(deps, { email: person.email, slug, role: readText(fields, "role") });
 }
 

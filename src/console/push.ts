@@ -1,5 +1,5 @@
 /** One push: its changes, its statements and its deferred builds. @module */
-import { type ShownPush, showConsolePush } from "../accounts/console/mod.ts";
+import { type PushView, showConsolePush } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -36,24 +36,24 @@ export async function handlePush({ deps, cookies, context }: Visit): Promise<Res
   });
 }
 
-function renderOthers(slug: string, { seq, isLast }: ShownPush): Part {
+function renderOthers(slug: string, { seq, isLast }: PushView): Part {
   const link = (to: number, name: string) =>
     html`<a class="button button-quiet" href="${toPushPath(slug, to)}">${name}</a>`;
   return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
 }
 
-function renderSummary({ checksum, appliedAt, key }: ShownPush, now: number): Html {
+function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Html {
   return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
 <div><dt>By</dt><dd>${renderPusher({ key })}${key !== null && key.name !== "" && html` <code class="quiet">${key.keyId}</code>`}</dd></div>
 <div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
 }
 
 const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
-const WORDS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
+const LABELS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
 /** Of one push: the statements below are complete. */
 const MAX_TABLES = 50;
 
-function renderChanges({ definition, before }: ShownPush): Part {
+function renderChanges({ definition, before }: PushView): Part {
   const changes = compareDefinitions(toDefinition(before), JSON.parse(definition) as Definition);
   if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
   return [
@@ -71,8 +71,8 @@ function toDefinition(text: string | null): Definition | undefined {
 /** The changed lines, and the whole table if it has unchanged lines. */
 function renderTableChange({ table, change, lines }: TableChange): Html {
   const different = lines.filter((line) => line.change !== "same");
-  const look = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
-  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(WORDS[change], look)}</h3>
+  const tone = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
+  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(LABELS[change], tone)}</h3>
 <ul class="changes">${different.map((line) => html`<li class="change-${line.change}">${renderLine(line)}</li>`)}</ul>
 ${different.length < lines.length && html`<details><summary>The whole table</summary><pre tabindex="0"><code>${lines.map(renderDiffLine)}</code></pre></details>`}</section>`;
 }

@@ -20,7 +20,7 @@ export async function handlePushes(visit: Visit): Promise<Response> {
     before_seq: before,
     max_rows: ROWS_READ,
   });
-  const { shown, last } = toPage(pushes);
+  const { page, last } = toPage(pushes);
   const path = toPushesPath(slug);
   return respondWithAppPage({
     me,
@@ -28,14 +28,14 @@ export async function handlePushes(visit: Visit): Promise<Response> {
     isDisabled: app.disabledAt !== null,
     tab: "Pushes",
     body:
-      shown.length === 0
+      page.length === 0
         ? renderEmpty(
             "No pushes yet. Push the app's schema to create its tables.",
             renderPushHint(visit),
           )
         : [
             renderBuilds(builds, deps.now(), path),
-            renderList(slug, shown, deps.now()),
+            renderList(slug, page, deps.now()),
             last !== undefined && renderNext(path, { before: String(last.seq) }, "Older"),
           ],
   });

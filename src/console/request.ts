@@ -1,5 +1,5 @@
 /** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
-import { type ShownRequest, showConsoleRequest } from "../accounts/console/mod.ts";
+import { type RequestView, showConsoleRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -10,7 +10,7 @@ import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
-import { renderOutcome, toShownPath } from "./requests.ts";
+import { renderOutcome, toVisiblePath } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { toApiUrl } from "./snippets.ts";
 
@@ -23,7 +23,7 @@ export async function handleRequest(visit: Visit): Promise<Response> {
   return respondWithConsolePage({
     me,
     entry: "Requests",
-    title: `${request.method} ${toShownPath(request)}`,
+    title: `${request.method} ${toVisiblePath(request)}`,
     crumbs: [{ name: "Requests", path: REQUESTS }],
     body: [
       renderFigures(request, deps.now()),
@@ -37,7 +37,7 @@ export async function handleRequest(visit: Visit): Promise<Response> {
   });
 }
 
-function renderFigures(request: ShownRequest, now: number): Html {
+function renderFigures(request: RequestView, now: number): Html {
   const { id, app, at, ms, table } = request;
   const figures: [string, Part][] = [
     ["Response", renderOutcome(request)],
@@ -55,7 +55,7 @@ function isCode(code: string | null): code is ProblemCode {
 }
 
 /** The meaning of its code, and the fields that the response named. */
-function renderCause({ code, status, ms, paths }: ShownRequest, url: string): Part {
+function renderCause({ code, status, ms, paths }: RequestView, url: string): Part {
   if (!isCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
   return [
     html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
@@ -74,7 +74,7 @@ function toPlainCause(status: number, ms: number): string {
 function renderMarked(text: string): Part {
   return text
     .split("`")
-    .map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part));
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 /** A pointer with a position names the row of a batch, from 0. */
@@ -84,14 +84,14 @@ function renderPath(path: string): Html {
   return html`<code>${renderText(column)}</code>${row}`;
 }
 
-function renderKey({ keyId, key, app }: ShownRequest, now: number): Part {
+function renderKey({ keyId, key, app }: RequestView, now: number): Part {
   if (keyId === null) return undefined;
   const name = key === null || key.name === "" ? "" : ` (${key.name.slice(0, 60)})`;
   return html`<section class="sheet why"><h2>Key</h2><p><code>${keyId}</code>${name}${key !== null && [" of ", html`<a href="${toAppPath(key.app)}">${key.app}</a>`]}: ${renderKeyState(key, now)}</p>
 <p>${renderLink("Requests of this key", toRequestsPath({ key: keyId, app: app ?? "" }))}</p></section>`;
 }
 
-function renderKeyState(key: ShownRequest["key"], now: number): Part {
+function renderKeyState(key: RequestView["key"], now: number): Part {
   if (key === null) return "the key no longer exists.";
   const { revokedAt, expiresAt, scopes } = key;
   if (revokedAt !== null) return ["revoked ", renderTime(revokedAt, now), "."];
@@ -102,8 +102,8 @@ function renderKeyState(key: ShownRequest["key"], now: number): Part {
 
 const HALF_HOUR_MS = 1_800_000;
 
-/** What changed before it, and other requests with the same result. */
-function renderBefore({ at, app, code, table, lastPush }: ShownRequest, now: number): Html {
+/** Earlier changes, and other requests with the same result. */
+function renderBefore({ at, app, code, table, lastPush }: RequestView, now: number): Html {
   const ms = new Date(at).getTime();
   const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
   return html`<section class="sheet why"><h2>Around this time</h2>
@@ -112,13 +112,13 @@ ${lastPush !== null && app !== null && html`<p>The last push before it: <a href=
 }
 
 /** A command to paste, with placeholders for values that are not stored. */
-function toCurl({ method, route, table, paths }: ShownRequest, url: string): string {
+function toCurl({ method, route, table, paths }: RequestView, url: string): string {
   const path = route
     .replace(":table", table ?? "{table}")
     .replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
   const hasBody = ["POST", "PATCH", "PUT"].includes(method);
   const lines = [
-    `curl -sS${method === "GET" ? "" : ` -X ${toShownMethod(method)}`} '${url}${path === "none" ? "/{path}" : path}'`,
+    `curl -sS${method === "GET" ? "" : ` -X ${toVisibleMethod(method)}`} '${url}${path === "none" ? "/{path}" : path}'`,
     route.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
     hasBody ? "-H 'Content-Type: application/json'" : "",
     hasBody ? `-d '${toBody(paths)}'` : "",
@@ -127,7 +127,7 @@ function toCurl({ method, route, table, paths }: ShownRequest, url: string): str
 }
 
 /** Callers choose the method: it must not inject shell code. */
-function toShownMethod(method: string): string {
+function toVisibleMethod(method: string): string {
   return /^[A-Z]+$/.test(method) ? method : "{METHOD}";
 }
 

@@ -1,5 +1,5 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
-import { type KeptRequest, listConsoleRequests } from "../accounts/console/mod.ts";
+import { listConsoleRequests, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, redirect } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -23,8 +23,8 @@ import {
 } from "./requests_filter.ts";
 
 const PAGE_ROWS = 100;
-const KEPT =
-  "Failed and slow requests (over 1 s) are kept for a day, max 100 per minute and process. Rejected requests are kept for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
+const RETENTION =
+  "Failed and slow requests (over 1 s) are stored for a day, max 100 per minute and process. Rejected requests are stored for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
 
 export async function handleRequests({ deps, cookies, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
@@ -46,7 +46,7 @@ export async function handleRequests({ deps, cookies, context }: Visit): Promise
         ? renderEmpty(toAbsence(typed, isFindable))
         : renderRequests(requests.slice(0, PAGE_ROWS), deps.now()),
       renderOlder(typed, requests),
-      html`<p class="quiet">${KEPT}</p>`,
+      html`<p class="quiet">${RETENTION}</p>`,
     ],
   });
 }
@@ -61,7 +61,7 @@ function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): strin
   return "No stored request has this id. It succeeded within a second, has expired, is less than a minute old, or was one of many similar requests.";
 }
 
-function renderOlder(typed: TypedRequests, requests: readonly KeptRequest[]): Part {
+function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): Part {
   const last = requests[PAGE_ROWS - 1];
   if (requests.length <= PAGE_ROWS || last === undefined) return undefined;
   return html`<p>${renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>`;
@@ -69,7 +69,7 @@ function renderOlder(typed: TypedRequests, requests: readonly KeptRequest[]): Pa
 
 const SLOW_MS = 1000;
 
-function renderRequests(requests: readonly KeptRequest[], now: number): Html {
+function renderRequests(requests: readonly StoredRequest[], now: number): Html {
   const columns = [
     { name: "When" },
     { name: "App" },
@@ -86,20 +86,20 @@ function renderRequests(requests: readonly KeptRequest[], now: number): Html {
       request.app === null
         ? html`<span class="quiet">none</span>`
         : html`<a href="${toAppPath(request.app)}">${request.app}</a>`,
-      html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toShownPath(request))}</code></a><span class="row-note"><code class="request-id">${request.id}</code></span></span>`,
+      html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toVisiblePath(request))}</code></a><span class="row-detail"><code class="request-id">${request.id}</code></span></span>`,
       renderOutcome(request),
-      html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-note"><code>${request.keyId}</code></span>`}</span>`,
+      html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-detail"><code>${request.keyId}</code></span>`}</span>`,
       request.ms > SLOW_MS ? html`<b>${toMs(request.ms)}</b>` : toMs(request.ms),
     ]),
   );
 }
 
-export function renderOutcome({ status, code, requests }: KeptRequest): Html {
-  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="act-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+export function renderOutcome({ status, code, requests }: StoredRequest): Html {
+  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="action-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
 }
 
 /** The route with the table, if the app has declared it. */
-export function toShownPath({ route, table }: Pick<KeptRequest, "route" | "table">): string {
+export function toVisiblePath({ route, table }: Pick<StoredRequest, "route" | "table">): string {
   return table === null ? route : route.replace(":table", table);
 }
 

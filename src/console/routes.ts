@@ -15,7 +15,7 @@ import { endUsePage } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { handleFind } from "./find.ts";
 import { handleHome } from "./home.ts";
-import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts";
+import { resendInvitationAction, withdrawInvitationAction } from "./invitation_actions.ts";
 import { handleInvitations } from "./invitations.ts";
 import { handleKeys, revokeKeyPage } from "./keys.ts";
 import { newAppPage } from "./new_app.ts";
@@ -26,16 +26,16 @@ import { DOCS, FIND } from "./paths.ts";
 import { handlePeople } from "./people.ts";
 import { handlePerson } from "./person.ts";
 import {
-  changeEmailAct,
-  consoleRoleAct,
-  deletePersonAct,
-  endSessionAct,
-  endSessionsAct,
-  passwordLinkAct,
-  personStateAct,
-  resetFactorAct,
-} from "./person_acts.ts";
-import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
+  changeEmailAction,
+  consoleRoleAction,
+  deletePersonAction,
+  endSessionAction,
+  endSessionsAction,
+  passwordLinkAction,
+  personStateAction,
+  resetFactorAction,
+} from "./person_actions.ts";
+import { changeRoleAction, newRoleAction, revokeRoleAction } from "./person_roles.ts";
 import { handlePush } from "./push.ts";
 import { handlePushes } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
@@ -75,23 +75,23 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/people`, { show: handleAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),
   ...page(`${APP}/end-sessions`, endAppSessionsPage),
-  ...page(ROLE, changeRoleAct),
-  ...page(`${ROLE}/revoke`, revokeRoleAct),
+  ...page(ROLE, changeRoleAction),
+  ...page(`${ROLE}/revoke`, revokeRoleAction),
   ...page(`${CONSOLE_PATH}/people`, { show: handlePeople }),
   ...page(`${CONSOLE_PATH}/invitations`, { show: handleInvitations }),
   ...page(`${CONSOLE_PATH}/new-person`, newPersonPage),
   ...page(PERSON, { show: handlePerson }),
-  ...page(`${PERSON}/password-link`, passwordLinkAct),
-  ...page(`${PERSON}/resend-invitation`, resendInvitationAct),
-  ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAct),
-  ...page(`${PERSON}/address`, changeEmailAct),
-  ...page(`${PERSON}/console-role`, consoleRoleAct),
-  ...page(`${PERSON}/second-factor`, resetFactorAct),
-  ...page(`${PERSON}/state`, personStateAct),
-  ...page(`${PERSON}/new-role`, newRoleAct),
-  ...page(`${PERSON}/end-sessions`, endSessionsAct),
-  ...page(`${PERSON}/sessions/:session`, endSessionAct),
-  ...page(`${PERSON}/delete`, deletePersonAct),
+  ...page(`${PERSON}/password-link`, passwordLinkAction),
+  ...page(`${PERSON}/resend-invitation`, resendInvitationAction),
+  ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAction),
+  ...page(`${PERSON}/address`, changeEmailAction),
+  ...page(`${PERSON}/console-role`, consoleRoleAction),
+  ...page(`${PERSON}/second-factor`, resetFactorAction),
+  ...page(`${PERSON}/state`, personStateAction),
+  ...page(`${PERSON}/new-role`, newRoleAction),
+  ...page(`${PERSON}/end-sessions`, endSessionsAction),
+  ...page(`${PERSON}/sessions/:session`, endSessionAction),
+  ...page(`${PERSON}/delete`, deletePersonAction),
   ...page(`${CONSOLE_PATH}/requests`, { show: handleRequests }),
   ...page(`${CONSOLE_PATH}/requests/:request`, { show: handleRequest }),
   ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
@@ -130,10 +130,10 @@ type Handle = Parameters<typeof enter>[0];
 
 function page(
   path: string,
-  { show, take }: { show: Handle; take?: Handle },
+  { show, submit }: { show: Handle; submit?: Handle },
 ): Route<ConsolePageDeps>[] {
-  const shown = { method: "GET", path, access: "open", handle: enter(show) } as const;
+  const page = { method: "GET", path, access: "open", handle: enter(show) } as const;
   // The size of a compressed page would leak information about its form's token.
-  if (take === undefined) return [{ ...shown, handle: enter(compressed(show)) }];
-  return [shown, { method: "POST", path, access: "open", handle: enter(take) }];
+  if (submit === undefined) return [{ ...page, handle: enter(compressed(show)) }];
+  return [page, { method: "POST", path, access: "open", handle: enter(submit) }];
 }

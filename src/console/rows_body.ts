@@ -9,7 +9,7 @@ export type TypedValue = { column: NamedColumn; state: State };
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 /** No column accepts it: so the endpoint reports the issues of the other fields too, and stores nothing. */
-const NEVER_TAKEN = '"\\ud800"';
+const NEVER_ACCEPTED = '"\\ud800"';
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 
 /** Leaves out columns with their default. */
@@ -23,7 +23,9 @@ export function toBody(values: readonly TypedValue[]): string {
 /** Issues that only this page can find, because only it has the typed text. */
 export function findTypingIssues(values: readonly TypedValue[]): Detail[] {
   return values
-    .filter(({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_TAKEN)
+    .filter(
+      ({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_ACCEPTED,
+    )
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
 }
 
@@ -40,7 +42,7 @@ const JSON_TEXTS = {
   boolean: (text) => (text === "true" || text === "false" ? text : JSON.stringify(text)),
   uuid: JSON.stringify,
   timestamp: (text) => JSON.stringify(toMoment(text)),
-  json: (text) => (tryParseJson(text) === undefined ? NEVER_TAKEN : text),
+  json: (text) => (tryParseJson(text) === undefined ? NEVER_ACCEPTED : text),
   enum: JSON.stringify,
   ref: JSON.stringify,
 } satisfies Record<Kind, (text: string) => string>;

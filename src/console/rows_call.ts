@@ -10,7 +10,7 @@ import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts"
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
-import { dropRowsKey, takeRowsKey } from "./rows_keys.ts";
+import { dropRowsKey, readRowsKey } from "./rows_keys.ts";
 
 export type RowsCall = {
   appId: string;
@@ -55,7 +55,7 @@ async function send(visit: Visit, call: RowsCall): Promise<Response> {
   const { callApi } = visit.deps;
   if (callApi === undefined) throw new Problem("not_implemented", { message: NO_GATEWAY });
   const use = { appId, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
-  const { text } = await takeRowsKey(visit, use);
+  const { text } = await readRowsKey(visit, use);
   const response = await callApi(
     new Request(`http://gateway/v1/data/db/${path}`, {
       method,

@@ -16,9 +16,9 @@ type CellOptions = {
 
 /** A cell; `data-cut` marks a truncated text. */
 export function renderCell(column: NamedColumn, value: unknown, options: CellOptions): Html {
-  const { text, shown } = toCell({ column, value, ...options });
+  const { text, page } = toCell({ column, value, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
-  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${shown}</td>`;
+  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${page}</td>`;
 }
 
 /** Whether values are compared by their digits. */
@@ -38,13 +38,13 @@ const NUMERIC: Readonly<Record<Kind, boolean>> = {
   ref: false,
 };
 
-type Cell = { text?: string; shown: Part };
+type Cell = { text?: string; page: Part };
 type CellInput = CellOptions & { column: NamedColumn; value: unknown };
 
 function toCell(input: CellInput): Cell {
   const { column, value } = input;
   return value === null || value === undefined
-    ? { shown: renderNothing("null") }
+    ? { page: renderNothing("null") }
     : CELLS[column.kind](toText(value), input);
 }
 
@@ -53,30 +53,30 @@ function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const toPlainCell = (text: string): Cell => ({ text, shown: text });
+const toPlainCell = (text: string): Cell => ({ text, page: text });
 const toMonoCell = (text: string): Cell => ({
   text,
-  shown: html`<span class="mono">${cut(text)}</span>`,
+  page: html`<span class="mono">${cut(text)}</span>`,
 });
 
 const CELLS = {
-  string: (text) => ({ text, shown: renderString(text) }),
+  string: (text) => ({ text, page: renderString(text) }),
   number: toPlainCell,
   decimal: toMonoCell,
   boolean: toPlainCell,
   uuid: toMonoCell,
-  timestamp: (text) => ({ shown: renderMoment(text) }),
+  timestamp: (text) => ({ page: renderMoment(text) }),
   json: (_, { value }) => ({
     text: JSON.stringify(value),
-    shown: renderCode(JSON.stringify(value)),
+    page: renderCode(JSON.stringify(value)),
   }),
-  enum: (text) => ({ text, shown: renderPill(text) }),
-  ref: (text, input) => ({ shown: renderReference(text, input) }),
+  enum: (text) => ({ text, page: renderPill(text) }),
+  ref: (text, input) => ({ page: renderReference(text, input) }),
 } satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
 
 /** A missing value, styled differently from any text. */
-function renderNothing(word: "null" | "empty" | "only spaces"): Html {
-  return html`<i class="nothing">${word}</i>`;
+function renderNothing(term: "null" | "empty" | "only spaces"): Html {
+  return html`<i class="nothing">${term}</i>`;
 }
 
 function renderString(value: string): Html {

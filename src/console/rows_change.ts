@@ -25,7 +25,7 @@ import {
 import { makeFields, sortIssues } from "./rows_form.ts";
 import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
 import { respondWithDisabledApp } from "./rows_page.ts";
-import { readPlace } from "./rows_place.ts";
+import { readPosition } from "./rows_position.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
 
@@ -42,7 +42,7 @@ export async function handleChange(visit: Visit): Promise<Response> {
     column: query.get("column") ?? "",
     isDeletion: query.has("delete"),
   });
-  const { ids } = readPlace(visit);
+  const { ids } = readPosition(visit);
   if (change?.kind === "delete" && ids.length > 0)
     return await respondWithPreview(visit, table, { change, ids });
   return await respondWithForm(visit, table, { change, ids });
@@ -139,7 +139,7 @@ async function respondWithForm(
   const isRejected = others.length > 0 || of.size > 0 || problem !== undefined;
   return respondWithRowsPage(table, {
     title: column === undefined ? "Change rows" : `Set ${column.name}`,
-    isAct: true,
+    isAction: true,
     body: [
       isRejected && renderError("Nothing was changed.", others),
       renderChoice({ visit, table, change, ids, field }),
@@ -165,7 +165,7 @@ async function respondWithPreview(
   const changed = typed === undefined ? rows : rows.filter((listed) => !isEqual(typed, listed));
   return respondWithRowsPage(table, {
     title: describeChange(change, changed.length),
-    isAct: true,
+    isAction: true,
     body: renderPreview({
       visit,
       table,
@@ -223,7 +223,7 @@ async function respondWithResults(
     return redirect(`${table.path}?deleted=${count}`);
   return respondWithRowsPage(table, {
     title: `${change.kind === "delete" ? "Deleted" : "Changed"} ${count} of ${results.length} rows`,
-    isAct: true,
+    isAction: true,
     body: renderResults({ visit, table, change, results, state: typed?.state }),
   });
 }
@@ -238,7 +238,7 @@ async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): 
   const count = results.filter(({ problem }) => problem === undefined).length;
   return respondWithRowsPage(table, {
     title: `Restored ${count} of ${results.length} rows`,
-    isAct: true,
+    isAction: true,
     body: renderResults({ visit, table, change: undefined, results, state: undefined }),
   });
 }

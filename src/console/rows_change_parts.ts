@@ -36,10 +36,10 @@ type FormParts = {
 
 function renderForm({ visit, table, hidden, body, buttons }: FormParts): Html {
   const all = Object.entries({ ...hidden, [TOKEN_FIELD]: visit.token });
-  return html`<form class="sheet act row-change" method="post" action="${table.path}/change" data-worker="${toScriptPath("search")}"${visit.deps.hasFilters && html` data-has-filters`}>
+  return html`<form class="sheet action row-change" method="post" action="${table.path}/change" data-worker="${toScriptPath("search")}"${visit.deps.hasFilters && html` data-has-filters`}>
 ${all.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${body}
-<div class="act-buttons">${buttons}${renderLink("Close", table.path)}</div>
+<div class="action-buttons">${buttons}${renderLink("Close", table.path)}</div>
 </form>`;
 }
 
@@ -149,11 +149,11 @@ function renderRowLink({ path }: RowsTable, id: string, label?: string): Html {
   return html`<a href="${toRowPath(path, id)}" title="${id}"><bdi>${label ?? shortenId(id)}</bdi></a>`;
 }
 
-const SHOWN_COLUMNS = 3;
+const VISIBLE_COLUMNS = 3;
 
 /** Enough of a row to recognize it. */
 function listSome({ definition }: RowsTable): readonly NamedColumn[] {
-  return definition.columns.slice(0, SHOWN_COLUMNS);
+  return definition.columns.slice(0, VISIBLE_COLUMNS);
 }
 
 function renderSome(table: RowsTable, row: ListedRow["row"]): Html[] {
@@ -161,12 +161,12 @@ function renderSome(table: RowsTable, row: ListedRow["row"]): Html[] {
   return listSome(table).map((column) => renderCell(column, row[column.name], { slug }));
 }
 
-const SHOWN_CHARS = 80;
+const VISIBLE_CHARS = 80;
 
 function describeState(state: State | undefined): Html {
   if (state === undefined || typeof state === "string") return html`<i class="nothing">null</i>`;
   if (state.text === "") return html`<i class="nothing">empty</i>`;
-  return html`<bdi>${state.text.slice(0, SHOWN_CHARS)}</bdi>`;
+  return html`<bdi>${state.text.slice(0, VISIBLE_CHARS)}</bdi>`;
 }
 
 type ResultParts = {

@@ -11,7 +11,7 @@ const MAX_CHARS = 20_000;
 export function renderCopies(visit: Visit, { table }: RowsTable, row: Row): Html {
   const snippets = toSnippets(`${toApiUrl(visit)}/v1/data/db/${table}`, table, row);
   return html`<section class="sheet row-copies" aria-labelledby="copies"><h2 id="copies">Copy the row</h2>
-${snippets.map((snippet, place) => html`<details${place === 0 && html` open`}><summary>${snippet.name}</summary>${renderSnippet({ id: `copy-${place}`, ...snippet })}</details>`)}
+${snippets.map((snippet, index) => html`<details${index === 0 && html` open`}><summary>${snippet.name}</summary>${renderSnippet({ id: `copy-${index}`, ...snippet })}</details>`)}
 </section>`;
 }
 

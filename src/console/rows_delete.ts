@@ -2,14 +2,14 @@
 import { html, type Part, redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
-import { renderActForm, renderError, renderSnippet } from "./parts.ts";
+import { renderActionForm, renderError, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { toPlainJson } from "./rows_copy.ts";
 import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.ts";
 import { respondWithDisabledApp } from "./rows_page.ts";
-import { readPlace, withPlace } from "./rows_place.ts";
+import { readPosition, withPosition } from "./rows_position.ts";
 import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export async function handleRowDeletion(visit: Visit): Promise<Response> {
@@ -32,7 +32,7 @@ export async function handleRowDeletionForm(visit: Visit): Promise<Response> {
     // Already deleted by another user.
     if (problem.code !== "not_found") return await respondWithQuestion(visit, table, problem);
   }
-  return redirect(withPlace(table.path, readPlace(visit), { deleted: "yes" }));
+  return redirect(withPosition(table.path, readPosition(visit), { deleted: "yes" }));
 }
 
 async function respondWithQuestion(
@@ -43,10 +43,10 @@ async function respondWithQuestion(
   const found = await findRow(visit, table);
   if (found === undefined) return respondWithNoRow(table);
   const { row, etag } = found;
-  const place = readPlace(visit);
+  const position = readPosition(visit);
   const path = toRowPath(table.path, row.id);
-  const form = renderActForm({
-    action: withPlace(`${path}/delete`, place),
+  const form = renderActionForm({
+    action: withPosition(`${path}/delete`, position),
     token: visit.token,
     fields: [
       html`<input type="hidden" name="etag" value="${etag}">`,
@@ -55,12 +55,12 @@ async function respondWithQuestion(
       html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toPlainJson(row) })}</details>`,
     ],
     button: "Delete the row",
-    look: "danger",
-    cancel: withPlace(path, place),
+    tone: "danger",
+    cancel: withPosition(path, position),
   });
   return respondWithRowsPage(table, {
     title: `Delete row ${shortenId(row.id)}`,
-    isAct: true,
+    isAction: true,
     body: [problem && renderRejection(problem), form],
     status: problem?.status ?? 200,
   });
@@ -72,10 +72,10 @@ function renderRejection(problem: Problem): Part {
     : renderError("The row was not deleted.", toMessages(problem));
 }
 
-const SHOWN_COLUMNS = 6;
+const VISIBLE_COLUMNS = 6;
 
 /** Enough values to recognize the row. */
 function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
-  const some = definition.columns.slice(0, SHOWN_COLUMNS);
+  const some = definition.columns.slice(0, VISIBLE_COLUMNS);
   return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], { slug })}</tr>`)}</tbody></table>`;
 }

@@ -15,7 +15,7 @@ import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { respondWithDisabledApp } from "./rows_page.ts";
-import { readPlace, toReferencePath, withPlace } from "./rows_place.ts";
+import { readPosition, toReferencePath, withPosition } from "./rows_position.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
@@ -44,7 +44,7 @@ export function respondWithNoRow(table: RowsTable): Response {
     "Row not found. It may have been deleted.",
     renderLink("All rows", table.path),
   );
-  return respondWithRowsPage(table, { title: "Row not found", isAct: true, body, status: 404 });
+  return respondWithRowsPage(table, { title: "Row not found", isAction: true, body, status: 404 });
 }
 
 export async function handleRow(visit: Visit): Promise<Response> {
@@ -62,7 +62,7 @@ export async function handleRowForm(visit: Visit): Promise<Response> {
   const typed = readTyped(visit, table);
   const etag = visit.fields.get("etag") ?? "";
   if (etag !== found.etag)
-    return await respondWithForm(visit, table, { found, typed, isLate: true });
+    return await respondWithForm(visit, table, { found, typed, isOverdue: true });
   try {
     if (typed.length > 0)
       await callRows(visit, {
@@ -72,16 +72,16 @@ export async function handleRowForm(visit: Visit): Promise<Response> {
         headers: { "if-match": etag },
         body: toBody(typed),
       });
-    return redirect(withPlace(table.path, readPlace(visit), { stored: found.row.id }));
+    return redirect(withPosition(table.path, readPosition(visit), { stored: found.row.id }));
   } catch (error) {
     const problem = toRejection(error);
     const now = await findRow(visit, table);
     if (now === undefined) return respondWithNoRow(table);
-    const isLate = problem.code === "precondition_failed";
+    const isOverdue = problem.code === "precondition_failed";
     return await respondWithForm(visit, table, {
       found: now,
       typed,
-      ...(isLate ? { isLate } : { problem }),
+      ...(isOverdue ? { isOverdue } : { problem }),
     });
   }
 }
@@ -102,49 +102,49 @@ function readOpened(fields: ReadonlyMap<string, string>): Map<string, string> {
   return new Map(pairs.map(([name = "", mark = ""]) => [name, mark]));
 }
 
-type Shown = {
+type FormState = {
   found: FoundRow;
   typed: readonly TypedValue[];
   /** Whether another user has changed the row since. */
-  isLate?: boolean;
+  isOverdue?: boolean;
   problem?: Problem;
 };
 
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
-  { found: { row, etag }, typed, isLate = false, problem }: Shown,
+  { found: { row, etag }, typed, isOverdue = false, problem }: FormState,
 ): Promise<Response> {
-  const place = readPlace(visit);
+  const position = readPosition(visit);
   const { columns } = table.definition;
   const stored = new Map(columns.map((column) => [column.name, toState(column, row)]));
   const states = new Map([
     ...stored,
     ...typed.map(({ column, state }) => [column.name, state] as const),
   ]);
-  const changed = isLate ? findChanged(visit, stored) : new Map<string, State>();
+  const changed = isOverdue ? findChanged(visit, stored) : new Map<string, State>();
   const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
   const path = toRowPath(table.path, row.id);
   const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
   const form = renderRowForm(visit, {
-    action: withPlace(path, place),
+    action: withPosition(path, position),
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, { states, issues, now: toNow(changed) }),
-    made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
-    button: isLate ? "Overwrite" : "Save",
-    cancel: withPlace(table.path, place),
-    deletion: withPlace(`${path}/delete`, place),
-    duplicate: withPlace(`${table.path}/new`, place, { like: row.id }),
+    created: html`<div class="field created"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
+    button: isOverdue ? "Overwrite" : "Save",
+    cancel: withPosition(table.path, position),
+    deletion: withPosition(`${path}/delete`, position),
+    duplicate: withPosition(`${table.path}/new`, position, { like: row.id }),
   });
   return respondWithRowsPage(table, {
     title: `Row ${shortenId(row.id)}`,
-    isAct: true,
+    isAction: true,
     body: [
-      isLate && renderLate([...changed.keys()]),
+      isOverdue && renderDeferred([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),
       html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
     ],
-    status: isLate ? 412 : (problem?.status ?? 200),
+    status: isOverdue ? 412 : (problem?.status ?? 200),
     hasGrid: true,
   });
 }
@@ -168,21 +168,21 @@ function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map
   return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));
 }
 
-const SHOWN_CHARS = 200;
+const VISIBLE_CHARS = 200;
 
 function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string> {
   return new Map(
     [...changed].map(([name, state]) => {
       const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
-      return [name, text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text];
+      return [name, text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text];
     }),
   );
 }
 
-function renderLate(names: readonly string[]) {
+function renderDeferred(names: readonly string[]) {
   const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
   return renderError("Another user changed this row while you had it open. Nothing was stored.", [
-    `Changed${what}. Each changed field shows its stored value; your input is kept`,
+    `Changed${what}. Each changed field shows its stored value; your input is retained`,
     "Save again to overwrite the stored values, or cancel",
   ]);
 }

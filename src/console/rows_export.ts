@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { type PagePlace, readPages, toCsvNames, toCsvValues } from "../rows/mod.ts";
+import { type PagePosition, readPages, toCsvNames, toCsvValues } from "../rows/mod.ts";
 import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
 import { toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { respondWithDisabledApp } from "./rows_page.ts";
-import { readPlace } from "./rows_place.ts";
+import { readPosition } from "./rows_position.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
@@ -49,8 +49,9 @@ async function handleExport(visit: Visit, format: keyof typeof FORMATS): Promise
   const table = await readRowsTable(visit);
   if (table.isDisabled) return respondWithDisabledApp(table);
   const { appId, table: name } = table;
-  const list = (place: PagePlace) => listPatiently(visit, { appId, table: name, ...place });
-  const { ids } = readPlace(visit);
+  const list = (position: PagePosition) =>
+    listPatiently(visit, { appId, table: name, ...position });
+  const { ids } = readPosition(visit);
   const pages =
     ids.length > 0
       ? readSome(visit, table, ids)
@@ -78,11 +79,11 @@ async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[])
 /** Waits if the rate limit is reached. */
 async function listPatiently(
   visit: Visit,
-  place: { appId: string; table: string } & PagePlace,
+  position: { appId: string; table: string } & PagePosition,
 ): Promise<RowsPage> {
   for (let waited = 0; ; waited++) {
     try {
-      return await listRows(visit, { ...place, isExport: true });
+      return await listRows(visit, { ...position, isExport: true });
     } catch (error) {
       const { code, headers } = toRejection(error);
       if (code !== "rate_limited" || waited === MAX_WAITS) throw error;

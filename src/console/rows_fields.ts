@@ -1,5 +1,5 @@
 /**
- * The fields of a row's form, by the kind of each column. NULL and the default are boxes beside the value, or entries of
+ * The fields of a row's form, by the kind of each column. NULL and the default are boxes next to the value, or entries of
  * the choice, so that an empty text is a value like others.
  *
  * @module
@@ -141,9 +141,9 @@ function renderChoice(
 function renderBoxes({ column, state, isTooLong = false, isNew = false }: RowField): Part {
   if (isChosen(column) || isTooLong) return undefined;
   const { name, required } = column;
-  const render = (word: "null" | "default" | "empty") => {
-    const isChecked = word === "empty" ? state !== "null" && toText(state) === "" : state === word;
-    return html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word !== "default" && html` data-null`}${isChecked && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
+  const render = (term: "null" | "default" | "empty") => {
+    const isChecked = term === "empty" ? state !== "null" && toText(state) === "" : state === term;
+    return html`<label class="check row-box"><input type="checkbox" name="${term}.${name}"${term !== "default" && html` data-null`}${isChecked && html` checked`} aria-label="${name}: ${term}"><span>${term}</span></label>`;
   };
   const boxes = [
     isNew && isEmptyAsked(column) && render("empty"),
@@ -155,9 +155,9 @@ function renderBoxes({ column, state, isTooLong = false, isNew = false }: RowFie
 
 const toText = (state: State) => (typeof state === "string" ? "" : state.text);
 
-const SHOWN_CHARS = 600;
+const VISIBLE_CHARS = 600;
 
 function renderTooLong({ column, state }: RowField): Html {
   const text = toText(state);
-  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, SHOWN_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to edit here.</p>`;
+  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, VISIBLE_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to edit here.</p>`;
 }

@@ -50,23 +50,23 @@ type FieldValues = {
   now?: ReadonlyMap<string, string>;
 };
 
-/** Bytes that the values of a form take at most, as a browser sends them. */
-const ROOM = 80_000;
+/** Max bytes of a form's values as a browser sends them. */
+const MAX_FORM_BYTES = 80_000;
 
-/** A field for each column, as long as there is room in a form. */
+/** A field for each column, up to the max bytes of a form. */
 export async function makeFields(
   visit: Visit,
   table: RowsTable,
   { states, issues, now }: FieldValues,
 ): Promise<RowField[]> {
   const targets = await readTargets(visit, table);
-  let room = ROOM;
+  let freeBytes = MAX_FORM_BYTES;
   return table.definition.columns.map((column): RowField => {
     const state = states.get(column.name) ?? "null";
     const text = typeof state === "string" ? "" : state.text;
     const size = encodeURIComponent(text).length;
-    const isTooLong = size > room;
-    if (!isTooLong) room -= size;
+    const isTooLong = size > freeBytes;
+    if (!isTooLong) freeBytes -= size;
     return {
       column,
       state,
@@ -98,9 +98,9 @@ async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<str
   const { appId, definition } = of;
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
-    const place = { limit: MAX_TARGETS, offset: 0 };
+    const position = { limit: MAX_TARGETS, offset: 0 };
     // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
-    const { rows } = await listRows(visit, { appId, table, ...place }).catch((error) => {
+    const { rows } = await listRows(visit, { appId, table, ...position }).catch((error) => {
       toRejection(error);
       return { rows: [] };
     });
@@ -119,7 +119,7 @@ export type RowForm = {
   hidden: Readonly<Record<string, string>>;
   fields: readonly RowField[];
   /** Below the fields: what the server makes. */
-  made?: Part;
+  created?: Part;
   button: string;
   cancel: string;
   deletion?: string;
@@ -129,10 +129,10 @@ export type RowForm = {
 
 export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
   const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
-  return html`<form class="sheet act row-form" method="post" action="${form.action}" data-row-form data-unsaved data-worker="${toScriptPath("search")}"${deps.hasFilters && html` data-has-filters`}>
+  return html`<form class="sheet action row-form" method="post" action="${form.action}" data-row-form data-unsaved data-worker="${toScriptPath("search")}"${deps.hasFilters && html` data-has-filters`}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${form.fields.map(renderRowField)}
-${form.made}
-<div class="act-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="act-end">${form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)} ${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
+${form.created}
+<div class="action-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="action-end">${form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)} ${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
 </form>`;
 }

@@ -29,9 +29,9 @@ import {
   respondWithRowsPage,
 } from "./rows_table.ts";
 
-/** A form has 100 KB at most, in which signs of JSON take three bytes. */
+/** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
 const MAX_TEXT_CHARS = 60_000;
-const MAX_SHOWN = 200;
+const MAX_VISIBLE = 200;
 
 export async function handleImport(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
@@ -48,16 +48,16 @@ export async function handleImportForm(visit: Visit): Promise<Response> {
   const formKey = readHeaderValue(visit.fields.get("form_key"));
   const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
-  for (const [number, one] of batches.entries()) {
+  for (const [number, batch] of batches.entries()) {
     try {
-      await sendBatch(visit, table, { body: one.body, key: `paste-${digest}-${number}` });
+      await sendBatch(visit, table, { body: batch.body, key: `paste-${digest}-${number}` });
     } catch (error) {
       return respondWithImportPage(visit, table, {
         text,
-        ...explainStop(error, { stored, lines: one.lines }),
+        ...explainStop(error, { stored, lines: batch.lines }),
       });
     }
-    stored += one.lines.length;
+    stored += batch.lines.length;
   }
   return redirect(`${table.path}?imported=${stored}`);
 }
@@ -136,12 +136,12 @@ function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Reject
   const { path, definition } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",
-    isAct: true,
+    isAction: true,
     isImport: true,
     status: rejected === undefined ? 200 : 422,
     body: [
       rejected && renderRejected(rejected),
-      html`<section class="sheet act" data-import="${JSON.stringify(definition)}" data-rows-path="${path}" data-token="${visit.token}" hidden></section>`,
+      html`<section class="sheet action" data-import="${JSON.stringify(definition)}" data-rows-path="${path}" data-token="${visit.token}" hidden></section>`,
       renderPaste(visit, table, rejected?.text ?? ""),
       renderColumns(table),
     ],
@@ -150,14 +150,14 @@ function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Reject
 
 function renderRejected({ issues, message }: Rejected): Html {
   const title = message ?? `Nothing was stored. ${countErrors(issues.length)}.`;
-  const shown = issues
-    .slice(0, MAX_SHOWN)
+  const page = issues
+    .slice(0, MAX_VISIBLE)
     .map(
       ({ line, column, message: text }) =>
         html`Line ${line}${column !== undefined && html`, <bdi>${column}</bdi>`}: ${text}`,
     );
-  const rest = issues.length - shown.length;
-  return renderError(title, [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])]);
+  const rest = issues.length - page.length;
+  return renderError(title, [...page, ...(rest > 0 ? [`and ${rest} more`] : [])]);
 }
 
 function countErrors(count: number): string {
@@ -176,11 +176,11 @@ function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: 
     rows: 10,
   });
   return html`<details class="import-paste" data-paste open><summary>Paste rows</summary>
-<form class="sheet act" method="post" action="${path}/import" data-unsaved>
+<form class="sheet action" method="post" action="${path}/import" data-unsaved>
 <input type="hidden" name="${TOKEN_FIELD}" value="${token}">
 <input type="hidden" name="form_key" value="${formKey}">
 ${field}
-<div class="act-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
+<div class="action-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
 </form></details>`;
 }
 

@@ -21,16 +21,16 @@ export type RowsUse = {
 };
 
 /** A key of the app for this visitor: cached, or new and recorded in the audit log. */
-export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
+export async function readRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
   const { deps, cookies } = visit;
   const name = toName(visit, use);
   const found = deps.rowsKeys.get(name);
   if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
   const { appId, isWrite, usedFor } = use;
   const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
-  const made = await openRows(deps, cookies, { appId, scopes, usedFor });
-  deps.rowsKeys.set(name, made);
-  return made;
+  const created = await openRows(deps, cookies, { appId, scopes, usedFor });
+  deps.rowsKeys.set(name, created);
+  return created;
 }
 
 /** Removes a rejected key. */

@@ -5,7 +5,7 @@ import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
-import type { Reference } from "./rows_place.ts";
+import type { Reference } from "./rows_position.ts";
 
 export type ListedRow = { row: Row; text: string };
 export type RowsPage = { rows: ListedRow[]; hasMore: boolean };

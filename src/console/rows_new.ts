@@ -10,7 +10,7 @@ import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { respondWithDisabledApp } from "./rows_page.ts";
-import { readPlace, withPlace } from "./rows_place.ts";
+import { readPosition, withPosition } from "./rows_position.ts";
 import {
   isEmptyAsked,
   readState,
@@ -51,7 +51,7 @@ export async function handleNewRowForm(visit: Visit): Promise<Response> {
       headers: { "idempotency-key": key },
       body: toBody(values),
     });
-    return redirect(withPlace(path, readPlace(visit), { added: readRow(text).id }));
+    return redirect(withPosition(path, readPosition(visit), { added: readRow(text).id }));
   } catch (error) {
     const problem = toRejection(error);
     const isOther = problem.code === "idempotency_mismatch";
@@ -85,7 +85,7 @@ function findUnasked(values: readonly TypedValue[]): Detail[] {
 
 const ASK_FOR_TEXT = "Enter a text, or check “empty” to store an empty text";
 
-type Shown = {
+type FormState = {
   states: ReadonlyMap<string, State>;
   key: string;
   problem?: Problem;
@@ -95,15 +95,15 @@ type Shown = {
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
-  { states, key, problem, values = [] }: Shown,
+  { states, key, problem, values = [] }: FormState,
 ): Promise<Response> {
-  const place = readPlace(visit);
+  const position = readPosition(visit);
   const issues =
     problem &&
     sortIssues(problem, table.definition, [...findTypingIssues(values), ...findUnasked(values)]);
   const fields = await makeFields(visit, table, { states, issues });
   const form = renderRowForm(visit, {
-    action: withPlace(`${table.path}/new`, place),
+    action: withPosition(`${table.path}/new`, position),
     hidden: { create_key: key },
     fields: fields.map((field, at) => ({
       ...field,
@@ -111,11 +111,11 @@ async function respondWithForm(
       isFirst: at === 0 && problem === undefined,
     })),
     button: "Add the row",
-    cancel: withPlace(table.path, place),
+    cancel: withPosition(table.path, position),
   });
   return respondWithRowsPage(table, {
     title: "New row",
-    isAct: true,
+    isAction: true,
     body: [issues && renderIssues("The row was not added.", issues), form],
     status: problem?.status ?? 200,
     hasGrid: true,

@@ -1,6 +1,6 @@
 /**
- * The rows of an app's table, a page at a time, in the order in which they were made. What a script needs to edit them in
- * place is in the markup: the kinds of columns in the head, the id and the tag of each row.
+ * The rows of an app's table, a page at a time, in the order of their creation. What a script needs to edit them in
+ * position is in the markup: the kinds of columns in the head, the id and the tag of each row.
  *
  * @module
  */
@@ -25,12 +25,12 @@ import {
 import {
   LIMITS,
   MAX_OFFSET,
-  type Place,
+  type Position,
   type Reference,
-  readPlace,
+  readPosition,
   SHOW,
-  withPlace,
-} from "./rows_place.ts";
+  withPosition,
+} from "./rows_position.ts";
 import { type Labels, readLabels } from "./rows_related.ts";
 import {
   describeColumn,
@@ -46,24 +46,24 @@ export async function handleRows(visit: Visit): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
   const from = query.get("from")?.trim() ?? "";
   if (isUuid(from)) return redirect(toRowPath(table.path, from));
-  const asked = readPlace(visit);
-  const place = from === "last" ? await findLastPlace(visit, table, asked) : asked;
+  const asked = readPosition(visit);
+  const position = from === "last" ? await findLastPosition(visit, table, asked) : asked;
   const { path } = table;
   return respondWithRowsPage(table, {
     title: table.table,
     actions: [
-      renderColumns(table, place),
+      renderColumns(table, position),
       renderLink("Export CSV", `${path}/export/csv`),
       renderLink("JSON", `${path}/export/json`),
       renderLink("Import", `${path}/import`),
-      renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" }),
+      renderLink("New row", withPosition(`${path}/new`, position), "primary", { keys: "n" }),
     ],
     body: [
       renderDone(table, query),
       renderSearch(visit, table),
       renderSelection(table),
       // All that a script replaces by the next page.
-      html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, place)}</div>`,
+      html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, position)}</div>`,
     ],
     hasGrid: true,
   });
@@ -74,10 +74,10 @@ function renderLive({ path, cursor }: RowsTable): Part {
   return cursor !== null && html` data-changes="${path}/changes" data-cursor="${cursor}"`;
 }
 
-async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise<Part> {
-  const { reference, ids, offset } = place;
+async function renderRows(visit: Visit, table: RowsTable, position: Position): Promise<Part> {
+  const { reference, ids, offset } = position;
   const isPage = ids.length === 0 && reference === undefined;
-  const { rows, hasMore } = await readRows(visit, { ...table, ...place });
+  const { rows, hasMore } = await readRows(visit, { ...table, ...position });
   const min = offset + rows.length;
   const options = { ...table, min, max: MAX_COUNTED };
   const [labels, total] = await Promise.all([
@@ -89,19 +89,19 @@ async function renderRows(visit: Visit, table: RowsTable, place: Place): Promise
     isPage && hasMore ? countRows(visit, options) : min,
   ]);
   const { columns } = table.definition;
-  const some = columns.filter(({ name }) => place.shown.includes(name));
+  const some = columns.filter(({ name }) => position.page.includes(name));
   const definition = { ...table.definition, columns: some.length === 0 ? columns : some };
   const hasPager = isPage && min > 0;
   return [
     reference && renderReference(table, reference, { count: rows.length, hasMore }),
-    hasPager && renderPager(table, place, { count: rows.length, hasMore, total }),
+    hasPager && renderPager(table, position, { count: rows.length, hasMore, total }),
     rows.length === 0
       ? isPage && renderNone(table, offset)
-      : renderGrid({ ...table, definition }, { rows, labels, place, total }),
+      : renderGrid({ ...table, definition }, { rows, labels, position, total }),
   ];
 }
 
-async function readRows(visit: Visit, asked: RowsTable & Place): Promise<RowsPage> {
+async function readRows(visit: Visit, asked: RowsTable & Position): Promise<RowsPage> {
   const { reference, ids } = asked;
   if (reference !== undefined) return await findReferring(visit, asked, reference);
   if (ids.length === 0) return await listRows(visit, asked);
@@ -121,7 +121,11 @@ function renderReference(
 /** With more rows the total is not displayed. */
 const MAX_COUNTED = 50_000;
 
-async function findLastPlace(visit: Visit, table: RowsTable, asked: Place): Promise<Place> {
+async function findLastPosition(
+  visit: Visit,
+  table: RowsTable,
+  asked: Position,
+): Promise<Position> {
   const { limit } = asked;
   const count = await countRows(visit, { ...table, min: 0, max: MAX_OFFSET });
   const last = Math.max((count ?? MAX_OFFSET) - 1, 0);
@@ -140,19 +144,19 @@ export function respondWithDisabledApp(table: RowsTable): Response {
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
   const deleted = Number(query.get("deleted"));
-  if (deleted > 1) return renderNotice("remark", `${deleted} rows were deleted.`);
-  if (query.has("deleted")) return renderNotice("remark", "The row was deleted.");
+  if (deleted > 1) return renderNotice("info", `${deleted} rows were deleted.`);
+  if (query.has("deleted")) return renderNotice("info", "The row was deleted.");
   const imported = query.get("imported") ?? "";
   if (/^\d{1,7}$/.test(imported))
     return renderNotice(
-      "remark",
+      "info",
       `${imported} ${imported === "1" ? "row was" : "rows were"} imported. New rows come last.`,
     );
-  if (query.has("stored")) return renderNotice("remark", "The row was stored.");
+  if (query.has("stored")) return renderNotice("info", "The row was stored.");
   if (!isUuid(added)) return undefined;
   const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;
   return renderNotice(
-    "remark",
+    "info",
     html`The row ${row} was added. New rows come last. <a href="${path}/new">Add another</a>`,
   );
 }
@@ -164,33 +168,33 @@ function renderNone({ path }: RowsTable, offset: number): Html {
 }
 
 /** `total` is unknown for tables with very many rows. */
-type Shown = {
+type GridState = {
   rows: readonly ListedRow[];
   labels: Labels;
-  place: Place;
+  position: Position;
   total: number | undefined;
 };
 
-function renderGrid(table: RowsTable, shown: Shown): Html {
+function renderGrid(table: RowsTable, page: GridState): Html {
   const { path, definition } = table;
-  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" aria-label="Rows of ${table.table}" aria-rowcount="${shown.total === undefined ? -1 : shown.total + 1}" data-grid="${path}">
+  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" aria-label="Rows of ${table.table}" aria-rowcount="${page.total === undefined ? -1 : page.total + 1}" data-grid="${path}">
 <thead><tr aria-rowindex="1"><th scope="col"><input type="checkbox" class="select" data-select-all hidden aria-label="Select all rows shown"> id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-<tbody>${shown.rows.map((row, index) => renderRow(table, row, { ...shown, index }))}</tbody>
+<tbody>${page.rows.map((row, index) => renderRow(table, row, { ...page, index }))}</tbody>
 </table></div>`;
 }
 
 /** The menu of the columns: few of a wide table are of interest. */
-function renderColumns({ path, definition }: RowsTable, { limit, offset, shown }: Place): Html {
-  const isShown = (name: string) => shown.length === 0 || shown.includes(name);
+function renderColumns({ path, definition }: RowsTable, { limit, offset, page }: Position): Html {
+  const isVisible = (name: string) => page.length === 0 || page.includes(name);
   const boxes = definition.columns.map(
     ({ name }) =>
-      html`<div class="column"><label class="check"><input type="checkbox" name="${SHOW}${name}"${isShown(name) && html` checked`}><span><bdi>${name}</bdi></span></label></div>`,
+      html`<div class="column"><label class="check"><input type="checkbox" name="${SHOW}${name}"${isVisible(name) && html` checked`}><span><bdi>${name}</bdi></span></label></div>`,
   );
-  const hidden = definition.columns.filter(({ name }) => !isShown(name)).length;
+  const hidden = definition.columns.filter(({ name }) => !isVisible(name)).length;
   return html`<details class="columns"><summary class="button button-quiet">Columns<span data-hidden-columns>${hidden > 0 && ` (${hidden} hidden)`}</span></summary>
 <form class="sheet" method="get" action="${path}"><input type="hidden" name="from" value="${offset + 1}"><input type="hidden" name="limit" value="${limit}">
 <fieldset><legend>Show</legend>${boxes}</fieldset>
-<div class="act-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
+<div class="action-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
 }
 
 /** In conditions these mean something else than a column. */
@@ -221,12 +225,12 @@ function renderSelection({ path, definition }: RowsTable): Html {
 function renderRow(
   table: RowsTable,
   listed: ListedRow,
-  { labels, place, index }: Shown & { index: number },
+  { labels, position, index }: GridState & { index: number },
 ): Html {
   const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr aria-rowindex="${place.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr aria-rowindex="${position.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPosition(to, position)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPosition(`${to}/delete`, position)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {
@@ -236,16 +240,16 @@ function renderHead(column: NamedColumn): Html {
 
 function renderPager(
   { path }: RowsTable,
-  place: Place,
+  position: Position,
   { count, hasMore, total }: { count: number; hasMore: boolean; total: number | undefined },
 ): Html {
-  const { limit, offset, shown } = place;
+  const { limit, offset, page } = position;
   const to = (from: number | "last") =>
-    withPlace(path, { ...place, offset: 0 }, { from: `${from}`, limit: `${limit}` });
+    withPosition(path, { ...position, offset: 0 }, { from: `${from}`, limit: `${limit}` });
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
 <p class="quiet" data-range${total !== undefined && html` data-total="${total}"`}>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}</p>
-<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${shown.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
+<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${page.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
 <div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
 </nav>`;
 }

@@ -12,13 +12,13 @@ import { handleRows } from "./rows_page.ts";
 
 type Handle = (visit: Visit) => Promise<Response>;
 
-export const ROWS_PAGES: readonly { path: string; show: Handle; take?: Handle }[] = [
+export const ROWS_PAGES: readonly { path: string; show: Handle; submit?: Handle }[] = [
   { path: "", show: handleRows },
-  { path: "/new", show: handleNewRow, take: handleNewRowForm },
-  { path: "/rows/:row", show: handleRow, take: handleRowForm },
-  { path: "/rows/:row/delete", show: handleRowDeletion, take: handleRowDeletionForm },
-  { path: "/import", show: handleImport, take: handleImportForm },
-  { path: "/change", show: handleChange, take: handleChangeForm },
+  { path: "/new", show: handleNewRow, submit: handleNewRowForm },
+  { path: "/rows/:row", show: handleRow, submit: handleRowForm },
+  { path: "/rows/:row/delete", show: handleRowDeletion, submit: handleRowDeletionForm },
+  { path: "/import", show: handleImport, submit: handleImportForm },
+  { path: "/change", show: handleChange, submit: handleChangeForm },
   { path: "/list", show: handleRowsJson },
   { path: "/changes", show: streamRowsChanges },
   { path: "/export/csv", show: handleCsv },

@@ -43,7 +43,7 @@ export function isFreeText({ kind }: NamedColumn): boolean {
   return FORM_KINDS[kind].isFreeText;
 }
 
-/** Whether the form of a new row stores an empty text only on request: an empty field alone is ambiguous. */
+/** Whether the form of a new row stores an empty text only on request: an empty field is ambiguous. */
 export function isEmptyAsked(column: NamedColumn): boolean {
   return column.required && column.default === undefined && isFreeText(column);
 }

@@ -1,18 +1,18 @@
 /** The table of a rows page: visitor, declared columns and paths. @module */
-import { type ShownRows, showConsoleRows } from "../accounts/console/mod.ts";
+import { type RowsView, showConsoleRows } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
-export type RowsTable = ShownRows & { slug: string; table: string; path: string };
+export type RowsTable = RowsView & { slug: string; table: string; path: string };
 
 /** @throws {Problem} unknown_app; unknown_table */
 export async function readRowsTable({ deps, cookies, context }: Visit): Promise<RowsTable> {
   const { app: slug = "", table = "" } = context.params;
-  const shown = await showConsoleRows(deps, cookies, { slug, table });
-  return { ...shown, slug, table, path: toRowsPath(slug, table) };
+  const page = await showConsoleRows(deps, cookies, { slug, table });
+  return { ...page, slug, table, path: toRowsPath(slug, table) };
 }
 
 export function toRowPath(path: string, id: string): string {
@@ -28,12 +28,12 @@ type RowsPage = {
   isImport?: boolean;
 };
 
-/** A page of the table's rows, or with `isAct` of one of them. */
+/** A page of the table's rows, or with `isAction` of one of them. */
 export function respondWithRowsPage(
   { me, slug, table, path }: RowsTable,
-  page: RowsPage & { isAct?: boolean },
+  page: RowsPage & { isAction?: boolean },
 ): Response {
-  const { isAct = false, ...rest } = page;
+  const { isAction = false, ...rest } = page;
   return respondWithConsolePage({
     me,
     entry: "Apps",
@@ -41,13 +41,13 @@ export function respondWithRowsPage(
       { name: "Apps", path: APPS },
       { name: slug, path: toAppPath(slug) },
       { name: "Tables", path: toAppTablesPath(slug) },
-      ...(isAct ? [{ name: table, path }] : []),
+      ...(isAction ? [{ name: table, path }] : []),
     ],
     ...rest,
   });
 }
 
-const WORDS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
+const LABELS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
   string: "text",
   number: "number",
   decimal: "decimal",
@@ -60,10 +60,10 @@ const WORDS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
 
 /** The type of a column in words. */
 export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {
-  const words = [
-    kind === "ref" ? `references ${table}` : WORDS[kind],
+  const text = [
+    kind === "ref" ? `references ${table}` : LABELS[kind],
     ...(required ? ["required"] : []),
     ...(unique ? ["unique"] : []),
   ];
-  return words.join(", ");
+  return text.join(", ");
 }

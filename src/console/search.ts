@@ -39,9 +39,9 @@ export function renderSearch(
 }
 
 /** The rows of a page, and the last row if there is a next page. */
-export function toPage<Row>(rows: readonly Row[]): { shown: Row[]; last: Row | undefined } {
-  const shown = rows.slice(0, PAGE_ROWS);
-  return { shown, last: rows.length > PAGE_ROWS ? shown.at(-1) : undefined };
+export function toPage<Row>(rows: readonly Row[]): { page: Row[]; last: Row | undefined } {
+  const page = rows.slice(0, PAGE_ROWS);
+  return { page, last: rows.length > PAGE_ROWS ? page.at(-1) : undefined };
 }
 
 /** The way to the next page; what is empty is left out of its address. */

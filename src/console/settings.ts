@@ -8,7 +8,7 @@ import {
   setTargets,
   type TypedTargets,
 } from "../accounts/apps/mod.ts";
-import type { ShownApp } from "../accounts/console/mod.ts";
+import type { AppView } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
@@ -64,14 +64,14 @@ export const settingsPage = makeFormPage({
 
 const TARGET_KINDS = ["origin", "redirect"] as const;
 
-function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Html {
+function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Html {
   const [ofApp, ofKey] = [
     perMinute ?? DEFAULT_PER_MINUTE,
     perMinuteOfKey ?? perMinute ?? DEFAULT_PER_MINUTE,
   ];
   return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
 <p class="quiet">${ofApp.toLocaleString("en")} requests per minute, ${ofKey.toLocaleString("en")} per key. Requests over the limit get a 429 response.</p>
-<div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
+<div class="action-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
 /** A setting that is on or off; `path` leads to the page that changes it. */
@@ -82,13 +82,13 @@ function renderSwitch(
   const id = path.slice(path.lastIndexOf("/") + 1);
   return html`<section class="sheet" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 <p class="quiet">${text}</p>
-<div class="act-buttons">${renderLink(isOn ? "Turn off" : "Turn on", path)}</div></section>`;
+<div class="action-buttons">${renderLink(isOn ? "Turn off" : "Turn on", path)}</div></section>`;
 }
 
 function renderLife(slug: string, isDisabled: boolean): Html {
   return html`<section class="sheet" aria-labelledby="life"><h2 id="life">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
-<p class="quiet">${isDisabled ? "This app is disabled. Its keys do not work, and people cannot open it. Its rows, keys and roles are kept." : "Disabling stops all keys and hides the app from people. Its rows, keys and roles are kept."} Deleting removes all of them.</p>
-<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
+<p class="quiet">${isDisabled ? "This app is disabled. Its keys do not work, and people cannot open it. Its rows, keys and roles are retained." : "Disabling stops all keys and hides the app from people. Its rows, keys and roles are retained."} Deleting removes all of them.</p>
+<div class="action-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
 }
 
 const MAX_CHARS = 6000;
@@ -158,7 +158,7 @@ export const statePage = makeFormPage({
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
 <p>${isDisabled ? "Its keys work again immediately, and people can open it." : "Its keys stop working immediately, and people cannot open it. Nothing is deleted."}</p>`,
       button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,
-      look: isDisabled ? "primary" : "danger",
+      tone: isDisabled ? "primary" : "danger",
     };
   },
   run: async ({ deps, fields }, { slug }) => {

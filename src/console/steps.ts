@@ -19,25 +19,26 @@ export type Step = Omit<Totals, "latencies"> & {
 };
 
 export function toSteps({ counted, steps }: Axis): Step[] {
-  const byPlace = new Map(counted.map((step) => [step[0], step]));
-  const read = (place: number): Step => {
-    const [, requests = 0, errors = 0, rejections = 0, latencies = []] = byPlace.get(place) ?? [];
+  const byPosition = new Map(counted.map((step) => [step[0], step]));
+  const read = (position: number): Step => {
+    const [, requests = 0, errors = 0, rejections = 0, latencies = []] =
+      byPosition.get(position) ?? [];
     const p99 = requests < MIN_REQUESTS ? undefined : estimateLatency(addUp(latencies), 0.99);
-    const before = place < 0 ? undefined : read(place - steps);
+    const before = position < 0 ? undefined : read(position - steps);
     return { requests, errors, rejections, p99, before };
   };
-  return Array.from({ length: steps }, (_, place) => read(place));
+  return Array.from({ length: steps }, (_, position) => read(position));
 }
 
-/** Of the span, and of the span before. */
+/** The totals of the span and of the span before. */
 export function toTotals({ counted }: Axis): { now: Totals; before: Totals } {
-  const sum = (isShown: (place: number) => boolean): Totals => {
-    const shown = counted.filter(([place]) => isShown(place));
-    const add = (read: 1 | 2 | 3) => shown.reduce((total, step) => total + step[read], 0);
-    const latencies = addUp(shown.flatMap((step) => step[4]));
+  const sum = (isVisible: (position: number) => boolean): Totals => {
+    const page = counted.filter(([position]) => isVisible(position));
+    const add = (read: 1 | 2 | 3) => page.reduce((total, step) => total + step[read], 0);
+    const latencies = addUp(page.flatMap((step) => step[4]));
     return { requests: add(1), errors: add(2), rejections: add(3), latencies };
   };
-  return { now: sum((place) => place >= 0), before: sum((place) => place < 0) };
+  return { now: sum((position) => position >= 0), before: sum((position) => position < 0) };
 }
 
 function addUp(lists: readonly (readonly number[])[]): number[] {

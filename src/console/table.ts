@@ -1,5 +1,5 @@
 /** One table: its columns, what holds them together, who uses which of them, and where it differs from what was pushed. @module */
-import type { ShownTable } from "../accounts/console/mod.ts";
+import type { TableView } from "../accounts/console/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
@@ -48,7 +48,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
   });
 }
 
-function renderSummary({ owner, users, size, definition, referredToBy }: ShownTable): Html {
+function renderSummary({ owner, users, size, definition, referredToBy }: TableView): Html {
   const facts: { name: string; value: Part }[] = [
     { name: "Owner", value: html`<a href="${toAppPath(owner)}">${owner}</a>` },
     { name: "Used by", value: users.count === 0 ? "no app" : countOf(users.count, "app") },
@@ -59,7 +59,7 @@ function renderSummary({ owner, users, size, definition, referredToBy }: ShownTa
   if (referredToBy.length > 0)
     facts.push({
       name: "Referenced by",
-      value: html`${referredToBy.map((name, place) => html`${place > 0 && ", "}<a href="${toTablePath(name)}">${name}</a>`)}`,
+      value: html`${referredToBy.map((name, position) => html`${position > 0 && ", "}<a href="${toTablePath(name)}">${name}</a>`)}`,
     });
   return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -80,7 +80,7 @@ function renderDifference({ thing, wanted, found }: Difference): Html {
   return html`<li><span>${renderText(thing.replace(/^table \S+ \/ /, ""))}</span><span>pushed: <b>${renderText(wanted)}</b>, found: <b>${renderText(found)}</b></span></li>`;
 }
 
-function renderColumns({ definition, uses, users }: ShownTable): Html {
+function renderColumns({ definition, uses, users }: TableView): Html {
   const isShared = users.count > 1;
   return renderTable(
     "Columns",
@@ -111,9 +111,9 @@ function renderColumns({ definition, uses, users }: ShownTable): Html {
 function renderKind({ kind, table, values = [] }: NamedColumn): Part {
   if (table !== undefined) return html`<span>→ <a href="${toTablePath(table)}">${table}</a></span>`;
   if (kind !== "enum") return kind;
-  const shown = values.slice(0, MAX_VALUES);
-  const more = values.length - shown.length;
-  return html`<span>enum <span class="quiet">${shown.map((value, place) => html`${place > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
+  const page = values.slice(0, MAX_VALUES);
+  const more = values.length - page.length;
+  return html`<span>enum <span class="quiet">${page.map((value, position) => html`${position > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
 }
 
 const MAX_VALUES = 12;
@@ -134,10 +134,10 @@ function renderRules({ unique, index, onDelete }: NamedColumn): Part {
   return rules.join(", ");
 }
 
-function renderConstraints({ name, definition, builds, found }: ShownTable): Html {
+function renderConstraints({ name, definition, builds, found }: TableView): Html {
   const stateOf = (part: string) => {
     const build = builds.find((build) => build.name === part && build.state !== "done");
-    if (build !== undefined) return renderPill(BUILD_WORDS[build.state] ?? "to be built", "warn");
+    if (build !== undefined) return renderPill(BUILD_LABELS[build.state] ?? "to be built", "warn");
     return found !== null && findState(found.parts, part) === undefined
       ? renderPill("missing", "warn")
       : html`<span class="quiet">${findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}</span>`;
@@ -164,7 +164,7 @@ function renderConstraints({ name, definition, builds, found }: ShownTable): Htm
   );
 }
 
-const BUILD_WORDS: Readonly<Record<string, string>> = {
+const BUILD_LABELS: Readonly<Record<string, string>> = {
   waiting: "waiting to be built",
   running: "being built",
   failed: "could not be built",
@@ -176,7 +176,7 @@ function findState(parts: Readonly<Record<string, string>>, name: string): strin
 
 const MAX_APPS = 30;
 
-function renderUses({ uses, definition }: ShownTable): Part {
+function renderUses({ uses, definition }: TableView): Part {
   if (uses.length === 0)
     return html`<p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>`;
   return renderTable(

@@ -49,7 +49,7 @@ export function renderUsers({ count, first }: TableUsers): Part {
 }
 
 export function renderAppLinks(slugs: readonly string[]): Html {
-  return html`${slugs.map((slug, place) => html`${place > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
+  return html`${slugs.map((slug, position) => html`${position > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
 }
 
 /** Short labels of issues; usually none. */
@@ -79,7 +79,7 @@ const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
   done: "Built",
 };
 
-/** Builds that pushes put off, each with how far it is; the page does not change by itself. */
+/** Builds that pushes deferred, each with its progress. The page does not refresh automatically. */
 export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here: string): Part {
   if (builds.length === 0) return undefined;
   const isOpen = builds.some(({ state }) => state !== "done" && state !== "failed");
@@ -91,7 +91,7 @@ ${isOpen && html`<p class="quiet">This page does not update automatically. <a hr
 function renderBuild(build: ConsoleBuild, now: number): Html {
   const { kind, columns, table, state, issue, attempts, finishedAt, createdAt } = build;
   const what = html`${kind === "index" ? "Index on" : "Reference from"} <code>${table}</code> (<code>${columns.join(", ")}</code>)`;
-  const words = [
+  const text = [
     STATES[state],
     issue !== null && `: ${issue}`,
     state === "done"
@@ -99,8 +99,8 @@ function renderBuild(build: ConsoleBuild, now: number): Html {
       : html` · pushed ${renderTime(createdAt, now)}`,
     attempts > 1 && ` · attempt ${attempts}`,
   ];
-  const look = state === "failed" ? "error-text" : "quiet";
-  return html`<li><span>${what}</span> <span class="${look}">${words}</span>${renderProgress(build)}</li>`;
+  const tone = state === "failed" ? "error-text" : "quiet";
+  return html`<li><span>${what}</span> <span class="${tone}">${text}</span>${renderProgress(build)}</li>`;
 }
 
 function renderProgress({ progress, name }: ConsoleBuild): Part {

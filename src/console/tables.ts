@@ -27,8 +27,8 @@ export async function handleTables(visit: Visit): Promise<Response> {
     after_name: query.after,
     max_rows: ROWS_READ,
   });
-  const { shown, last } = toPage(tables);
-  const isEmpty = shown.length === 0 && query.search === "" && query.after === "";
+  const { page, last } = toPage(tables);
+  const isEmpty = page.length === 0 && query.search === "" && query.after === "";
   return respondWithConsolePage({
     me,
     entry: "Tables",
@@ -39,9 +39,9 @@ export async function handleTables(visit: Visit): Promise<Response> {
         ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
         : [
             renderSearch(TABLES, query, SEARCHED),
-            shown.length === 0 ? renderEmpty("No matching tables.") : renderList(shown),
+            page.length === 0 ? renderEmpty("No matching tables.") : renderList(page),
             last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
-            shown.length > 0 && ESTIMATES,
+            page.length > 0 && ESTIMATES,
           ],
     ],
   });

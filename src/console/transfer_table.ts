@@ -1,7 +1,7 @@
 /** Transfers a table to another app that uses it; requires the typed table name. @module */
 
 import { transferTable } from "../accounts/apps/mod.ts";
-import type { ShownTable } from "../accounts/console/mod.ts";
+import type { TableView } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage, renderTypedName } from "./form_page.ts";
@@ -40,12 +40,12 @@ export const transferTablePage = makeFormPage({
   failed: "Ownership was not transferred.",
 });
 
-function renderEffect({ name, owner }: ShownTable): Part {
+function renderEffect({ name, owner }: TableView): Part {
   return html`<p><a href="${toAppPath(owner)}">${owner}</a> owns <b>${name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`;
 }
 
 /** Only an app that uses the table can own it: a choice of those, or its name where they are many. */
-function renderNewOwner({ owner, uses, users }: ShownTable, typed: string): Part {
+function renderNewOwner({ owner, uses, users }: TableView, typed: string): Part {
   if (users.count > MAX_CHOICES)
     return renderTextField({
       name: "app",

@@ -178,7 +178,7 @@ function statementsOf({ definition }: RecordedTable, isDistributed: boolean): St
   };
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const made = { isDistributed, hash: hashColumnSet(definition), defaultBytes, texts };
-  cached.set(definition, made);
-  return made;
+  const created = { isDistributed, hash: hashColumnSet(definition), defaultBytes, texts };
+  cached.set(definition, created);
+  return created;
 }

@@ -52,7 +52,7 @@ export type ChangeFeedDeps = {
   maxStreams: MaxStreams;
 };
 
-const LOOK_INTERVAL_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 /** Below the idle timeout of listeners and proxies. */
 const HEARTBEAT_MS = 15_000;
 /** After this time a stream ends and its reader reconnects, so that no stream outlives its reader for long. */
@@ -133,9 +133,9 @@ async function keepLooking(state: State): Promise<void> {
   state.isLooking = true;
   state.seen = undefined;
   while (state.hubs.byTable.size > 0) {
-    await Bun.sleep(LOOK_INTERVAL_MS);
+    await Bun.sleep(CHECK_INTERVAL_MS);
     try {
-      await look(state);
+      await poll(state);
       state.isFailing = false;
     } catch (error) {
       // The next check starts at the same cursor.
@@ -152,15 +152,15 @@ async function keepLooking(state: State): Promise<void> {
 /** A key and its subscribers. */
 type Presented = { app: string; proof: Uint8Array; subscribers: Subscriber[] };
 
-async function look(state: State): Promise<void> {
+async function poll(state: State): Promise<void> {
   const { deps, hubs } = state;
   await deps.checkServing();
   const all = [...hubs.byTable.values()];
   const keys = listKeys(all);
-  const [found] = await call(deps.db, "look_at_changes", {
+  const [found] = await call(deps.db, "poll_changes", {
     since: state.seen ?? null,
     apps: keys.map(({ app }) => app),
-    shown: keys.map(({ proof }) => Buffer.from(proof).toString("hex")),
+    presented_proofs: keys.map(({ proof }) => Buffer.from(proof).toString("hex")),
   });
   if (found === undefined) throw new Error("The check for changes returned no row");
   state.seen = found.state;

@@ -3,7 +3,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { ChangeFeed } from "./change_feed.ts";
-import type { IdempotencyRoom } from "./idempotency.ts";
+import type { IdempotencyCapacity } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 
 export type DataDeps = {
@@ -24,7 +24,7 @@ export type DataDeps = {
   /** Live updates, if `PREVIEW` contains `live`. */
   changeFeed: ChangeFeed | undefined;
   /** The free space of each app for idempotency keys. */
-  idempotencyRoom: IdempotencyRoom;
+  idempotencyCapacity: IdempotencyCapacity;
 };
 
 /** The path of the table endpoints. */

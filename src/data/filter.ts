@@ -109,18 +109,18 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
   function readCondition(name: string, text: string): Condition {
     const column = findColumn(name);
     const scanner = makeScanner(text);
-    const read = scanCondition(name, scanner, () => scanner.takeRest());
+    const read = scanCondition(name, scanner, () => scanner.readRest());
     scanner.expectEnd();
     return toCondition(column, read);
   }
 
-  function scanCondition(name: string, scanner: Scanner, takeValue: () => string): ConditionText {
+  function scanCondition(name: string, scanner: Scanner, readValue: () => string): ConditionText {
     conditions++;
     if (conditions > QUERY_LIMITS.conditions)
       throw unsupported(`A list accepts at most ${QUERY_LIMITS.conditions} conditions`);
     const isNegated = scanner.skip(NEGATION);
     if (scanner.skip("is.")) {
-      if (takeValue() === "null") return { isNegated, op: "null", texts: [] };
+      if (readValue() === "null") return { isNegated, op: "null", texts: [] };
       throw invalid(`Cannot read the condition on ${quote(name)}: is. accepts only null`);
     }
     const op = OPERATORS.find((operator) => scanner.skip(`${operator}.`));
@@ -128,7 +128,7 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
       throw invalid(
         `Cannot read the condition on ${quote(name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.5, or ${NULL}`,
       );
-    const texts = op === "in" ? scanner.takeList() : [takeValue()];
+    const texts = op === "in" ? scanner.readList() : [readValue()];
     values += texts.length;
     if (values > QUERY_LIMITS.values)
       throw unsupported(`A list accepts at most ${QUERY_LIMITS.values} values in its conditions`);
@@ -167,8 +167,8 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
       const group = scanItems(op === "or" ? "or" : "and", scanner, depth + 1);
       return negation === undefined ? group : { op: "not", of: [group] };
     }
-    const name = scanner.takeName();
-    const read = scanCondition(name, scanner, () => scanner.takeValue());
+    const name = scanner.readName();
+    const read = scanCondition(name, scanner, () => scanner.readValue());
     return attempt(() => toCondition(findColumn(name), read));
   }
 
@@ -233,7 +233,7 @@ function makeScanner(text: string) {
     return true;
   }
 
-  function take(pattern: RegExp): RegExpExecArray | undefined {
+  function match(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = at;
     const found = pattern.exec(text) ?? undefined;
     at += found?.[0].length ?? 0;
@@ -244,17 +244,17 @@ function makeScanner(text: string) {
     if (!skip(start)) throw unreadable();
   }
 
-  function takeValue(): string {
-    const quoted = take(/"((?:[^"\\]|\\["\\])*)"/suy)?.[1];
+  function readValue(): string {
+    const quoted = match(/"((?:[^"\\]|\\["\\])*)"/suy)?.[1];
     if (quoted !== undefined) return quoted.replaceAll(/\\(.)/gs, "$1");
-    return take(/[^,()"]*/suy)?.[0] ?? "";
+    return match(/[^,()"]*/suy)?.[0] ?? "";
   }
 
-  function takeList(): string[] {
+  function readList(): string[] {
     const values: string[] = [];
     expect("(");
     if (skip(")")) return values;
-    do values.push(takeValue());
+    do values.push(readValue());
     while (skip(","));
     expect(")");
     return values;
@@ -263,8 +263,8 @@ function makeScanner(text: string) {
   return {
     skip,
     expect,
-    takeValue,
-    takeList,
+    readValue,
+    readList,
     /** The groups of a pattern that matches at the current position. */
     match: (pattern: RegExp) => {
       const found = pattern.exec(text.slice(at)) ?? undefined;
@@ -272,12 +272,12 @@ function makeScanner(text: string) {
       return found;
     },
     /** A column's name and the following dot. */
-    takeName: () => {
-      const name = take(/([^.,()"]+)\./suy)?.[1];
+    readName: () => {
+      const name = match(/([^.,()"]+)\./suy)?.[1];
       if (name === undefined) throw unreadable();
       return name;
     },
-    takeRest: () => {
+    readRest: () => {
       const rest = text.slice(at);
       at = text.length;
       return rest;

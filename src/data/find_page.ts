@@ -26,7 +26,7 @@ export type PageQuery = {
 /** Max bytes of a page in a pipelined call: about 1 ms in PostgreSQL. */
 const INLINE_BYTES = 65_536;
 /** Max rows that a pipelined call skips and visits: less than 1 ms. */
-const MAX_LOOKED_AT = 2000;
+const MAX_TAGGED_ROWS = 2000;
 /** More rows are probably too large for a pipelined call: without a tag, they are requested directly. */
 const MAX_INLINE_ROWS = 100;
 
@@ -38,7 +38,8 @@ export async function findPage(
   const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
   const call = (inline: number | null) =>
     callFunction(deps, context, { table, endpoint: "list", values: { ...values, inline } });
-  const isShort = limit + offset <= MAX_LOOKED_AT && (limit <= MAX_INLINE_ROWS || tags.length > 0);
+  const isShort =
+    limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
   if (isShort) {
     const found = readFound(await call(INLINE_BYTES));
     if (found.body !== undefined || values.known.split(",").includes(found.tag)) return found;

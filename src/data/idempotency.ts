@@ -8,18 +8,18 @@ import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 
 /** The free space of each app for recorded responses, as known to this process. */
-export type IdempotencyRoom = {
-  readonly hasRoom: (appId: string) => boolean;
+export type IdempotencyCapacity = {
+  readonly hasCapacity: (appId: string) => boolean;
   readonly add: (appId: string, bytes: number) => void;
   /** Sets the database's counts for every app. */
   readonly reset: (sizes: ReadonlyMap<string, number>) => void;
 };
 
 /** Space of `maxBytes` per app. */
-export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
+export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
   let used = new Map<string, number>();
   return {
-    hasRoom: (appId) => (used.get(appId) ?? 0) < maxBytes,
+    hasCapacity: (appId) => (used.get(appId) ?? 0) < maxBytes,
     add: (appId, bytes) => void used.set(appId, (used.get(appId) ?? 0) + bytes),
     reset: (sizes) => {
       used = new Map(sizes);
@@ -27,7 +27,7 @@ export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
   };
 }
 
-/** Bytes of a key besides its response; the same number as in `rowhouse.idempotency_sizes`. */
+/** Bytes of a key without its response; the same number as in `rowhouse.idempotency_sizes`. */
 export const KEY_BYTES = 200;
 
 /** Printable ASCII. Two combined headers contain a comma and a space. */
@@ -50,10 +50,15 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
 /** The key and the request as arguments of the functions: see `rowhouse.claim_key`. */
 export function toClaim(
   { request: { method } }: KeyRequestContext,
-  { key, path, body, hasRoom }: { key: string; path: string; body: string; hasRoom: boolean },
+  {
+    key,
+    path,
+    body,
+    hasCapacity,
+  }: { key: string; path: string; body: string; hasCapacity: boolean },
 ): Uint8Array {
   const claim = new Uint8Array(65);
-  claim[0] = hasRoom ? 1 : 0;
+  claim[0] = hasCapacity ? 1 : 0;
   claim.set(toDigest(key), 1);
   claim.set(toDigest(`${method}\n${path}\n${body}`), 33);
   return claim;

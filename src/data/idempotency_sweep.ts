@@ -1,8 +1,8 @@
 /** Deletes idempotency keys after 24 hours, and counts the remaining bytes of each app. @module */
 import { call, type Database, type Result } from "../db/mod.ts";
-import type { IdempotencyRoom } from "./idempotency.ts";
+import type { IdempotencyCapacity } from "./idempotency.ts";
 
-export type IdempotencySweepDeps = { db: Database; idempotencyRoom: IdempotencyRoom };
+export type IdempotencySweepDeps = { db: Database; idempotencyCapacity: IdempotencyCapacity };
 
 /** Max keys that one step deletes. */
 const SWEEP_STEP = 1000;
@@ -10,11 +10,11 @@ const SWEEP_STEP = 1000;
 /** Deletes some keys, and returns whether there may be more. After the last keys, counts every app's space. */
 export async function sweepIdempotency({
   db,
-  idempotencyRoom,
+  idempotencyCapacity,
 }: IdempotencySweepDeps): Promise<boolean> {
   if ((await call(db, "sweep_idempotency_keys", { max_rows: SWEEP_STEP })) >= SWEEP_STEP)
     return true;
-  idempotencyRoom.reset(await countKeys(db));
+  idempotencyCapacity.reset(await countKeys(db));
   return false;
 }
 

@@ -8,8 +8,8 @@ import type { TaggedBody } from "../http/mod.ts";
 
 export type ListCache = {
   /** The last page of an app for this cache key. */
-  readonly find: (appId: string, words: string) => TaggedBody | undefined;
-  readonly keep: (appId: string, words: string, page: TaggedBody) => void;
+  readonly find: (appId: string, cacheKey: string) => TaggedBody | undefined;
+  readonly keep: (appId: string, cacheKey: string, page: TaggedBody) => void;
   /** Cached bytes. */
   readonly size: () => number;
 };
@@ -27,17 +27,17 @@ export function makeListCache(maxBytes: number): ListCache {
   const apps = new Map<string, AppPages>();
   let bytes = 0;
 
-  function drop(appId: string, app: AppPages, words: string): void {
-    const page = app.pages.get(words);
+  function drop(appId: string, app: AppPages, cacheKey: string): void {
+    const page = app.pages.get(cacheKey);
     if (page === undefined) return;
-    app.pages.delete(words);
+    app.pages.delete(cacheKey);
     app.bytes -= costOf(page);
     bytes -= costOf(page);
     if (app.pages.size === 0) apps.delete(appId);
   }
 
   /** Evicts pages of apps that hold at least their share, least recently used first. There is always such an app. */
-  function makeRoom(): void {
+  function evictOldest(): void {
     while (bytes > maxBytes) {
       const share = bytes / apps.size;
       for (const [appId, app] of apps) {
@@ -56,25 +56,25 @@ export function makeListCache(maxBytes: number): ListCache {
   }
 
   return {
-    find: (appId, words) => {
+    find: (appId, cacheKey) => {
       const app = apps.get(appId);
-      const page = app?.pages.get(words);
+      const page = app?.pages.get(cacheKey);
       if (app === undefined || page === undefined) return undefined;
       touch(appId, app);
-      app.pages.delete(words);
-      app.pages.set(words, page);
+      app.pages.delete(cacheKey);
+      app.pages.set(cacheKey, page);
       return page;
     },
-    keep: (appId, words, page) => {
+    keep: (appId, cacheKey, page) => {
       const found = apps.get(appId);
-      if (found !== undefined) drop(appId, found, words);
+      if (found !== undefined) drop(appId, found, cacheKey);
       if (costOf(page) > maxBytes / MAX_PART) return;
       const app = touch(appId, apps.get(appId) ?? { pages: new Map(), bytes: 0 });
       // The bytes from the driver can be a small part of a large buffer.
-      app.pages.set(words, { ...page, body: page.body.slice() });
+      app.pages.set(cacheKey, { ...page, body: page.body.slice() });
       app.bytes += costOf(page);
       bytes += costOf(page);
-      makeRoom();
+      evictOldest();
     },
     size: () => bytes,
   };

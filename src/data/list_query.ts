@@ -174,10 +174,10 @@ function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): So
   const id = { column: ID, isDescending: keys.at(-1)?.isDescending ?? false };
   const position = keys.findIndex(({ column }) => column.name === "id");
   const upToId = position === -1 ? [...keys, id] : keys.slice(0, position + 1);
-  const hasOneValue = ({ column }: SortKey) =>
+  const isConstant = ({ column }: SortKey) =>
     column.name !== "id" &&
     where.some((condition) => condition.op === "eq" && condition.column.name === column.name);
-  return upToId.filter((key) => !hasOneValue(key));
+  return upToId.filter((key) => !isConstant(key));
 }
 
 /** The order in a cursor. */

@@ -11,8 +11,8 @@ export {
 } from "./deps.ts";
 export { toFilterParameters } from "./filter_parameters.ts";
 export {
-  type IdempotencyRoom,
-  makeIdempotencyRoom,
+  type IdempotencyCapacity,
+  makeIdempotencyCapacity,
 } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";

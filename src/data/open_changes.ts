@@ -6,7 +6,7 @@ import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
 
-/** The path segment in place of a row's id. */
+/** The path segment instead of a row's id. */
 export const CHANGES = "changes";
 /** A reader that is more changes behind must read the table again. */
 const MAX_CHANGES = 1000;

@@ -75,7 +75,7 @@ function textParameter(name: string, description: string, example: string): Oper
   return { in: "query", name, description, schema: { type: "string", examples: [example] } };
 }
 
-/** Parameters of a list if `PREVIEW` contains `filters`, besides conditions on columns. */
+/** Parameters of a list if `PREVIEW` contains `filters`, in addition to conditions on columns. */
 const OF_QUERY: readonly OperationParameter[] = [
   textParameter(
     "order",

@@ -26,7 +26,7 @@ export type QueryPath = {
   readonly fulfilled: readonly Condition[];
 } & ({ readonly ids: Comparison } | Range);
 
-/** The start and the end of a walk: values of its leading columns, compared one by one. */
+/** The start and the end of a walk: values of its leading columns, compared in order. */
 export type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
 export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
 
@@ -146,13 +146,15 @@ function findComparison(
 function isInOrder({ where, order }: ListQuery, { index, fixed }: Candidate): boolean {
   const rest = index.columns.slice(fixed.length);
   const isSame = order.every(
-    ({ column, isDescending }, place) =>
-      rest[place]?.name === column.name && isDescending === order[0]?.isDescending,
+    ({ column, isDescending }, position) =>
+      rest[position]?.name === column.name && isDescending === order[0]?.isDescending,
   );
   // Nulls sort last in both directions, but an index has them at one end: a walk along them needs a condition.
   return (
     isSame &&
-    order.every(({ column }, place) => column.required || (place === 0 && isPresent(where, column)))
+    order.every(
+      ({ column }, position) => column.required || (position === 0 && isPresent(where, column)),
+    )
   );
 }
 

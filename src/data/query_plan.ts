@@ -38,11 +38,13 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const numbers = (condition: Condition): Numbers => {
     if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
     const { op, column } = condition;
-    const places = condition.values.map(put);
+    const positions = condition.values.map(put);
     return [
       op,
       numberOf(column),
-      ...(op === "in" ? [places[0] ?? 0, places.length + (places[0] ?? 0) - 1] : places),
+      ...(op === "in"
+        ? [positions[0] ?? 0, positions.length + (positions[0] ?? 0) - 1]
+        : positions),
     ];
   };
   const filter = query.where.filter((condition) => !path.fulfilled.includes(condition));

@@ -52,7 +52,7 @@ const columnMaps = new WeakMap<TableDefinition, ReadonlyMap<string, NamedColumn>
 function columnsOf(table: TableDefinition): ReadonlyMap<string, NamedColumn> {
   const found = columnMaps.get(table);
   if (found !== undefined) return found;
-  const made = new Map(table.columns.map((column) => [column.name, column]));
-  columnMaps.set(table, made);
-  return made;
+  const created = new Map(table.columns.map((column) => [column.name, column]));
+  columnMaps.set(table, created);
+  return created;
 }

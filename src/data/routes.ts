@@ -24,7 +24,7 @@ import { rowsTooLarge } from "./call_error.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
-import { claimFor, readId, takeReplay } from "./keyed.ts";
+import { claimFor, findReplay, readId } from "./keyed.ts";
 import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_PAGES } from "./query.ts";
@@ -40,7 +40,7 @@ import {
   respondWithListPage,
   respondWithRow,
 } from "./responses.ts";
-import { findQueriedPage, readAskedList, toQueryWords } from "./run_query.ts";
+import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
 
 const LIST = `${DATA_PATH}/:table`;
 const ROW = `${LIST}/:id`;
@@ -77,16 +77,16 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const encoding = readEncoding(context.request.headers.get("accept-encoding"));
   const { appId } = context.principal;
   const { limit, offset } = asked;
-  const what = query === undefined ? `${limit} ${offset}` : toQueryWords(query);
-  const words = `${table.name} ${what} ${encoding}`;
-  const kept = deps.listCache.find(appId, words);
-  const tags = [listTags(known), kept?.tag].filter((tag) => tag !== undefined);
+  const what = query === undefined ? `${limit} ${offset}` : toQueryTerms(query);
+  const cacheKey = `${table.name} ${what} ${encoding}`;
+  const stored = deps.listCache.find(appId, cacheKey);
+  const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
   const current =
     query === undefined
       ? await findPage(deps, context, { table, limit, offset, tags })
       : await findQueriedPage(deps, context, { table, query, tags });
-  const { tag, page = kept } = await encodePage(current, encoding);
-  if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
+  const { tag, page = stored } = await encodePage(current, encoding);
+  if (page?.tag === tag && page !== stored) deps.listCache.keep(appId, cacheKey, page);
   if (known !== undefined && isNamed(known, tag)) return respondUnchanged(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
   return respondWithListPage(page);
@@ -127,7 +127,7 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     bytes: deps.maxResponseBytes,
     claim: claimFor(deps, context, { key, path, body: text }),
   };
-  const made = await callFunction(deps, context, {
+  const created = await callFunction(deps, context, {
     table,
     endpoint: "create",
     values,
@@ -136,9 +136,9 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
       return { endpoint: "create", values: { ...values, body } };
     },
   });
-  const replay = takeReplay(deps, context, { key, found: made });
+  const replay = findReplay(deps, context, { key, found: created });
   if (replay === undefined)
-    return respondWithRow(made, { status: 201, headers: { location: `${path}/${id}` } });
+    return respondWithRow(created, { status: 201, headers: { location: `${path}/${id}` } });
   const location = `${path}/${readId(replay.body)}`;
   return respondWithReplay(replay, { status: 201, headers: { location } });
 }
@@ -170,7 +170,7 @@ async function createMany(
   const path = `/v1/data/db/${table.name}`;
   const claim = claimFor(deps, context, { key, path, body: text });
   const values = { ids, bodies: read.text, bytes, claim };
-  const made = await callFunction(deps, context, {
+  const created = await callFunction(deps, context, {
     table,
     endpoint: "create_many",
     values,
@@ -179,9 +179,9 @@ async function createMany(
       return { endpoint: "create_many", values: { ...values, bodies } };
     },
   });
-  const replay = takeReplay(deps, context, { key, found: made, rows: read.count });
+  const replay = findReplay(deps, context, { key, found: created, rows: read.count });
   return replay === undefined
-    ? respondWithBatch(made)
+    ? respondWithBatch(created)
     : respondWithBatch(replay.body, replayHeaders(replay));
 }
 
@@ -215,8 +215,8 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
       return { endpoint: "update", values: { ...values, body } };
     },
   });
-  const replay = takeReplay(deps, context, { key, found: updated });
-  return replay === undefined ? respondWithRow(takeMatched(updated)) : respondWithReplay(replay);
+  const replay = findReplay(deps, context, { key, found: updated });
+  return replay === undefined ? respondWithRow(readMatched(updated)) : respondWithReplay(replay);
 }
 
 /** Replays the first response. */
@@ -237,12 +237,12 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     endpoint: "delete",
     values: { id, match },
   });
-  if (takeMatched(found) === null) throw new Problem("not_found");
+  if (readMatched(found) === null) throw new Problem("not_found");
   return respondEmpty();
 }
 
 /** The result of a write. @throws {Problem} precondition_failed — the row is in another state */
-function takeMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
+function readMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
   if (found?.length !== NO_MATCH.length) return found;
   throw new Problem("precondition_failed");
 }

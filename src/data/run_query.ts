@@ -75,7 +75,7 @@ function prefersCount({ headers }: Request): boolean {
 }
 
 /** The cache key of a query. */
-export function toQueryWords(query: ListQuery): string {
+export function toQueryTerms(query: ListQuery): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(query)).digest("base64");
 }
 
@@ -84,7 +84,7 @@ type QueryCall = Pick<PageQuery, "table" | "tags"> & {
 };
 
 /**
- * Finds the page of a query. It is never pipelined: it can take 15 ms.
+ * Finds the page of a query. It is never pipelined: it can last 15 ms.
  *
  * @throws {Problem} needs_index — more rows would be visited than a query may visit
  */

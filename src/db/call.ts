@@ -100,18 +100,18 @@ const statements = new Map<FunctionName, Statement>();
 function findStatement(name: FunctionName): Statement {
   const known = statements.get(name);
   if (known !== undefined) return known;
-  const made = makeStatement(name, FUNCTIONS[name]);
-  statements.set(name, made);
-  return made;
+  const created = makeStatement(name, FUNCTIONS[name]);
+  statements.set(name, created);
+  return created;
 }
 
 export function makeStatement(name: string, shape: FunctionShape): Statement {
-  const passed = Object.entries(shape.takes);
-  const places = passed.map(([argument, type], place) => {
+  const passed = Object.entries(shape.parameters);
+  const positions = passed.map(([argument, type], position) => {
     const cast = type === "jsonb" ? "::pg_catalog.text::pg_catalog.jsonb" : "";
-    return `${quoteName(argument)} => $${place + 1}${cast}`;
+    return `${quoteName(argument)} => $${position + 1}${cast}`;
   });
-  const called = `rowhouse.${name}(${places.join(", ")})`;
+  const called = `rowhouse.${name}(${positions.join(", ")})`;
   const { selected, from } = renderResult(called, shape);
   const echo = echoColumn(passed.length + 1);
   return {
@@ -123,15 +123,15 @@ export function makeStatement(name: string, shape: FunctionShape): Statement {
   };
 }
 
-const ONE = "value";
+const VALUE_COLUMN = "value";
 
 function renderResult(called: string, { returns, isSet }: FunctionShape) {
   if (typeof returns !== "string") {
     const selected = Object.entries(returns).map(([column, type]) => renderColumn(column, type));
     return { selected: selected.join(", "), from: ` from ${called}` };
   }
-  if (!isSet) return { selected: renderColumn(ONE, returns, called), from: "" };
-  return { selected: ONE, from: ` from ${called} as called (${ONE})` };
+  if (!isSet) return { selected: renderColumn(VALUE_COLUMN, returns, called), from: "" };
+  return { selected: VALUE_COLUMN, from: ` from ${called} as called (${VALUE_COLUMN})` };
 }
 
 /** The driver parses JSON, but no arrays. */
@@ -163,13 +163,13 @@ const DECODERS: Partial<Record<string, Decode>> = {
 };
 
 function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row[]) => unknown {
-  const columns = Object.entries(typeof returns === "string" ? { [ONE]: returns } : returns).map(
-    ([column, type]) => ({
-      column,
-      decode: DECODERS[type.replace("?", "")],
-      isNullable: type.endsWith("?"),
-    }),
-  );
+  const columns = Object.entries(
+    typeof returns === "string" ? { [VALUE_COLUMN]: returns } : returns,
+  ).map(([column, type]) => ({
+    column,
+    decode: DECODERS[type.replace("?", "")],
+    isNullable: type.endsWith("?"),
+  }));
   const decodeRow = (found: Row): Row => {
     const row = { ...found };
     for (const { column, decode, isNullable } of columns) {
@@ -180,15 +180,15 @@ function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row
     }
     return row;
   };
-  const decodeOne =
+  const decodeValue =
     returns === "void"
       ? () => undefined
       : typeof returns === "string"
-        ? (row: Row) => decodeRow(row)[ONE]
+        ? (row: Row) => decodeRow(row)[VALUE_COLUMN]
         : decodeRow;
-  if (isSet) return (rows) => rows.map(decodeOne);
+  if (isSet) return (rows) => rows.map(decodeValue);
   return ([row]) => {
     if (row === undefined) throw new Error(`rowhouse.${name} gave no row`);
-    return decodeOne(row);
+    return decodeValue(row);
   };
 }

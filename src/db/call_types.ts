@@ -23,7 +23,7 @@ export type ReturnedType = SqlType | `${SqlType}?`;
 export type FunctionShape = {
   /** Whether a call can be repeated. */
   readonly retry: "safe" | "unsafe";
-  readonly takes: Readonly<Record<string, SqlType>>;
+  readonly parameters: Readonly<Record<string, SqlType>>;
   /** One value or the columns of a row. */
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
   /** Whether it returns a set. */
@@ -50,7 +50,10 @@ type PassedOf<Type> = Type extends `${infer Item extends ItemType}[]`
 
 /** The arguments by name; `undefined` is passed as null. */
 export type ArgumentsOf<Shape extends FunctionShape> = {
-  readonly [Name in keyof Shape["takes"]]: PassedOf<Shape["takes"][Name]> | null | undefined;
+  readonly [Name in keyof Shape["parameters"]]:
+    | PassedOf<Shape["parameters"][Name]>
+    | null
+    | undefined;
 };
 
 type RowOf<Returns> = Returns extends string

@@ -11,7 +11,6 @@ export {
 } from "./call.ts";
 export type { FunctionShape } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
-export { findAwayNode } from "./citus/away_node.ts";
 export { askNodes, CitusError, findClusterIssues } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
@@ -22,6 +21,7 @@ export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
 export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
+export { findUnreachableNode } from "./citus/unreachable_node.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
@@ -65,7 +65,7 @@ export {
   readDevState,
 } from "./provision.ts";
 export { readRows } from "./read_rows.ts";
-export { MAX_KEPT_RESPONSE_BYTES, REPLAY } from "./replay.ts";
+export { MAX_STORED_RESPONSE_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,
   MIN_POSTGRES_VERSION,

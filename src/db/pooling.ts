@@ -36,7 +36,7 @@ export async function findPooling(options: PoolingOptions): Promise<Pooling> {
   );
   if (first === undefined) return "none";
   try {
-    const { isBackend } = await look(first);
+    const { isBackend } = await probe(first);
     if (isBackend) return "none";
     return options.prepare ? await findMixing([first, ...others]) : "pooled";
   } catch (error) {
@@ -52,18 +52,18 @@ const MIXED_UP = ["26000", "42P05"];
 
 /** In sequence, so that a client gets the session that the previous client has left. */
 async function findMixing(clients: readonly Database[]): Promise<Pooling> {
-  const looks: (Look & { client: Database })[] = [];
+  const probes: (Probe & { client: Database })[] = [];
   for (let round = 0; round < ROUNDS; round++)
-    for (const client of clients) looks.push({ client, ...(await look(client)) });
-  if (looks.some(({ given, known }) => !known.includes(given))) return "followed";
+    for (const client of clients) probes.push({ client, ...(await probe(client)) });
+  if (probes.some(({ given, known }) => !known.includes(given))) return "followed";
   // Two clients shared a session, or one client used two.
-  const isHandedOn = looks.some((look) =>
-    looks.some((two) => (look.client === two.client) !== (look.backend === two.backend)),
+  const isHandedOn = probes.some((probe) =>
+    probes.some((two) => (probe.client === two.client) !== (probe.backend === two.backend)),
   );
   return isHandedOn ? "mixed" : "sessions";
 }
 
-type Look = {
+type Probe = {
   /** The backend's process id. */
   backend: number;
   /** Whether the client got the same process id at sign-in. */
@@ -74,10 +74,10 @@ type Look = {
   known: readonly string[];
 };
 
-const MARK = "rowhouse_looks_for_a_pooler";
+const MARK = "rowhouse_pooler_check";
 
 /** The statement finds itself among the session's prepared statements. */
-async function look(client: Database): Promise<Look> {
+async function probe(client: Database): Promise<Probe> {
   const rows = await client.query<{ pid: number; known: string }>(
     `select pg_catalog.pg_backend_pid() as pid, (select coalesce(pg_catalog.json_agg(name), '[]')
       from pg_catalog.pg_prepared_statements as ${MARK} where pg_catalog.strpos(statement, $1) > 0)::pg_catalog.text as known`,

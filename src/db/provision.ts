@@ -48,7 +48,7 @@ export async function readDevState(
     `with schemas as (
       select oid, nspname from pg_catalog.pg_namespace
       where nspname not like 'pg\\_%' and nspname <> 'information_schema'),
-    made (catalog, object) as (
+    created (catalog, object) as (
       select 'pg_catalog.pg_namespace'::pg_catalog.regclass, oid from schemas where nspname <> 'public'
       union all select 'pg_catalog.pg_class'::pg_catalog.regclass, oid from pg_catalog.pg_class
         where relnamespace in (select oid from schemas) and relkind in ('r', 'p', 'v', 'm', 'S', 'f')
@@ -59,7 +59,7 @@ export async function readDevState(
       union all select 'pg_catalog.pg_largeobject'::pg_catalog.regclass, oid from pg_catalog.pg_largeobject_metadata)
     select exists (select from schemas where nspname = $1) as "isMarked",
       not exists (
-        select from made where not exists (
+        select from created where not exists (
           select from pg_catalog.pg_depend where classid = catalog and objid = object and deptype = 'e')) as "isEmpty"`,
     [DEV_SCHEMA],
   );

@@ -12,5 +12,5 @@ export const REPLAY = {
   full: "F",
 } as const;
 
-/** Of a larger response only the ids are stored. */
-export const MAX_KEPT_RESPONSE_BYTES = 16_384;
+/** A larger response is not stored, only its ids. */
+export const MAX_STORED_RESPONSE_BYTES = 16_384;

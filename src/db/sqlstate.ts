@@ -6,8 +6,8 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
-import { isUnconnected } from "./citus/away_node.ts";
 import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
+import { isUnconnected } from "./citus/unreachable_node.ts";
 import { SIGNAL_START } from "./signals.ts";
 
 /** A violated constraint of a table, with the data to identify the field. */
@@ -88,10 +88,10 @@ const CANCELED = new Set(["57014", "25P03", "25P04"]);
 /** The server ended the session before the statement was complete: rolled back. */
 const SESSION_ENDED = "57P01";
 /** After these errors, a write can have been committed: a crash, or a pooler that lost its server. */
-const UNTOLD = ["08", "40003", "57P02"];
+const UNREPORTED = ["08", "40003", "57P02"];
 
 /**
- * Citus routed a call to a node that had just moved the app away, and tried to connect from there as the tenant. No node
+ * Citus routed a call to a node that had just handed the app over, and tried to connect from there as the tenant. No node
  * accepts that login, so the call had no effect.
  */
 const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
@@ -119,14 +119,14 @@ const CUT = new Set([
 export type Failure = {
   error: unknown;
   retry: "safe" | "unsafe";
-  /** Whether it ran on another node of a cluster: a cancellation on the coordinator can reach it too late. */
+  /** Whether it ran on another node of a cluster: a cancellation on the coordinator can reach it after the end. */
   isHandedOver: boolean;
   isTimedOut: boolean;
   isAsked: boolean;
   isEarly: boolean;
 };
 
-/** Whether a call reached a node that had just moved its app away: it belongs to another node now. */
+/** Whether a call reached a node that had just handed its app over: it belongs to another node now. */
 export function isMisrouted(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
 }
@@ -143,7 +143,8 @@ export function isOutdated(error: unknown): boolean {
 export function isRolledBack(error: unknown): boolean {
   const code = errorCode(error) ?? "";
   return (
-    readField(error, "severity") !== undefined && !UNTOLD.some((start) => code.startsWith(start))
+    readField(error, "severity") !== undefined &&
+    !UNREPORTED.some((start) => code.startsWith(start))
   );
 }
 
@@ -153,15 +154,15 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const code = errorCode(error) ?? "";
   if (LOST_RACES.has(code)) return true;
   if (failure.isAsked) return false;
-  // Canceled by another client: a pooler's late cancellation, an administrator, a conflict on a standby.
+  // Canceled by another client: a pooler's delayed cancellation, an administrator, a conflict on a standby.
   if (CANCELED.has(code)) return failure.isEarly && !isOnNode(failure) && attempt === 1;
   if (code === SESSION_ENDED || isMisrouted(error) || isOutdated(error)) return true;
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
-/** The error for a connection that could not be made: nothing was sent. */
+/** The error for a failed connection attempt: nothing was sent. */
 export function toConnectError(error: unknown): Problem {
-  return away(error);
+  return toUnavailable(error);
 }
 
 /** The error for a failed statement. */
@@ -180,9 +181,10 @@ export function toDatabaseError(
   if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
-  if (isConnectFailure(error) || isMisrouted(error) || isUnconnected(error)) return away(error);
-  if (CUT.has(code)) return call.retry === "safe" ? away(error) : unknownOutcome(error);
-  if (call.retry === "unsafe" && UNTOLD.some((start) => code.startsWith(start)))
+  if (isConnectFailure(error) || isMisrouted(error) || isUnconnected(error))
+    return toUnavailable(error);
+  if (CUT.has(code)) return call.retry === "safe" ? toUnavailable(error) : unknownOutcome(error);
+  if (call.retry === "unsafe" && UNREPORTED.some((start) => code.startsWith(start)))
     return unknownOutcome(error);
   const mapping = ERROR_MAPPINGS[code] ?? ERROR_MAPPINGS[code.slice(0, 2)];
   if (mapping === undefined)
@@ -209,7 +211,7 @@ function readCode(error: unknown): string | undefined {
   return isOnNode ? LOCK_TIMEOUT : code;
 }
 
-function away(cause: unknown): Problem {
+function toUnavailable(cause: unknown): Problem {
   return new Problem("unavailable", { cause, retryAfterS: 1 });
 }
 

@@ -34,7 +34,7 @@ export function watchVersions(
 ): VersionWatch {
   let latest: Versions | undefined;
   let confirmedAt = Number.NEGATIVE_INFINITY;
-  const look = async (): Promise<Versions> => {
+  const refresh = async (): Promise<Versions> => {
     const startedAt = deps.now();
     const rows = await readRows<{ name: VersionKind; version: number }>(deps.db, READ);
     const versions = toVersions(rows);
@@ -43,10 +43,10 @@ export function watchVersions(
     confirmedAt = startedAt;
     return versions;
   };
-  const read = coalesce(look);
+  const read = coalesce(refresh);
   const timer = setInterval(() => {
     // The watch keeps the last versions and retries.
-    read().catch(logError(deps.log, "the look at versions"));
+    read().catch(logError(deps.log, "the check of versions"));
   }, WATCH_INTERVAL_MS);
   timer.unref();
   return {

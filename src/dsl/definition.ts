@@ -84,6 +84,6 @@ export const QUOTAS = {
   /** All defaults of a table together: each row that omits the columns contains them. */
   tableDefaultBytes: 8192,
   /** Stored bytes of defaults of columns added while other apps use the table: every row of these apps contains them. */
-  lateDefaultBytes: 256,
+  deferredDefaultBytes: 256,
   defaultDepth: 64,
 } as const;

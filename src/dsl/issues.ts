@@ -17,15 +17,15 @@ export type Issues = {
 
 /** An empty list of errors. */
 export function makeIssues(): Issues {
-  const kept: Issue[] = [];
+  const stored: Issue[] = [];
   let count = 0;
   return {
     add(at, message) {
       count++;
-      if (kept.length < ISSUES_MAX) kept.push({ ...toShortLocation(at), message });
+      if (stored.length < ISSUES_MAX) stored.push({ ...toShortLocation(at), message });
     },
     isEmpty: () => count === 0,
-    list: () => (count <= ISSUES_MAX ? kept : [...kept.slice(0, -1), toRest(count)]),
+    list: () => (count <= ISSUES_MAX ? stored : [...stored.slice(0, -1), toRest(count)]),
   };
 }
 

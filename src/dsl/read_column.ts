@@ -52,7 +52,7 @@ type Report = { readonly at: IssueLocation; readonly issues: Issues };
 
 function readNamedColumn(name: string, fields: Fields, report: Report): NamedColumn {
   const kind = readKind(fields, report);
-  if (kind === undefined) return toStandIn(name);
+  if (kind === undefined) return toPlaceholder(name);
   rejectKeysOfOtherKinds(kind, fields, report);
   const flags = {
     required: readFlag("required", fields, report),
@@ -70,7 +70,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
 }
 
 /** Replaces an unreadable column, so that an index on it is not reported too. */
-export function toStandIn(name: string): NamedColumn {
+export function toPlaceholder(name: string): NamedColumn {
   return { name, kind: "string", required: false, unique: false, index: false };
 }
 

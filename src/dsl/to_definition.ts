@@ -4,7 +4,7 @@ import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { KINDS, type Reading } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
-import { toStandIn } from "./read_column.ts";
+import { toPlaceholder } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
 import { describe } from "./read_parts.ts";
 
@@ -106,7 +106,7 @@ function toColumn(
   const name = at.column;
   if (isColumn(value)) return readDeclared(value.column, at, issues);
   issues.add(at, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
-  return toStandIn(name);
+  return toPlaceholder(name);
 }
 
 /** The declared column without its issues. A column of an unknown kind already has an issue. */
@@ -118,7 +118,7 @@ function readDeclared(
   const { issues: unexpected, ...column } = declared;
   const hasIssues = addIssuesOf({ issues: unexpected }, at, issues);
   const isKnown = KINDS.some((kind) => kind === column.kind);
-  return hasIssues && !isKnown ? toStandIn(at.column) : { ...column, name: at.column };
+  return hasIssues && !isKnown ? toPlaceholder(at.column) : { ...column, name: at.column };
 }
 
 /** Adds the issues that `unexpected.ts` found, and returns whether there are any. */

@@ -66,14 +66,14 @@ type Cached = { record: KeyRecord; readAt: number; version: number; principal: P
 export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   const cache = new BoundedMap<string, Cached>(MAX_RECORDS);
   const failures = makeFailures(deps.buckets);
-  const lookUp = makeBatch<string, UsedKey>((uses) => useKeys(deps, uses.map(toUse)));
+  const findMany = makeBatch<string, UsedKey>((uses) => useKeys(deps, uses.map(toUse)));
 
   async function verify(text: string | undefined, digest: string): Promise<Principal> {
     const parts = text === undefined ? undefined : readKeyText(text, deps.keyPrefix);
     if (parts === undefined) throw keyRejected();
     const readAt = deps.now();
     const proof = toProof(parts.secret);
-    const found = await lookUp(`${parts.keyId} ${Buffer.from(proof).toString("hex")}`);
+    const found = await findMany(`${parts.keyId} ${Buffer.from(proof).toString("hex")}`);
     if (found === undefined) throw keyRejected();
     const cached = { ...found, readAt, principal: makePrincipal({ ...found.record, proof }) };
     const principal = checkExpiry(cached, deps.now());
@@ -94,7 +94,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     } catch (error) {
       const isFailure = error instanceof Problem && error.code === "unauthenticated";
       if (isFailure) cache.delete(key.digest);
-      if (isFailure && !isStranger) failures.note(address);
+      if (isFailure && !isStranger) failures.record(address);
       if (!isFailure && isStranger) failures.giveBack(address);
       throw error;
     }

@@ -1,7 +1,7 @@
 /** Batched lookups: while a lookup is running, other keys are collected for the next one. @module */
 import { Problem } from "../problem.ts";
 
-export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
+export type FindMany<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
 
 const MAX_WAITING = 10_000;
 
@@ -10,7 +10,7 @@ const MAX_WAITING = 10_000;
  * Callers with the same key share the result.
  */
 export function makeBatch<Key, Value>(
-  lookUp: LookUp<Key, Value>,
+  findMany: FindMany<Key, Value>,
 ): (key: Key) => Promise<Value | undefined> {
   let running = new Map<Key, PromiseWithResolvers<Value | undefined>>();
   let waiting = new Map<Key, PromiseWithResolvers<Value | undefined>>();
@@ -20,7 +20,7 @@ export function makeBatch<Key, Value>(
       running = waiting;
       waiting = new Map();
       try {
-        const found = await lookUp([...running.keys()]);
+        const found = await findMany([...running.keys()]);
         for (const [key, { resolve }] of running) resolve(found.get(key));
       } catch (error) {
         for (const { reject } of running.values()) reject(error);
@@ -33,9 +33,9 @@ export function makeBatch<Key, Value>(
     const found = running.get(key) ?? waiting.get(key);
     if (found !== undefined) return found.promise;
     if (waiting.size >= MAX_WAITING) throw new Problem("overloaded", { retryAfterS: 1 });
-    const made = Promise.withResolvers<Value | undefined>();
-    waiting.set(key, made);
+    const created = Promise.withResolvers<Value | undefined>();
+    waiting.set(key, created);
     if (running.size === 0) void run();
-    return made.promise;
+    return created.promise;
   };
 }

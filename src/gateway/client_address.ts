@@ -30,7 +30,7 @@ export function makeReadAddress(trusted: readonly string[]): ReadAddress {
  * Whether the proxies cover all of IPv4 or IPv6, in one network or several: then any client can set its address with
  * `X-Forwarded-For`.
  */
-export function trustsEverybody(trusted: readonly string[]): boolean {
+export function trustsAllAddresses(trusted: readonly string[]): boolean {
   const isTrusted = makeIsTrusted(trusted);
   return [IPV4_SAMPLES, IPV6_SAMPLES].some((samples) => samples.every(isTrusted));
 }

@@ -18,7 +18,7 @@ export type Failures = {
   /** Reverts a count after a success. */
   readonly giveBack: (address: string) => void;
   /** Counts a failure that `count` has not counted. */
-  readonly note: (address: string) => void;
+  readonly record: (address: string) => void;
 };
 
 /** Enough for a misconfigured program behind a shared address, and far too few to guess keys. */
@@ -26,19 +26,19 @@ export const FAILURES_PER_MINUTE = 600;
 
 /** Counts failures in buckets that all processes share, one per client network. */
 export function makeFailures(buckets: SharedBuckets): Failures {
-  const look = (address: string): SharedBucket =>
-    buckets.look(toName(toClientNetwork(address)), FAILURES_PER_MINUTE);
+  const find = (address: string): SharedBucket =>
+    buckets.find(toName(toClientNetwork(address)), FAILURES_PER_MINUTE);
   return {
     count: async (address) => {
-      const empty = await buckets.take([look(address)]);
+      const empty = await buckets.spend([find(address)]);
       if (empty === undefined) return;
       throw new Problem("rate_limited", {
         message: "Too many requests from this address failed to authenticate",
         retryAfterS: waitSeconds(empty, FAILURES_PER_MINUTE),
       });
     },
-    giveBack: (address) => buckets.giveBack(look(address)),
-    note: (address) => buckets.note(look(address)),
+    giveBack: (address) => buckets.giveBack(find(address)),
+    record: (address) => buckets.record(find(address)),
   };
 }
 

@@ -16,11 +16,11 @@ import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { isConnectFailure } from "../std/error_code.ts";
+import { readBoundedBody } from "./bounded_body.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
-import { takeBody } from "./take_body.ts";
 import { writes } from "./verify.ts";
 
 export type Upstream = {
@@ -51,7 +51,7 @@ const EMPTY = new Uint8Array();
 /** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
 export function makeForward(upstream: Upstream): Forward {
   return async (context, options) => {
-    const { body, oversize } = await takeSignable(context.request, options.maxBytes);
+    const { body, oversize } = await readSignable(context.request, options.maxBytes);
     const call = toCall(upstream, context, { ...options, body, oversize });
     const response = await send(upstream, context, call);
     // The rest of an oversized body is never read, so the connection cannot be reused.
@@ -61,15 +61,15 @@ export function makeForward(upstream: Upstream): Forward {
 }
 
 /** The body of a request. An oversized body is not sent: the service rejects the request in its own order of checks. */
-async function takeSignable(
+async function readSignable(
   request: Request,
   maxBytes: number,
 ): Promise<{ body: Uint8Array<ArrayBuffer>; oversize: boolean }> {
   // No DELETE route reads a body.
-  const taken = request.method === "DELETE" ? EMPTY : await takeBody(request, maxBytes);
-  if (!(taken instanceof Problem)) return { body: taken, oversize: false };
-  if (taken.code === "body_too_large") return { body: EMPTY, oversize: true };
-  throw taken;
+  const received = request.method === "DELETE" ? EMPTY : await readBoundedBody(request, maxBytes);
+  if (!(received instanceof Problem)) return { body: received, oversize: false };
+  if (received.code === "body_too_large") return { body: EMPTY, oversize: true };
+  throw received;
 }
 
 type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };
@@ -144,7 +144,7 @@ async function send(upstream: Upstream, context: RequestContext, call: Call): Pr
       signal: abort.signal,
       ...(call.body.length === 0 ? {} : { body: call.body }),
     });
-    return await take(response, context, upstream.draining);
+    return await receive(response, context, upstream.draining);
   } catch (error) {
     throw toProblem(abort.signal.reason instanceof DeadlineError ? abort.signal.reason : error, {
       audience: upstream.audience,
@@ -163,7 +163,7 @@ class DeadlineError extends Error {
 class ForeignResponseError extends Error {}
 
 /** The response for the caller. A response without our request id did not come from the service. */
-async function take(
+async function receive(
   response: Response,
   { request, requestId }: RequestContext,
   draining: AbortSignal,

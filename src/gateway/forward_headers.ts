@@ -42,10 +42,10 @@ export function toServiceHeaders(headers: Headers, audience: Audience): Headers 
   const passed = new Headers();
   const named = readConnection(headers.get("connection"));
   for (const [name, value] of headers) {
-    const spelt = name.includes("_") ? name.replaceAll("_", "-") : name;
-    if (NOT_PASSED.has(spelt) || spelt.startsWith(FAMILY) || spelt.startsWith("x-forwarded-"))
+    const dashed = name.includes("_") ? name.replaceAll("_", "-") : name;
+    if (NOT_PASSED.has(dashed) || dashed.startsWith(FAMILY) || dashed.startsWith("x-forwarded-"))
       continue;
-    if (CREDENTIALS[audience].includes(spelt) || named.has(name)) continue;
+    if (CREDENTIALS[audience].includes(dashed) || named.has(name)) continue;
     passed.append(name, value);
   }
   // Without this header, fetch sends its own.

@@ -53,7 +53,7 @@ export type Reporter = {
   reportNow: (bucket: SharedBucket) => void;
   /** Reports within about a second. */
   reportSoon: (bucket: SharedBucket) => void;
-  isAway: () => boolean;
+  isUnavailable: () => boolean;
 };
 
 export type ReporterDeps = {
@@ -66,7 +66,7 @@ export type ReporterDeps = {
 export function makeReporter(deps: ReporterDeps): Reporter {
   const { now } = deps;
   const due = new Set<SharedBucket>();
-  let isAway = false;
+  let isUnavailable = false;
   let sentAt = Number.NEGATIVE_INFINITY;
   let last = Promise.resolve();
   /** The next statement, which reports everything that is due when it is sent. */
@@ -81,15 +81,15 @@ export function makeReporter(deps: ReporterDeps): Reporter {
     if (due.size === 0) return;
     last = exchangeDue(sentAt);
     await last;
-    if (due.size > 0 && !isAway) void report();
+    if (due.size > 0 && !isUnavailable) void report();
   }
 
   async function exchangeDue(askedAt: number): Promise<void> {
     const sent = [...due].slice(0, MAX_REPORTS).map(toSent);
     for (const { bucket } of sent) due.delete(bucket);
-    isAway = !(await exchange(deps, sent, askedAt));
+    isUnavailable = !(await exchange(deps, sent, askedAt));
     // Report again with the next statement.
-    if (isAway) for (const { bucket } of sent) due.add(bucket);
+    if (isUnavailable) for (const { bucket } of sent) due.add(bucket);
   }
 
   function report(): Promise<void> {
@@ -99,10 +99,10 @@ export function makeReporter(deps: ReporterDeps): Reporter {
   const reportLater = makeDelayed(() => void report(), REPORT_MS);
 
   return {
-    isAway: () => isAway,
+    isUnavailable: () => isUnavailable,
     requestLeases: async (buckets) => {
       for (const bucket of buckets) due.add(bucket);
-      if (!(await endsInTime(report()))) isAway = true;
+      if (!(await endsInTime(report()))) isUnavailable = true;
     },
     reportNow: (bucket) => {
       due.add(bucket);
@@ -158,9 +158,9 @@ async function exchange(
 }
 
 function toSent(bucket: SharedBucket): Sent {
-  const { name, perMinute, unreported: taken, demand } = bucket;
+  const { name, perMinute, unreported: spent, demand } = bucket;
   const wanted = Math.min(perMinute, Math.max(1, Math.ceil(perMinute * LEASE_SHARE), 2 * demand));
-  return { bucket, report: { name, perMinute, taken, wanted }, demand };
+  return { bucket, report: { name, perMinute, spent, wanted }, demand };
 }
 
 /** Applies a lease, minus the tokens that were used while the statement ran. */
@@ -170,7 +170,7 @@ function settle(
   { askedAt, time }: { askedAt: number; time: number },
 ): void {
   if (response === undefined || bucket.perMinute !== report.perMinute) return;
-  bucket.unreported -= report.taken;
+  bucket.unreported -= report.spent;
   bucket.demand -= demand;
   // A single process never allows more than the limit, even if the database grants more.
   refill(bucket, bucket.perMinute, time);
@@ -185,7 +185,7 @@ function settle(
 }
 
 /** A process's used and requested tokens of a bucket. */
-export type Report = { name: string; perMinute: number; taken: number; wanted: number };
+export type Report = { name: string; perMinute: number; spent: number; wanted: number };
 /** The tokens that are leased to a process, and the tokens that are left for all processes. */
 export type Leased = { leased: number; left: number };
 
@@ -205,7 +205,7 @@ export function makeLease(db: Database, processId: string): Lease {
         reporter: processId,
         names: reports.map(({ name }) => name),
         limits: reports.map(({ perMinute }) => perMinute),
-        taken: reports.map(({ taken }) => taken),
+        spent: reports.map(({ spent }) => spent),
         wanted: reports.map(({ wanted }) => wanted),
       },
       { queue: LEASE_QUEUE },

@@ -1,11 +1,10 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authenticate.ts";
-export { makeReadAddress, trustsEverybody } from "./client_address.ts";
+export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
-export { makeUseNonce, sweepNonces } from "./kept_nonces.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
-export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";
+export { makeSpendQuota, type Quota, type SpendQuota } from "./quota.ts";
 export {
   makeOpenReceive,
   makeSignedReceive,
@@ -15,4 +14,5 @@ export {
 } from "./receive.ts";
 export { makeSharedBuckets } from "./shared_buckets.ts";
 export { AUDIENCES, type Audience } from "./signature.ts";
+export { makeUseNonce, sweepNonces } from "./stored_nonces.ts";
 export { makeVerify } from "./verify.ts";

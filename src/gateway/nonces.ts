@@ -1,6 +1,6 @@
 /**
  * Used nonces of this process, in bounded memory: each is accepted once. The database stores those of all processes: see
- * `kept_nonces.ts`.
+ * `stored_nonces.ts`.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export function isNonce(text: string): boolean {
 const SLICE_MS = 10_000;
 const MAX_NONCES = 1_000_000;
 
-/** A store that deletes a nonce after `windowMs`, when its timestamp alone causes a rejection. */
+/** A store that deletes a nonce after `windowMs`, when its timestamp is reason enough to reject it. */
 export function makeNonces(options: {
   now: () => number;
   windowMs: number;

@@ -18,22 +18,22 @@ export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: s
  *
  * @throws {Problem} rate_limited — with `Retry-After` and the quota's headers
  */
-export type TakeQuota = (principal: Principal) => Quota | Promise<Quota>;
+export type SpendQuota = (principal: Principal) => Quota | Promise<Quota>;
 
 /** Limit per app. Reading 50,000 rows costs 50 requests; changing 500 rows costs 1,000. */
 const CONSOLE_PER_MINUTE = 6000;
 
 /** Uses a token of the app's bucket and a token of the key's bucket, by the limits of the app. */
-export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }): TakeQuota {
+export function makeSpendQuota(deps: { limits: Limits; buckets: SharedBuckets }): SpendQuota {
   const { limits, buckets } = deps;
   const toMeters = ({ appId, keyId, isOfConsole }: Principal): Meters => {
     // Administrators never use up the limit of the app.
     if (isOfConsole)
-      return [{ name: "console", bucket: buckets.look(`console ${appId}`, CONSOLE_PER_MINUTE) }];
+      return [{ name: "console", bucket: buckets.find(`console ${appId}`, CONSOLE_PER_MINUTE) }];
     const limit = limits.of(appId);
     return [
-      { name: "app", bucket: buckets.look(`app ${appId}`, limit.app) },
-      { name: "key", bucket: buckets.look(`key ${keyId}`, limit.key) },
+      { name: "app", bucket: buckets.find(`app ${appId}`, limit.app) },
+      { name: "key", bucket: buckets.find(`key ${keyId}`, limit.key) },
     ];
   };
   return (principal) => {
@@ -44,7 +44,7 @@ export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }):
       return toQuota(meters, meters.reduce(toNearest));
     };
     // All or none: a request over the app's limit does not use a token of the key.
-    const empty = buckets.take(meters.map(({ bucket }) => bucket));
+    const empty = buckets.spend(meters.map(({ bucket }) => bucket));
     return empty instanceof Promise ? empty.then(reportQuota) : reportQuota(empty);
   };
 }

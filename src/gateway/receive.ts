@@ -8,11 +8,11 @@ import { respondWithJson, splitTarget, toTarget, type VirtualHost } from "../htt
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { readBoundedBody } from "./bounded_body.ts";
 import type { ReadAddress } from "./client_address.ts";
-import type { UseNonce } from "./kept_nonces.ts";
 import { SIGNED_HEADERS } from "./signature.ts";
 import type { SignedContext } from "./signed_context.ts";
-import { takeBody } from "./take_body.ts";
+import type { UseNonce } from "./stored_nonces.ts";
 import { type Verify, writes } from "./verify.ts";
 
 /** The sender of a request, as the server reports it. */
@@ -76,8 +76,8 @@ export function makeSignedReceive(deps: SignedDeps): Receive {
   return async (request) => {
     const target = splitTarget(request.url);
     if (target.path === "/live") return toUnsigned(request, deps.makeRequestId());
-    const taken = await takeBody(request, deps.maxBytes);
-    const body = taken instanceof Problem ? undefined : taken;
+    const received = await readBoundedBody(request, deps.maxBytes);
+    const body = received instanceof Problem ? undefined : received;
     const verdict =
       body === undefined
         ? { reason: "body unreadable" }

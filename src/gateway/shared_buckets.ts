@@ -30,13 +30,13 @@ export type { SharedBucket } from "./leases.ts";
 
 export type SharedBuckets = {
   /** The local state of a bucket. The limit is both its size and its refill per minute. */
-  readonly look: (name: string, perMinute: number) => SharedBucket;
+  readonly find: (name: string, perMinute: number) => SharedBucket;
   /** Uses a token of each bucket, or none and returns the first empty bucket. */
-  readonly take: (
+  readonly spend: (
     buckets: readonly SharedBucket[],
   ) => SharedBucket | undefined | Promise<SharedBucket | undefined>;
   /** Uses a token of a bucket, even if it is empty. */
-  readonly note: (bucket: SharedBucket) => void;
+  readonly record: (bucket: SharedBucket) => void;
   readonly giveBack: (bucket: SharedBucket) => void;
 };
 
@@ -70,10 +70,10 @@ export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
   const { now = () => performance.now() } = deps;
   const buckets = new BoundedMap<string, SharedBucket>(MAX_BUCKETS);
   const reporter = makeReporter({ ...deps, now });
-  const judgeNow = (bucket: SharedBucket) =>
-    judge(bucket, { isAway: reporter.isAway(), time: now() });
+  const evaluateNow = (bucket: SharedBucket) =>
+    evaluate(bucket, { isUnavailable: reporter.isUnavailable(), time: now() });
 
-  function note(bucket: SharedBucket): void {
+  function record(bucket: SharedBucket): void {
     bucket.tokens = Math.max(-bucket.perMinute, bucket.tokens - 1);
     bucket.unreported++;
     bucket.lease.tokens--;
@@ -82,33 +82,33 @@ export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
   }
 
   /** An empty bucket, or "unknown"; `undefined` if all have a token, which is used immediately, because other requests wait. */
-  function takeKnown(asked: readonly SharedBucket[]): SharedBucket | undefined | "unknown" {
-    const verdicts = asked.map(judgeNow);
+  function readKnown(asked: readonly SharedBucket[]): SharedBucket | undefined | "unknown" {
+    const verdicts = asked.map(evaluateNow);
     const empty = asked[verdicts.indexOf("empty")];
     if (empty !== undefined) return empty;
     if (verdicts.includes("unknown")) return "unknown";
-    asked.forEach(note);
+    asked.forEach(record);
     return undefined;
   }
 
-  async function takeLater(asked: readonly SharedBucket[]): Promise<SharedBucket | undefined> {
-    const findUnknown = () => asked.filter((bucket) => judgeNow(bucket) === "unknown");
+  async function readLater(asked: readonly SharedBucket[]): Promise<SharedBucket | undefined> {
+    const findUnknown = () => asked.filter((bucket) => evaluateNow(bucket) === "unknown");
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await reporter.requestLeases(findUnknown());
-      const empty = takeKnown(asked);
+      const empty = readKnown(asked);
       if (empty !== "unknown") return empty;
     }
     return findUnknown()[0];
   }
 
   return {
-    look: (name, perMinute) => look(buckets, { name, perMinute, time: now() }),
-    take: (asked) => {
+    find: (name, perMinute) => find(buckets, { name, perMinute, time: now() }),
+    spend: (asked) => {
       for (const bucket of asked) bucket.demand++;
-      const empty = takeKnown(asked);
-      return empty === "unknown" ? takeLater(asked) : empty;
+      const empty = readKnown(asked);
+      return empty === "unknown" ? readLater(asked) : empty;
     },
-    note,
+    record,
     giveBack: (bucket) => {
       bucket.tokens = Math.min(bucket.perMinute, bucket.tokens + 1);
       bucket.unreported--;
@@ -119,10 +119,10 @@ export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
 
 type Asked = { name: string; perMinute: number; time: number };
 
-function look(buckets: Map<string, SharedBucket>, { name, perMinute, time }: Asked): SharedBucket {
+function find(buckets: Map<string, SharedBucket>, { name, perMinute, time }: Asked): SharedBucket {
   const found = buckets.get(name);
   if (found !== undefined) return refresh(found, perMinute, time);
-  const made = {
+  const created = {
     name,
     perMinute,
     tokens: perMinute,
@@ -131,17 +131,17 @@ function look(buckets: Map<string, SharedBucket>, { name, perMinute, time }: Ask
     demand: 0,
     lease: { ...NO_LEASE },
   };
-  buckets.set(name, made);
-  return made;
+  buckets.set(name, created);
+  return created;
 }
 
 /** Whether a bucket has a token for this process; while the database is unavailable, the local state decides. */
-function judge(
+function evaluate(
   bucket: SharedBucket,
-  { isAway, time }: { isAway: boolean; time: number },
+  { isUnavailable, time }: { isUnavailable: boolean; time: number },
 ): "full" | "empty" | "unknown" {
   if (bucket.tokens < 1) return "empty";
-  if (isAway) return "full";
+  if (isUnavailable) return "full";
   const { tokens, endsAt, isShort, askedAt } = bucket.lease;
   if (time >= endsAt) return bucket.unreported < maxUnreported(bucket) ? "full" : "unknown";
   if (tokens >= 1) return "full";

@@ -1,6 +1,6 @@
 /**
  * Request bodies: read once, size-limited, strict UTF-8, strict JSON. Nothing beyond the limits is parsed, and a rejected body
- * is not kept in memory.
+ * is not held in memory.
  *
  * @module
  */

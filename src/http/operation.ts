@@ -30,11 +30,11 @@ export type OperationParameter = {
 };
 
 /** An entity tag in `If-Match` and `If-None-Match`. */
-const ONE_TAG = '(W/)?"[!#-~]*"';
+const SINGLE_TAG = '(W/)?"[!#-~]*"';
 export const TAGS_SCHEMA: JsonSchema = {
   type: "string",
   format: "entity-tags",
-  pattern: `^(\\*|${ONE_TAG}( *, *${ONE_TAG})*)$`,
+  pattern: `^(\\*|${SINGLE_TAG}( *, *${SINGLE_TAG})*)$`,
 };
 
 export const IF_NONE_MATCH: OperationParameter = {

@@ -32,7 +32,7 @@ const MAX_ASSEMBLED_BYTES = 15_360;
 
 /**
  * Bytes as a response body. After an async handler, Bun sends the head of a response with a larger body in dozens of packets,
- * which takes several times as long as the rest. A stream avoids that.
+ * which lasts several times as long as the rest. A stream avoids that.
  *
  * @see https://github.com/oven-sh/bun/pull/41341
  */

@@ -1,6 +1,6 @@
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
-import { type OwnAccount, readOwnAccount } from "../accounts/account_settings/mod.ts";
-import { NotSignedIn, type ShownCookies, SignInTooOld } from "../accounts/actions/mod.ts";
+import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
+import { NotSignedIn, type PresentedCookies, SignInTooOld } from "../accounts/actions/mod.ts";
 import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
 import {
   type Html,
@@ -37,9 +37,9 @@ export type TabName = (typeof TABS)[number]["name"];
 /** An authenticated request for an account page. */
 export type OwnVisit = {
   deps: PageDeps & { sessionIdleS: number };
-  shown: ShownCookies;
+  presented: PresentedCookies;
   context: RequestContext;
-  account: OwnAccount;
+  account: AccountSettings;
   /** Form fields; empty on `GET`. */
   fields: ReadonlyMap<string, string>;
   /** The form token. */
@@ -56,13 +56,13 @@ export function enterAccount(
     const isSent = request.method === "POST";
     const fields = isSent ? await readForm(request) : new Map<string, string>();
     if (isSent) checkForm(request, deps.identity, { fields, binding: "session" });
-    const shown = { ...readPageCookies(request, deps.identitySecrets), from: address };
+    const presented = { ...readPageCookies(request, deps.identitySecrets), from: address };
     const token = toSessionToken(request);
     try {
-      const account = await readOwnAccount(deps, shown);
+      const account = await readAccountSettings(deps, presented);
       if (isFactorDemanded(deps, account) && !isSecurityPage(request))
         return redirect(ADD_FACTOR_PATH);
-      return await handle({ deps, shown, context, account, fields, token });
+      return await handle({ deps, presented, context, account, fields, token });
     } catch (error) {
       if (error instanceof NotSignedIn)
         return redirect(

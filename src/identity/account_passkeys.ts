@@ -40,10 +40,10 @@ import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
 import { findWayOn, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
-const MOST = 10;
+const MAX_PASSKEYS = 10;
 const LABEL = "label";
 /** Result of the previous form, keyed by the page's query. */
-const REMARKS: ReadonlyMap<string, string> = new Map([
+const NOTICES: ReadonlyMap<string, string> = new Map([
   [
     "done=add",
     "Passkey added. You can now sign in with it. Add a second passkey or keep recovery codes in case you lose it.",
@@ -57,10 +57,10 @@ const STALE = "The request expired. Please try again.";
 const REPEATED =
   "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
 const ISSUES: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = {
-  nobody: STALE,
+  other_session: STALE,
   replayed: STALE,
-  full: `You already have ${MOST} passkeys, which is the maximum. Remove a passkey first.`,
-  taken: "This passkey is already in use.",
+  full: `You already have ${MAX_PASSKEYS} passkeys, which is the maximum. Remove a passkey first.`,
+  in_use: "This passkey is already in use.",
 };
 const WRONG = "The passkey could not be verified. Please try again.";
 const UNNAMED = `Enter a name of 1 to ${PASSKEY_LABEL_MAX_CHARS} characters.`;
@@ -71,12 +71,12 @@ export async function handlePasskeys(visit: OwnVisit): Promise<Response> {
 
 /** The confirmation page for a removal. @throws {SignInTooOld} */
 async function handleRemoval(visit: OwnVisit): Promise<Response | undefined> {
-  const { deps, shown, context } = visit;
+  const { deps, presented, context } = visit;
   const wanted = readRemoved(context.query);
   if (wanted === undefined) return undefined;
-  const passkey = (await readOwnPasskeys(deps, shown)).list.find(({ ref }) => ref === wanted);
+  const passkey = (await readOwnPasskeys(deps, presented)).list.find(({ ref }) => ref === wanted);
   if (passkey === undefined) return undefined;
-  return respondWithRemoval(visit, await readOwnSecondFactor(deps, shown), {
+  return respondWithRemoval(visit, await readOwnSecondFactor(deps, presented), {
     action: ACCOUNT_PASSKEYS_PATH,
     title: "Remove the passkey",
     text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
@@ -86,12 +86,12 @@ async function handleRemoval(visit: OwnVisit): Promise<Response | undefined> {
 
 /** Adds, renames or removes a passkey. @throws {SignInTooOld} */
 export async function handlePasskeysForm(visit: OwnVisit): Promise<Response> {
-  const act = visit.fields.get("act") ?? "add";
-  const change = CHANGES.get(act);
+  const action = visit.fields.get("act") ?? "add";
+  const change = CHANGES.get(action);
   if (change === undefined) return await handleAdd(visit);
   const failure = await change(visit);
   return failure === undefined
-    ? redirect(`${ACCOUNT_PASSKEYS_PATH}?done=${act}`)
+    ? redirect(`${ACCOUNT_PASSKEYS_PATH}?done=${action}`)
     : await respondWithPasskeys(visit, failure);
 }
 
@@ -118,12 +118,12 @@ const CHANGES: ReadonlyMap<string, Change> = new Map([
 ]);
 
 async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "first" | "done"> {
-  const { deps, shown, account, context, fields } = visit;
+  const { deps, presented, account, context, fields } = visit;
   const party = findRelyingParty(deps.identity);
   const attestation = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
   const label = readLabel(fields.get(LABEL) ?? "") ?? toDefaultLabel(visit);
   if (party === undefined || attestation === undefined) return reject(WRONG);
-  const { sessionId, list } = await readOwnPasskeys(deps, shown);
+  const { sessionId, list } = await readOwnPasskeys(deps, presented);
   const purpose = { kind: "register", userId: account.id, sessionId } as const;
   const challenge = readChallenge(deps, context.request, purpose);
   if (challenge === undefined)
@@ -135,23 +135,23 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "fi
     address: context.address,
   });
   if (waitS > 0) return toThrottled(waitS);
-  const made = await verifyAttestation(attestation, { party, challenge });
-  if (made === undefined) return reject(WRONG);
-  const added = { ...made, userId: account.id, sessionId, challenge, label, codes };
-  const outcome = await addOwnPasskey(deps, shown, added);
+  const created = await verifyAttestation(attestation, { party, challenge });
+  if (created === undefined) return reject(WRONG);
+  const added = { ...created, userId: account.id, sessionId, challenge, label, codes };
+  const outcome = await addOwnPasskey(deps, presented, added);
   return outcome === "first" || outcome === "done" ? outcome : reject(ISSUES[outcome]);
 }
 
-async function rename({ deps, shown, fields }: OwnVisit): Promise<Failure | undefined> {
+async function rename({ deps, presented, fields }: OwnVisit): Promise<Failure | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
-  await renameOwnPasskey(deps, shown, { ref: fields.get("ref") ?? "", label });
+  await renameOwnPasskey(deps, presented, { ref: fields.get("ref") ?? "", label });
   return undefined;
 }
 
-async function remove({ deps, shown, fields }: OwnVisit): Promise<Failure | undefined> {
-  await removeOwnPasskey(deps, shown, fields.get("ref") ?? "");
+async function remove({ deps, presented, fields }: OwnVisit): Promise<Failure | undefined> {
+  await removeOwnPasskey(deps, presented, fields.get("ref") ?? "");
   return undefined;
 }
 
@@ -178,13 +178,13 @@ async function respondWithPasskeys(
   visit: OwnVisit,
   failure: Failure | undefined,
 ): Promise<Response> {
-  const { deps, shown, context } = visit;
-  const passkeys = await readOwnPasskeys(deps, shown);
-  const remark = failure === undefined ? REMARKS.get(context.query) : undefined;
+  const { deps, presented, context } = visit;
+  const passkeys = await readOwnPasskeys(deps, presented);
+  const notice = failure === undefined ? NOTICES.get(context.query) : undefined;
   const party = findRelyingParty(deps.identity);
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });
   const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
-${remark !== undefined && renderNotice("remark", remark)}
+${notice !== undefined && renderNotice("info", notice)}
 ${failure !== undefined && renderNotice("error", failure.issue)}
 ${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
@@ -212,7 +212,7 @@ function renderAdd(
   visit: OwnVisit,
   { passkeys: { list, sessionId, isFresh }, party, isNew }: AddOptions,
 ): { part: Html | undefined; cookies: string[] } {
-  if (party === undefined || !isFresh || list.length >= MOST)
+  if (party === undefined || !isFresh || list.length >= MAX_PASSKEYS)
     return { part: undefined, cookies: [] };
   const { deps, account, context, token } = visit;
   const purpose = { kind: "register", userId: account.id, sessionId } as const;
@@ -234,7 +234,7 @@ ${renderPasskeyForm({
   options: toCreationOptions(party, { challenge, person: account, known: list }),
   fields: field,
   button: "Add a passkey",
-  look: "primary",
+  tone: "primary",
 })}
 </div>`;
   return { part, cookies };
@@ -253,7 +253,7 @@ function renderPasskey(
     token: { name: TOKEN_FIELD, value: token },
     fields: html`<input type="hidden" name="act" value="rename"><input type="hidden" name="ref" value="${ref}">${newName}`,
     button: "Save",
-    look: "quiet",
+    tone: "quiet",
   });
   return html`<li class="session"><div class="session-text">
 <span class="session-name"><bdi>${label}</bdi></span>${isBackedUp && html` <span class="pill">on several devices</span>`}

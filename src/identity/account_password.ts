@@ -5,7 +5,7 @@
  * @module
  */
 
-import { changeOwnPassword, type OwnAccount } from "../accounts/account_settings/mod.ts";
+import { type AccountSettings, changeOwnPassword } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { makeSession } from "../accounts/secrets/mod.ts";
 import { beginSignIn, toDeviceName } from "../accounts/sessions/mod.ts";
@@ -51,7 +51,7 @@ export async function handlePasswordForm(visit: OwnVisit): Promise<Response> {
   return await change(visit, typed);
 }
 
-function findIssues({ email, displayName, appSlugs }: OwnAccount, typed: Typed): Issues {
+function findIssues({ email, displayName, appSlugs }: AccountSettings, typed: Typed): Issues {
   const names = [email, ...(displayName === null ? [] : [displayName]), ...appSlugs];
   return {
     present: typed.present === "" ? ["Enter your current password."] : [],
@@ -60,7 +60,7 @@ function findIssues({ email, displayName, appSlugs }: OwnAccount, typed: Typed):
 }
 
 async function change(visit: OwnVisit, { present, password }: Typed): Promise<Response> {
-  const { deps, shown, account, context } = visit;
+  const { deps, presented, account, context } = visit;
   const device = readDeviceCookie(context.request, deps.identitySecrets);
   const from = { email: account.email, address: context.address, device };
   const attempt = await beginSignIn(deps, from);
@@ -69,7 +69,7 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
   if (right === undefined || attempt.known?.userId !== account.id)
     return respondWithWrongPassword(visit);
   const session = makeSession(deps, account.id);
-  const isDone = await changeOwnPassword(deps, shown, {
+  const isDone = await changeOwnPassword(deps, presented, {
     proof: right.proof,
     password: await makePasswordRecord(deps, account.id, password),
     session,
@@ -117,7 +117,7 @@ function respondWithForm(
     status,
     ...(headers === undefined ? {} : { headers }),
     body: html`<p class="lead">A new password ends all your other sessions</p>
-${isChanged && renderNotice("remark", "Password changed. All your other sessions have ended.")}
+${isChanged && renderNotice("info", "Password changed. All your other sessions have ended.")}
 ${notice !== undefined && renderNotice("error", notice)}
 ${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`}`,
   });

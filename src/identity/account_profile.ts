@@ -19,7 +19,7 @@ export function handleProfile(visit: OwnVisit): Response {
 }
 
 export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, fields } = visit;
+  const { deps, presented, fields } = visit;
   const typed = {
     name: (fields.get("name") ?? "").trim(),
     picture: (fields.get("picture") ?? "").trim(),
@@ -27,7 +27,7 @@ export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
   const issues = { name: findNameIssues(typed.name), picture: findPictureIssues(typed.picture) };
   if (issues.name.length + issues.picture.length > 0)
     return respondWithForm(visit, { typed, isSaved: false, issues });
-  await changeOwnProfile(deps, shown, {
+  await changeOwnProfile(deps, presented, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
   });
@@ -94,7 +94,7 @@ function respondWithForm(
     title: "Profile",
     status: isRejected ? 422 : 200,
     body: html`<p class="lead">Apps receive this profile and your email address</p>
-${isSaved && renderNotice("remark", "Profile saved.")}
+${isSaved && renderNotice("info", "Profile saved.")}
 ${renderForm({ ...form, button: "Save" })}
 ${deps.hasConsole && account.isAdministrator && html`<p class="more"><a href="${CONSOLE_PATH}">Back to the Console</a></p>`}`,
   });

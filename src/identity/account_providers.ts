@@ -18,14 +18,14 @@ import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithQuestion } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
-import { PROVIDER_WORDS, respondWithProviderPage } from "./provider_pages.ts";
+import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
 import { startAtProvider } from "./provider_start.ts";
-import { type Provider, ProviderAway } from "./providers.ts";
+import { type Provider, ProviderUnavailable } from "./providers.ts";
 
 const LINK = "link";
 const UNLINK = "unlink";
 /** Result of the previous form, keyed by the page's query. */
-const REMARKS: ReadonlyMap<string, string> = new Map([
+const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=link", "Account linked. You can now sign in with it."],
   ["done=unlink", "Account unlinked."],
 ]);
@@ -33,7 +33,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
 export async function handleLinks(visit: OwnVisit): Promise<Response> {
   return (
     (await handleUnlink(visit)) ??
-    (await respondWithLinks(visit, { remark: REMARKS.get(visit.context.query) }))
+    (await respondWithLinks(visit, { notice: NOTICES.get(visit.context.query) }))
   );
 }
 
@@ -48,7 +48,7 @@ async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
   if (!account.hasPassword && linkedAt.size === 1) return await respondWithLastLink(visit, label);
   return respondWithQuestion(visit, {
     tab: "Linked",
-    act: UNLINK,
+    intent: UNLINK,
     isFresh,
     action: ACCOUNT_PROVIDERS_PATH,
     title: "Unlink the account",
@@ -59,13 +59,13 @@ async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
 
 /** Continues to the provider, or unlinks it. @throws {Problem} invalid_request — unknown provider */
 export async function handleLinksForm(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, fields } = visit;
+  const { deps, presented, fields } = visit;
   const provider = deps.providers.find(fields.get("provider"));
   if (provider === undefined)
     throw new Problem("invalid_request", { message: "The form names no known provider." });
   if (fields.get("act") === LINK) return await respondWithProviderLink(visit, provider);
   const { name, issuer, label } = provider.settings;
-  const outcome = await unlinkOwnProvider(deps, shown, { issuer, provider: name });
+  const outcome = await unlinkOwnProvider(deps, presented, { issuer, provider: name });
   if (outcome === "done") return redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
   return await respondWithLastLink(visit, label);
 }
@@ -95,23 +95,26 @@ async function respondWithProviderLink(
 <p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
     return respondWithPage({ title: "Link an account", body }, { cookies: [cookie] });
   } catch (error) {
-    if (!(error instanceof ProviderAway)) throw error;
-    return respondWithProviderPage({ ...PROVIDER_WORDS.away(label), back: ACCOUNT_PROVIDERS_PATH });
+    if (!(error instanceof ProviderUnavailable)) throw error;
+    return respondWithProviderPage({
+      ...PROVIDER_TEXTS.unavailable(label),
+      back: ACCOUNT_PROVIDERS_PATH,
+    });
   }
 }
 
-type Notices = { remark?: string | undefined; issue?: string };
+type Notices = { notice?: string | undefined; issue?: string };
 
 async function respondWithLinks(
   { deps, account, token }: OwnVisit,
-  { remark, issue }: Notices,
+  { notice, issue }: Notices,
 ): Promise<Response> {
   const links = await readOwnLinks(deps, account);
   const now = deps.now();
   const { list } = deps.providers;
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
   const body = html`<p class="lead">External accounts that can sign you in</p>
-${remark !== undefined && renderNotice("remark", remark)}
+${notice !== undefined && renderNotice("info", notice)}
 ${issue !== undefined && renderNotice("error", issue)}
 ${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
@@ -145,7 +148,7 @@ function renderProvider(
     token: { name: TOKEN_FIELD, value: token },
     fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${LINK}">`,
     button: html`Link${of}`,
-    look: "quiet",
+    tone: "quiet",
   });
   const unlink = html`<a class="button button-quiet" href="${ACCOUNT_PROVIDERS_PATH}?remove=${name}">Unlink${of}</a>`;
   return html`<li class="session"><div class="session-text">

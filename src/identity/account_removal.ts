@@ -35,26 +35,26 @@ export function respondWithRemoval(
 ${isLast && html`<p class="notice notice-warn">This is your only second factor. Without it, your password or provider is enough to sign in, and your recovery codes stop working.</p>`}`;
   return respondWithQuestion(visit, {
     tab: "Security",
-    act: "remove",
+    intent: "remove",
     isFresh,
     ...removal,
     text: body,
   });
 }
 
-type Question = Removal & { tab: TabName; act: string; isFresh: boolean };
+type Question = Removal & { tab: TabName; intent: string; isFresh: boolean };
 
 /** @throws {SignInTooOld} */
 export function respondWithQuestion(
   { deps, token }: OwnVisit,
-  { tab, act, isFresh, action, title, text, fields }: Question,
+  { tab, intent, isFresh, action, title, text, fields }: Question,
 ): Response {
   if (!isFresh) throw new SignInTooOld();
   const body = html`${text}
 ${renderForm({
   action,
   token: { name: TOKEN_FIELD, value: token },
-  fields: html`<input type="hidden" name="act" value="${act}">${fields}`,
+  fields: html`<input type="hidden" name="act" value="${intent}">${fields}`,
   button: title,
 })}
 <p class="more"><a href="${action}">Cancel</a></p>`;

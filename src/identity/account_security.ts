@@ -17,14 +17,18 @@ import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
-import { CODES_SHOWN, REPLACED_FIELD, respondWithRecoveryCodes } from "./recovery_codes_page.ts";
+import {
+  CODES_REPLAYED_PATH,
+  REPLACED_FIELD,
+  respondWithRecoveryCodes,
+} from "./recovery_codes_page.ts";
 import { findRelyingParty } from "./relying_party.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
 
 const REMOVE = "remove";
 const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
 /** Result of the previous form, keyed by the page's query. */
-const REMARKS: ReadonlyMap<string, string> = new Map([
+const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=removed", "Authenticator app removed. You no longer need its codes to sign in."],
   [
     "done=shown",
@@ -33,8 +37,8 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export async function handleSecurity(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, context, token } = visit;
-  const own = await readOwnSecondFactor(deps, shown);
+  const { deps, presented, context, token } = visit;
+  const own = await readOwnSecondFactor(deps, presented);
   if (readRemoved(context.query) === "app" && own.totpSince !== null)
     return respondWithRemoval(visit, own, {
       action: ACCOUNT_SECURITY_PATH,
@@ -43,12 +47,12 @@ export async function handleSecurity(visit: OwnVisit): Promise<Response> {
     });
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
-  const remark = REMARKS.get(context.query);
+  const notice = NOTICES.get(context.query);
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Security",
     body: html`<p class="lead">Second factors for your sign-in</p>
-${remark !== undefined && renderNotice("remark", remark)}
+${notice !== undefined && renderNotice("info", notice)}
 ${!own.isFresh && renderStale()}
 <ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
 ${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Someone who learns your password cannot sign in without the code.</p>`}
@@ -58,16 +62,20 @@ ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your firs
 
 /** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
 export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, fields, account } = visit;
+  const { deps, presented, fields, account } = visit;
   if (fields.get("act") === REMOVE) {
-    await removeOwnTotp(deps, shown);
+    await removeOwnTotp(deps, presented);
     return redirect(REMOVED);
   }
   const codes = makeRecoveryCodes(deps, account.id);
   const replaced = fields.get(REPLACED_FIELD) ?? "";
-  const outcome = await putOwnRecoveryCodes(deps, shown, { userId: account.id, codes, replaced });
-  if (outcome === "repeated") return redirect(CODES_SHOWN);
-  if (outcome === "nobody") return redirect(ACCOUNT_SECURITY_PATH);
+  const outcome = await putOwnRecoveryCodes(deps, presented, {
+    userId: account.id,
+    codes,
+    replaced,
+  });
+  if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
+  if (outcome === "other_session") return redirect(ACCOUNT_SECURITY_PATH);
   return respondWithRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
 }
 
@@ -110,6 +118,6 @@ function renderMakeCodes(token: string, replaced: string): Html {
     token: { name: TOKEN_FIELD, value: token },
     fields: html`<input type="hidden" name="act" value="codes"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">`,
     button: html`Create new codes<span class="visually-hidden"> that replace your recovery codes</span>`,
-    look: "quiet",
+    tone: "quiet",
   });
 }

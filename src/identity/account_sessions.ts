@@ -8,7 +8,7 @@ import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
 const ALL_OTHERS = "others";
 /** Result of the previous form, keyed by the page's query. */
-const REMARKS: ReadonlyMap<string, string> = new Map([
+const NOTICES: ReadonlyMap<string, string> = new Map([
   ["ended=one", "Session ended."],
   ["ended=others", "All other sessions ended."],
 ]);
@@ -17,23 +17,23 @@ export function handleSessions({ deps, account, context, token }: OwnVisit): Res
   const { sessions } = account;
   const others = sessions.filter(({ isOwn }) => !isOwn);
   const now = deps.now();
-  const remark = REMARKS.get(context.query);
+  const notice = NOTICES.get(context.query);
   return respondWithAccountPage(deps, {
     tab: "Sessions",
     title: "Sessions",
     body: html`<p class="lead">Your active sessions. End any session that you do not recognize, then change your password.</p>
-${remark !== undefined && renderNotice("remark", remark)}
+${notice !== undefined && renderNotice("info", notice)}
 <ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
 ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
   });
 }
 
 /** Ends one session, or all others. */
-export async function handleSessionsForm({ deps, shown, fields }: OwnVisit): Promise<Response> {
+export async function handleSessionsForm({ deps, presented, fields }: OwnVisit): Promise<Response> {
   const wanted = fields.get("session") ?? "";
   const isAll = wanted === ALL_OTHERS;
-  if (isAll) await endOwnSessions(deps, shown, undefined);
-  else if (isIdText(wanted)) await endOwnSessions(deps, shown, wanted);
+  if (isAll) await endOwnSessions(deps, presented, undefined);
+  else if (isIdText(wanted)) await endOwnSessions(deps, presented, wanted);
   return redirect(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
 }
 
@@ -56,6 +56,6 @@ function renderEnd(end: { token: string; session: string; button: string; about?
     fields: html`<input type="hidden" name="session" value="${session}">`,
     button:
       about === undefined ? button : html`${button}<span class="visually-hidden"> ${about}</span>`,
-    look: "quiet",
+    tone: "quiet",
   });
 }

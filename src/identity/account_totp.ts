@@ -23,7 +23,11 @@ import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
-import { CODES_SHOWN, REPLACED_FIELD, respondWithRecoveryCodes } from "./recovery_codes_page.ts";
+import {
+  CODES_REPLAYED_PATH,
+  REPLACED_FIELD,
+  respondWithRecoveryCodes,
+} from "./recovery_codes_page.ts";
 import { findWayOn } from "./return_to.ts";
 
 const SEALED_FIELD = "sealed";
@@ -33,14 +37,14 @@ const CODE_CHARS = 16;
 
 /** @throws {SignInTooOld} */
 export async function handleTotp(visit: OwnVisit): Promise<Response> {
-  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps, visit.shown);
+  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps, visit.presented);
   if (!isFresh) throw new SignInTooOld();
   return respondWithForm(visit, { totp: makeNew(visit), replaced: totpVersion });
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, account, fields } = visit;
+  const { deps, presented, account, fields } = visit;
   const replaced = fields.get(REPLACED_FIELD) ?? "";
   const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
   if (totp === undefined)
@@ -52,9 +56,9 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const codes = makeRecoveryCodes(deps, account.id);
   const record = makeTotpRecord(deps, account.id, totp.key);
   const options = { userId: account.id, totp: record, step, codes, replaced };
-  const outcome = await putOwnTotp(deps, shown, options);
-  if (outcome === "nobody") throw new NotSignedIn();
-  if (outcome === "repeated") return redirect(CODES_SHOWN);
+  const outcome = await putOwnTotp(deps, presented, options);
+  if (outcome === "other_session") throw new NotSignedIn();
+  if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
   return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
 }
 

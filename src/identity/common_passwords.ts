@@ -25,7 +25,7 @@ meinpasswortistsicher motdepassemotdepasse monmotdepasse contrasenacontrasena mi
 );
 
 /** A password of only these words, digits and punctuation is common, regardless of its length. */
-export const COMMON_WORDS: readonly string[] = [
+export const COMMON_TERMS: readonly string[] = [
   ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(
     " ",
   ),

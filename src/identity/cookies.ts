@@ -12,7 +12,7 @@ import {
   PENDING_LIFE_S,
   readDevice,
   toDeviceText,
-  toPendingShown,
+  toPendingCookieText,
 } from "../accounts/sessions/mod.ts";
 import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
@@ -164,7 +164,7 @@ export function markFactorDevice(
 /** The browser's pending sign-in, as the SQL function expects it; empty if there is none. */
 export function readPendingCookie(request: Request, secrets: IdentitySecrets): string {
   const [text = "", ...more] = readCookies(request.headers.get("cookie"), PENDING_COOKIE);
-  return more.length === 0 ? toPendingShown(secrets, text) : "";
+  return more.length === 0 ? toPendingCookieText(secrets, text) : "";
 }
 
 /** The `Set-Cookie` header of a pending sign-in. */

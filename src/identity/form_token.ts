@@ -25,9 +25,9 @@ export function makeFormToken(
   randomBytes: RandomBytes,
 ): { token: string; cookies: string[] } {
   // Reuse an existing cookie: a second tab must not invalidate the form in the first tab.
-  const kept = readBound(request, "form");
-  const value = kept ?? makeSecret(randomBytes);
-  const cookies = kept === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
+  const stored = readBound(request, "form");
+  const value = stored ?? makeSecret(randomBytes);
+  const cookies = stored === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
   return { token: toToken("form", value), cookies };
 }
 

@@ -11,21 +11,21 @@ export type HashingCost = { memoryKib: number; passes: number };
 /** The cost in production, without a setting. Only tests pass a lower cost. */
 export const HASHING_COST: HashingCost = { memoryKib: 19_456, passes: 2 };
 /** Each hash uses 19 MB and a core: more concurrency would only slow down requests. */
-const MAX_AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 /** Max queue length, per priority. */
 const MAX_WAITING = 100;
 
 export type Hashing = {
   /** Hashes with priority: the caller has a link or has just entered the correct password. */
   readonly make: (password: string) => Promise<string>;
-  /** Whether a password is correct. Without a hash it takes as long and returns false. */
+  /** Whether a password is correct. Without a hash it lasts as long and returns false. */
   readonly verify: (password: string, hash: string | undefined, turn?: Turn) => Promise<boolean>;
   readonly isCurrent: (hash: string) => boolean;
 };
 
 /** A hasher; both methods throw `overloaded` if the queue is full. */
 export function makeHashing({ cost = HASHING_COST }: { cost?: HashingCost } = {}): Hashing {
-  const bounded = makeBound(MAX_AT_ONCE, MAX_WAITING);
+  const bounded = makeBound(MAX_CONCURRENT, MAX_WAITING);
   const { memoryKib: memoryCost, passes: timeCost } = cost;
   const parameters = { algorithm: "argon2id", memoryCost, timeCost } as const;
   // A hash with another prefix is replaced at the next sign-in.

@@ -27,7 +27,7 @@ import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_i
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
 /** Result of the sign-out, keyed by the value of `signed-out`. */
-const REMARKS: ReadonlyMap<string | null, string> = new Map([
+const NOTICES: ReadonlyMap<string | null, string> = new Map([
   ["here", "You are signed out."],
   ["everywhere", "You are signed out. All your sessions have ended."],
 ]);
@@ -55,7 +55,7 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
       deps,
       { ...session, visitor, search },
       {
-        remark: context.query === PASSWORD_SET.split("?")[1] ? PASSWORD_IS_SET : undefined,
+        notice: context.query === PASSWORD_SET.split("?")[1] ? PASSWORD_IS_SET : undefined,
         token: toSessionToken(context.request),
         hasConsole: deps.hasConsole && visitor.isAdministrator,
       },
@@ -63,7 +63,7 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
   return respondWithSignInForm(deps, context, {
     ...target,
     isConflict: session.isConflict,
-    remark: REMARKS.get(new URLSearchParams(context.query).get("signed-out")),
+    notice: NOTICES.get(new URLSearchParams(context.query).get("signed-out")),
   });
 }
 
@@ -112,12 +112,12 @@ type SignedIn = Pick<PageSession, "apps" | "hasMoreApps"> & { visitor: Visitor; 
 function respondWithAccount(
   deps: PageDeps,
   { visitor: { email, displayName }, ...list }: SignedIn,
-  { token, hasConsole, remark }: { token: string; hasConsole: boolean; remark: string | undefined },
+  { token, hasConsole, notice }: { token: string; hasConsole: boolean; notice: string | undefined },
 ): Response {
   const body = html`${renderTabs(deps, "Apps")}
 <h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
-${remark !== undefined && renderNotice("remark", remark)}
+${notice !== undefined && renderNotice("info", notice)}
 <h2>Your apps</h2>
 ${renderApps(list)}
 ${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console</a> to administer apps and keys.</p>`}
@@ -158,6 +158,6 @@ function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean 
     token: { name: TOKEN_FIELD, value: token },
     fields: isEverywhere && html`<input type="hidden" name="everywhere" value="yes">`,
     button: isEverywhere ? "Sign out everywhere" : "Sign out",
-    look: "quiet",
+    tone: "quiet",
   });
 }

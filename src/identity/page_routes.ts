@@ -45,13 +45,13 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactor },
   { method: "POST", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactorForm },
   { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: handleAddFactor },
-  ...own(ACCOUNT_PATH, { show: handleProfile, take: handleProfileForm }),
-  ...own(ACCOUNT_PASSWORD_PATH, { show: handlePassword, take: handlePasswordForm }),
-  ...own(ACCOUNT_PASSKEYS_PATH, { show: handlePasskeys, take: handlePasskeysForm }),
-  ...own(ACCOUNT_PROVIDERS_PATH, { show: handleLinks, take: handleLinksForm }),
-  ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, take: handleSecurityForm }),
-  ...own(ACCOUNT_TOTP_PATH, { show: handleTotp, take: handleTotpForm }),
-  ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, take: handleSessionsForm }),
+  ...own(ACCOUNT_PATH, { show: handleProfile, submit: handleProfileForm }),
+  ...own(ACCOUNT_PASSWORD_PATH, { show: handlePassword, submit: handlePasswordForm }),
+  ...own(ACCOUNT_PASSKEYS_PATH, { show: handlePasskeys, submit: handlePasskeysForm }),
+  ...own(ACCOUNT_PROVIDERS_PATH, { show: handleLinks, submit: handleLinksForm }),
+  ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, submit: handleSecurityForm }),
+  ...own(ACCOUNT_TOTP_PATH, { show: handleTotp, submit: handleTotpForm }),
+  ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, submit: handleSessionsForm }),
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: handleSignOut },
   { method: "GET", path: FORGOT_PATH, access: "open", handle: handleForgot },
   { method: "POST", path: FORGOT_PATH, access: "open", handle: handleForgotForm },
@@ -71,9 +71,9 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
 type Handle = Parameters<typeof enterAccount>[0];
 
 /** The routes of an account page and its form, which require a session. */
-function own(path: string, { show, take }: { show: Handle; take: Handle }): Route<PageDeps>[] {
+function own(path: string, { show, submit }: { show: Handle; submit: Handle }): Route<PageDeps>[] {
   return [
     { method: "GET", path, access: "open", handle: enterAccount(show) },
-    { method: "POST", path, access: "open", handle: enterAccount(take) },
+    { method: "POST", path, access: "open", handle: enterAccount(submit) },
   ];
 }

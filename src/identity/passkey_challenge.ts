@@ -13,7 +13,7 @@ export const CHALLENGE_COOKIE = "__Host-rowhouse_passkey";
 /** Lifetime of a challenge. */
 export const CHALLENGE_LIFE_S = 600;
 /** Age up to which a second tab gets the same challenge, so that it does not invalidate the first tab. */
-const KEPT_S = 300;
+const LIFE_S = 300;
 const CHALLENGE_BYTES = 32;
 
 const Purpose = v.variant("kind", [
@@ -22,10 +22,10 @@ const Purpose = v.variant("kind", [
   v.object({ kind: v.literal("second-factor"), pendingId: v.string() }),
   v.object({ kind: v.literal("register"), userId: v.string(), sessionId: v.string() }),
 ]);
-const Kept = v.object({ challenge: v.string(), startedAtS: v.number(), purpose: Purpose });
+const Stored = v.object({ challenge: v.string(), startedAtS: v.number(), purpose: Purpose });
 
 export type ChallengePurpose = v.InferOutput<typeof Purpose>;
-type Kept = v.InferOutput<typeof Kept>;
+type Stored = v.InferOutput<typeof Stored>;
 /** Sealed without an owner: the person is unknown at this point, or part of the purpose. */
 const SEALING = { purpose: "passkey challenge", owner: "" } as const;
 
@@ -41,12 +41,12 @@ export function makeChallenge(
   request: Request,
   { purpose, isNew = false }: { purpose: ChallengePurpose; isNew?: boolean },
 ): { challenge: string; cookies: string[] } {
-  const old = isNew ? undefined : readKept(deps, request, { purpose, lifeS: KEPT_S });
+  const old = isNew ? undefined : readStored(deps, request, { purpose, lifeS: LIFE_S });
   if (old !== undefined) return { challenge: old, cookies: [] };
   const challenge = Buffer.from(deps.randomBytes(CHALLENGE_BYTES)).toString("base64url");
-  const kept: Kept = { challenge, startedAtS: Math.floor(deps.now() / 1000), purpose };
+  const stored: Stored = { challenge, startedAtS: Math.floor(deps.now() / 1000), purpose };
   const sealing = { by: deps.identitySecrets.current, ...SEALING };
-  const text = seal(sealing, JSON.stringify(kept), deps).toString("base64url");
+  const text = seal(sealing, JSON.stringify(stored), deps).toString("base64url");
   const cookie = toSetCookie(CHALLENGE_COOKIE, text, { path: "/", maxAgeS: CHALLENGE_LIFE_S });
   return { challenge, cookies: [cookie] };
 }
@@ -57,14 +57,14 @@ export function readChallenge(
   request: Request,
   purpose: ChallengePurpose,
 ): string | undefined {
-  return readKept(deps, request, { purpose, lifeS: CHALLENGE_LIFE_S });
+  return readStored(deps, request, { purpose, lifeS: CHALLENGE_LIFE_S });
 }
 
 export function clearChallenge(): string {
   return toSetCookie(CHALLENGE_COOKIE, "", { path: "/", maxAgeS: 0 });
 }
 
-function readKept(
+function readStored(
   { identitySecrets, now }: ReadDeps,
   request: Request,
   { purpose, lifeS }: { purpose: ChallengePurpose; lifeS: number },
@@ -72,18 +72,18 @@ function readKept(
   const [text, ...more] = readCookies(request.headers.get("cookie"), CHALLENGE_COOKIE);
   if (text === undefined || more.length > 0) return undefined;
   for (const by of identitySecrets.all) {
-    const kept = readJson(unseal({ by, ...SEALING }, Buffer.from(text, "base64url")));
-    if (kept === undefined) continue;
+    const stored = readJson(unseal({ by, ...SEALING }, Buffer.from(text, "base64url")));
+    if (stored === undefined) continue;
     const isUsable =
-      Bun.deepEquals(kept.purpose, purpose) && now() / 1000 - kept.startedAtS < lifeS;
-    return isUsable ? kept.challenge : undefined;
+      Bun.deepEquals(stored.purpose, purpose) && now() / 1000 - stored.startedAtS < lifeS;
+    return isUsable ? stored.challenge : undefined;
   }
   return undefined;
 }
 
 /** `undefined` if the text was not sealed by this service and release. */
-function readJson(text: string | undefined): Kept | undefined {
+function readJson(text: string | undefined): Stored | undefined {
   if (text === undefined) return undefined;
-  const parsed = v.safeParse(Kept, JSON.parse(text));
+  const parsed = v.safeParse(Stored, JSON.parse(text));
   return parsed.success ? parsed.output : undefined;
 }

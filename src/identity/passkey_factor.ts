@@ -42,10 +42,10 @@ ${renderPasskeyForm({
   kind: "use",
   options: toRequestOptions(party, { challenge, known }),
   button: "Use a passkey",
-  look: pending.hasTotp ? "quiet" : "primary",
+  tone: pending.hasTotp ? "quiet" : "primary",
 })}
 </div>
-<noscript><p class="notice notice-remark">Passkeys require JavaScript.</p></noscript>`;
+<noscript><p class="notice notice-info">Passkeys require JavaScript.</p></noscript>`;
   return { part, cookies };
 }
 
@@ -67,7 +67,7 @@ export async function findPasskeyFactor(
   const verified = await verifyAssertion(
     assertion,
     { party, challenge },
-    { stored, isAlone: false },
+    { stored, isOnlyFactor: false },
   );
   if (verified === undefined) return undefined;
   return toPasskeyFactor(deps, { ...stored, secretId: known.secretId }, verified.signCount);

@@ -14,7 +14,7 @@ export type PasskeyForm = {
   options: object;
   fields?: Part;
   button: Part;
-  look?: "primary" | "quiet";
+  tone?: "primary" | "quiet";
 };
 
 export function renderPasskeyForm(form: PasskeyForm): Html {
@@ -22,6 +22,6 @@ export function renderPasskeyForm(form: PasskeyForm): Html {
 <input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
 <input type="hidden" name="${PASSKEY_FIELD}" value="">
 ${form.fields}
-<button class="button button-${form.look ?? "quiet"}" type="submit">${form.button}</button>
+<button class="button button-${form.tone ?? "quiet"}" type="submit">${form.button}</button>
 </form>`;
 }

@@ -104,12 +104,12 @@ type StoredKey = { userId: string; publicKey: Uint8Array<ArrayBuffer> };
 export async function verifyAssertion(
   assertion: Assertion,
   { party, challenge }: Expected,
-  { stored, isAlone }: { stored: StoredKey; isAlone: boolean },
+  { stored, isOnlyFactor }: { stored: StoredKey; isOnlyFactor: boolean },
 ): Promise<{ signCount: number } | undefined> {
   const { verifyAuthenticationResponse } = await loadVerifier();
   const { userHandle, ...response } = assertion.response;
   // A passkey without a password must name its owner; as a second factor it may omit the owner.
-  const handle = userHandle ?? (isAlone ? undefined : toUserHandle(stored.userId));
+  const handle = userHandle ?? (isOnlyFactor ? undefined : toUserHandle(stored.userId));
   if (handle !== toUserHandle(stored.userId)) return undefined;
   const result = await rejectErrors(
     verifyAuthenticationResponse({
@@ -118,7 +118,7 @@ export async function verifyAssertion(
       expectedOrigin: party.origin,
       expectedRPID: party.id,
       credential: { id: assertion.id, publicKey: stored.publicKey, counter: 0 },
-      requireUserVerification: isAlone,
+      requireUserVerification: isOnlyFactor,
     }),
   );
   if (result?.verified !== true || isFramed(assertion.response.clientDataJSON)) return undefined;

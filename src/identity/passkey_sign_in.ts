@@ -70,7 +70,7 @@ export async function signInWithPasskey(
   const verified = await verifyAssertion(
     assertion,
     { party, challenge },
-    { stored, isAlone: true },
+    { stored, isOnlyFactor: true },
   );
   if (verified === undefined) return { kind: "rejected" };
   return await startSession(deps, context, { stored, challenge, ...verified });

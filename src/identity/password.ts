@@ -5,7 +5,7 @@
  * @module
  */
 import { foldText } from "../std/fold_text.ts";
-import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
+import { COMMON_PASSWORDS, COMMON_TERMS } from "./common_passwords.ts";
 import { isKnownPassword, MIN_CODE_POINTS } from "./known_passwords.ts";
 
 export const MAX_BYTES = 1024;
@@ -20,7 +20,7 @@ const MIN_NAME = 4;
 
 const ROWS = ["01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop"];
 const PRODUCT = "rowhouse";
-const LOOK_ALIKES: Readonly<Record<string, string>> = {
+const SIMILAR_CHARACTERS: Readonly<Record<string, string>> = {
   "0": "o",
   "1": "i",
   "3": "e",
@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
   },
   {
     reason: "This consists mostly of your email address, your name, or the name of an app.",
-    isBroken: isMadeOfNames,
+    isBroken: consistsOfNames,
   },
   { reason: "This repeats the same few characters.", isBroken: isRepetition },
   {
@@ -76,30 +76,30 @@ function isCommon(password: string): boolean {
   const plain = password.toLowerCase();
   // People add years and punctuation at either end when a password is rejected.
   const core = plain.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
-  return [plain, core, toLookAlike(core)].some((text) => {
+  return [plain, core, toSimilarText(core)].some((text) => {
     const folded = foldText(text);
     if (isKnownPassword(text) || COMMON_PASSWORDS.has(folded)) return true;
-    return isMadeOf(folded.replace(/\d/g, ""), COMMON_WORDS);
+    return consistsOf(folded.replace(/\d/g, ""), COMMON_TERMS);
   });
 }
 
 /** Whether a text is a concatenation of the given words. */
-function isMadeOf(text: string, words: readonly string[]): boolean {
+function consistsOf(text: string, parts: readonly string[]): boolean {
   const reachable = new Set([0]);
   for (let at = 0; at < text.length; at++) {
     if (!reachable.has(at)) continue;
-    for (const word of words) if (text.startsWith(word, at)) reachable.add(at + word.length);
+    for (const term of parts) if (text.startsWith(term, at)) reachable.add(at + term.length);
   }
   return text.length > 0 && reachable.has(text.length);
 }
 
-function isMadeOfNames(password: string, names: readonly string[]): boolean {
-  const words = [PRODUCT, ...names]
+function consistsOfNames(password: string, names: readonly string[]): boolean {
+  const text = [PRODUCT, ...names]
     .flatMap((name) => [foldText(name), ...name.split(/[^\p{L}\p{N}]+/u).map(foldText)])
-    .filter((word) => word.length >= MIN_NAME)
+    .filter((term) => term.length >= MIN_NAME)
     .sort((a, b) => b.length - a.length);
   const folded = foldText(password);
-  const rest = words.reduce((left, word) => left.replaceAll(word, ""), folded);
+  const rest = text.reduce((left, term) => left.replaceAll(term, ""), folded);
   return rest !== folded && [...rest].length < MIN_WITHOUT_CONTEXT;
 }
 
@@ -122,6 +122,6 @@ function isAdjacent(a: string, b: string): boolean {
   return Math.abs(distance) <= 1 || ROWS.some((row) => row.includes(a + b) || row.includes(b + a));
 }
 
-function toLookAlike(text: string): string {
-  return [...text].map((character) => LOOK_ALIKES[character] ?? character).join("");
+function toSimilarText(text: string): string {
+  return [...text].map((character) => SIMILAR_CHARACTERS[character] ?? character).join("");
 }

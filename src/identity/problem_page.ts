@@ -3,15 +3,15 @@ import { type Html, html, renderCopyButton, respondWithPage } from "../pages/mod
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
 
-type Words = { title: string; text: string };
+type PageText = { title: string; text: string };
 
 const RETRY_S = "5";
 const REFERENCE_CHARS = 12;
-const AWAY: Words = {
+const UNAVAILABLE: PageText = {
   title: "Temporarily unavailable",
   text: "Sign-in is temporarily unavailable. You have not been signed in or out. Please try again shortly.",
 };
-const WORDS: Partial<Record<ProblemCode, Words>> = {
+const LABELS: Partial<Record<ProblemCode, PageText>> = {
   unknown_app: {
     title: "App not found",
     text: "The link names an app that does not exist or was deleted. Open the app again, or contact your administrator.",
@@ -36,10 +36,10 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
     title: "Something went wrong",
     text: "The server failed to handle the request. The error was logged. Please try again.",
   },
-  unavailable: AWAY,
-  overloaded: AWAY,
-  unknown_outcome: AWAY,
-  timeout: AWAY,
+  unavailable: UNAVAILABLE,
+  overloaded: UNAVAILABLE,
+  unknown_outcome: UNAVAILABLE,
+  timeout: UNAVAILABLE,
 };
 
 /** The failed request: from a link or a form. */
@@ -63,7 +63,7 @@ export function describeProblem(
   problem: Problem,
   { requestId, method }: RejectedRequest,
 ): { title: string; body: Html; headers: Record<string, string> } {
-  const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
+  const { title, text } = LABELS[problem.code] ?? toTerms(problem, method);
   const body = html`<p>${text}</p>
 <p class="code">Error ${problem.status}, reference <code class="reference" id="reference">${toReference(requestId)}</code> ${renderCopyButton("reference", "the reference")}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
@@ -76,7 +76,7 @@ function toReference(requestId: string): string {
 }
 
 /** Invalid requests show the problem's own message. */
-function toWords({ message }: Problem, method: string): Words {
+function toTerms({ message }: Problem, method: string): PageText {
   return {
     title: method === "POST" ? "Form rejected" : "This link does not work",
     text: message,

@@ -14,7 +14,7 @@ import {
   finishProviderSignIn,
   type Linked,
   makePending,
-  noteRejectedSignIn,
+  recordRejectedSignIn,
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
@@ -25,7 +25,7 @@ import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
-  PROVIDER_WORDS,
+  PROVIDER_TEXTS,
   type ProviderRejection,
   respondWithProviderPage,
   respondWithThrottle,
@@ -75,7 +75,7 @@ function readOwnState(
 
 /** Not audited, and the cookie is not cleared: any other site can send a browser here. */
 function respondWithStale(back: string): Response {
-  return respondWithProviderPage({ ...PROVIDER_WORDS.stale(), back });
+  return respondWithProviderPage({ ...PROVIDER_TEXTS.stale(), back });
 }
 
 type Arrival = {
@@ -101,7 +101,7 @@ async function signInAs(
   const claimed = await readClaimedRoles(provider.settings, signed).catch(() => undefined);
   // Fail without the complete claims: otherwise the person could keep roles that the provider no longer grants.
   if (claimed === undefined)
-    return await reject(deps, arrival, { rejection: "away", reason: "userinfo" });
+    return await reject(deps, arrival, { rejection: "unavailable", reason: "userinfo" });
   const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
   if (admitted === undefined) return await reject(deps, arrival, { rejection: "unlinked" });
   const cookies = [...admitted.cookies, clearState()];
@@ -120,13 +120,13 @@ async function linkAs(
     { ...deps, sessionIdleS: deps.identity.sessionIdleS },
     { ...readPageCookies(request, deps.identitySecrets), from: address },
     { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
-  ).catch(toNobody);
+  ).catch(toOtherSession);
   if (outcome !== "done") return await reject(deps, arrival, { rejection: outcome, userId });
   return redirect(`${location}?done=link`, { cookies: [clearState()] });
 }
 
-function toNobody(error: unknown): "nobody" {
-  if (error instanceof NotSignedIn) return "nobody";
+function toOtherSession(error: unknown): "other_session" {
+  if (error instanceof NotSignedIn) return "other_session";
   throw error;
 }
 
@@ -191,9 +191,9 @@ async function reject(
   { rejection, reason = rejection, userId }: DeniedSignIn,
 ): Promise<Response> {
   const { name, label } = provider.settings;
-  await noteRejectedSignIn(deps, { provider: name, reason, userId, from: address });
+  await recordRejectedSignIn(deps, { provider: name, reason, userId, from: address });
   return respondWithProviderPage({
-    ...PROVIDER_WORDS[rejection](label),
+    ...PROVIDER_TEXTS[rejection](label),
     back,
     cookies: [clearState()],
   });

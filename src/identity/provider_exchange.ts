@@ -18,7 +18,7 @@ import {
 import * as v from "valibot";
 import type { Subject } from "../accounts/sessions/mod.ts";
 import type { ProviderState } from "./provider_state.ts";
-import { CLOCK_TOLERANCE_S, type Provider, ProviderAway } from "./providers.ts";
+import { CLOCK_TOLERANCE_S, type Provider, ProviderUnavailable } from "./providers.ts";
 
 const Profile = v.object({
   email: v.optional(v.string()),
@@ -40,7 +40,7 @@ export type Signed = Subject & {
 };
 export type Exchange =
   | { kind: "right"; signed: Signed }
-  | { kind: "denied" | "away" | "wrong"; reason: string };
+  | { kind: "denied" | "unavailable" | "wrong"; reason: string };
 
 type ExchangeOptions = { callback: string; query: string; state: ProviderState; now: () => number };
 
@@ -113,21 +113,21 @@ export async function readProfile({ claims, readUserInfo }: Signed): Promise<Pro
   }
 }
 
-const AWAY = new Set(["OAUTH_TIMEOUT", "OAUTH_ABORT"]);
+const UNAVAILABLE = new Set(["OAUTH_TIMEOUT", "OAUTH_ABORT"]);
 
 /** The kind of failure and its reason, from the library's error code. */
-function toFailure(error: unknown): { kind: "denied" | "away" | "wrong"; reason: string } {
-  if (error instanceof ProviderAway) return { kind: "away", reason: "away" };
+function toFailure(error: unknown): { kind: "denied" | "unavailable" | "wrong"; reason: string } {
+  if (error instanceof ProviderUnavailable) return { kind: "unavailable", reason: "unavailable" };
   if (error instanceof AuthorizationResponseError)
     return { kind: "denied", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
   if (error instanceof ResponseBodyError)
     return error.status >= 500
-      ? { kind: "away", reason: "away" }
+      ? { kind: "unavailable", reason: "unavailable" }
       : { kind: "wrong", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
-  if (!(error instanceof ClientError)) return { kind: "away", reason: "unreachable" };
+  if (!(error instanceof ClientError)) return { kind: "unavailable", reason: "unreachable" };
   const { code = "unknown", cause } = error;
   const isFailing = cause instanceof Response && cause.status >= 500;
-  return isFailing || AWAY.has(code)
-    ? { kind: "away", reason: code }
+  return isFailing || UNAVAILABLE.has(code)
+    ? { kind: "unavailable", reason: code }
     : { kind: "wrong", reason: code };
 }

@@ -11,14 +11,14 @@ export type ProviderPage = {
   retryAfterS?: number;
 };
 
-/** Each function takes the provider's label. */
-export const PROVIDER_WORDS = {
+/** Each function accepts the provider's label. */
+export const PROVIDER_TEXTS = {
   stale: () => ({
     status: 400,
     title: "Sign-in expired",
     text: "The sign-in started in another browser, is older than 10 minutes, was replaced by a newer one, or was already used. Please start again. Your browser must allow cookies.",
   }),
-  away: (label: string) => ({
+  unavailable: (label: string) => ({
     status: 503,
     title: `${label} is not responding`,
     text: `Sign-in with ${label} is unavailable right now. You have not been signed in. Please try again in a moment, or sign in another way.`,
@@ -44,7 +44,7 @@ export const PROVIDER_WORDS = {
     title: "No linked account",
     text: `Your account at ${label} is not linked to an account here. If you have an account here, sign in to it another way, then link ${label} on your account page. Otherwise ask your administrator for an invitation.`,
   }),
-  taken: (label: string) => ({
+  in_use: (label: string) => ({
     status: 403,
     title: "Account not linked",
     text: `This account at ${label} is already linked to another person. Sign out of ${label} and choose another account. If this account is yours, contact your administrator.`,
@@ -59,7 +59,7 @@ export const PROVIDER_WORDS = {
     title: "Account not linked",
     text: "Your sign-in is older than 10 minutes. Sign out and sign in again, then link the account.",
   }),
-  nobody: () => ({
+  other_session: () => ({
     status: 403,
     title: "Account not linked",
     text: "You are no longer signed in to the account that you started from.",
@@ -74,7 +74,7 @@ export const PROVIDER_WORDS = {
   (label: string) => Pick<ProviderPage, "status" | "title" | "text">
 >;
 
-export type ProviderRejection = keyof typeof PROVIDER_WORDS;
+export type ProviderRejection = keyof typeof PROVIDER_TEXTS;
 
 export function respondWithThrottle(waitS: number, back: string): Response {
   const minutes = Math.ceil(waitS / 60);

@@ -50,7 +50,7 @@ async function linkByEmail(
   const person = await findProviderPerson(deps, link, email);
   if (person.kind !== "unlinked") return undefined;
   if (person.invited !== undefined) return await linkInvited(deps, person.invited, link);
-  if (person.isEmailTaken || !settings.creates) return undefined;
+  if (person.isEmailInUse || !settings.creates) return undefined;
   return await createLinked(deps, { ...link, displayName: toDisplayName(profile) });
 }
 

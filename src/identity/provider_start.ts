@@ -17,9 +17,9 @@ import { redirect } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
-import { PROVIDER_WORDS, respondWithProviderPage } from "./provider_pages.ts";
+import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
 import { type ReturnTo, toStateCookie } from "./provider_state.ts";
-import { type Provider, ProviderAway } from "./providers.ts";
+import { type Provider, ProviderUnavailable } from "./providers.ts";
 import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
 
 /** Requests `auth_time`, which some providers send only on request. */
@@ -40,9 +40,9 @@ export async function handleProviderStart(
     const { href, cookie } = await startAtProvider(deps, provider, { returnTo });
     return redirect(href, { cookies: [cookie] });
   } catch (error) {
-    if (!(error instanceof ProviderAway)) throw error;
-    const words = PROVIDER_WORDS.away(provider.settings.label);
-    return respondWithProviderPage({ ...words, back });
+    if (!(error instanceof ProviderUnavailable)) throw error;
+    const text = PROVIDER_TEXTS.unavailable(provider.settings.label);
+    return respondWithProviderPage({ ...text, back });
   }
 }
 
@@ -60,7 +60,7 @@ export function toCallback({ identity }: PageDeps, { settings }: Provider): stri
   return `${origin}${OIDC_PATH}/${settings.name}/callback`;
 }
 
-/** The authorization URL and its state cookie. @throws {ProviderAway} */
+/** The authorization URL and its state cookie. @throws {ProviderUnavailable} */
 export async function startAtProvider(
   deps: PageDeps,
   provider: Provider,

@@ -35,11 +35,11 @@ const PAUSE_MS = 5000;
 export const CLOCK_TOLERANCE_S = 60;
 
 /** The provider is unavailable, or its metadata does not match the settings. */
-export class ProviderAway extends Error {}
+export class ProviderUnavailable extends Error {}
 
 export type Provider = {
   readonly settings: ProviderSettings;
-  /** The library's configuration for one sign-in. @throws {ProviderAway} */
+  /** The library's configuration for one sign-in. @throws {ProviderUnavailable} */
   readonly configure: () => Promise<Configuration>;
   /** Caches the keys that a sign-in has fetched. */
   readonly keepKeys: (configuration: Configuration) => void;
@@ -96,29 +96,29 @@ function makeMetadata(
   deps: ProviderDeps,
 ): () => Promise<ServerMetadata> {
   const { now, log } = deps;
-  let kept: { metadata: ServerMetadata; at: number } | undefined;
+  let stored: { metadata: ServerMetadata; at: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
   let under: Promise<ServerMetadata> | undefined;
-  const fetchAnew = async () => {
+  const refetch = async () => {
     try {
-      kept = { metadata: await discover(settings, deps), at: now() };
-      return kept.metadata;
+      stored = { metadata: await discover(settings, deps), at: now() };
+      return stored.metadata;
     } catch (error) {
       failedAt = now();
       const { stack: _, ...fields } = toLogFields(error);
-      log("warn", "provider away", { during: `discovery of ${settings.name}`, ...fields });
+      log("warn", "provider unavailable", { during: `discovery of ${settings.name}`, ...fields });
       // Use the old metadata if the provider is unavailable: tokens are verified in any case.
-      if (kept !== undefined) return kept.metadata;
-      throw new ProviderAway(settings.name, { cause: error });
+      if (stored !== undefined) return stored.metadata;
+      throw new ProviderUnavailable(settings.name, { cause: error });
     } finally {
       under = undefined;
     }
   };
   return async () => {
     const isPaused = now() - failedAt < PAUSE_MS;
-    if (kept !== undefined && (isPaused || now() - kept.at < KEEP_MS)) return kept.metadata;
-    if (isPaused) throw new ProviderAway(settings.name);
-    under ??= fetchAnew();
+    if (stored !== undefined && (isPaused || now() - stored.at < KEEP_MS)) return stored.metadata;
+    if (isPaused) throw new ProviderUnavailable(settings.name);
+    under ??= refetch();
     return await under;
   };
 }

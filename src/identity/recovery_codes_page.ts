@@ -7,7 +7,7 @@ import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 /** The version of the app or codes that a form replaces: reloading the page sends the form again. */
 export const REPLACED_FIELD = "replaced";
 /** The destination of a repeated form. */
-export const CODES_SHOWN = `${ACCOUNT_SECURITY_PATH}?done=shown`;
+export const CODES_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=shown`;
 
 export type NewCodes = {
   codes: readonly string[];
@@ -21,7 +21,7 @@ export function respondWithRecoveryCodes(
   { deps, context, account }: OwnVisit,
   { codes, next, added, cookies = [] }: NewCodes,
 ): Response {
-  const body = html`${added !== undefined && renderNotice("remark", ADDED[added])}
+  const body = html`${added !== undefined && renderNotice("info", ADDED[added])}
 <p class="lead">Store these recovery codes where you can find them without your phone</p>
 <p>Each code signs you in as <strong>${account.email}</strong> once without your second factor. The codes are shown only once.${added !== "first" && " Your old codes no longer work."}</p>
 <div class="copyable"><pre class="snippet codes" tabindex="0" aria-label="Your recovery codes"><code id="codes">${codes.join("\n")}</code></pre>${renderCopyButton("codes", "the recovery codes")}</div>

@@ -15,11 +15,11 @@ import {
   findStep,
   finishSecondFactor,
   makeTotpRecord,
-  noteWrongFactor,
   openTotp,
   proveRecoveryCode,
   type RightFactor,
   readRecoveryCode,
+  recordWrongFactor,
   TOTP_CODE,
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
@@ -105,15 +105,15 @@ async function handleTyped(
   const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
     factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
-  if (finished === "gone") return respondWithRestart(target);
+  if (finished === "no_sign_in") return respondWithRestart(target);
   if (finished === "wrong") {
     const { userId } = attempt;
-    await noteWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
-    const words = WRONG[typed.kind];
+    await recordWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
+    const text = WRONG[typed.kind];
     const failure = {
       status: 422,
       kind: typed.kind,
-      ...(typed.kind === "passkey" ? { notice: words } : { issue: words }),
+      ...(typed.kind === "passkey" ? { notice: text } : { issue: text }),
     };
     return await respondWithForm(deps, context, { target, failure });
   }
@@ -132,8 +132,8 @@ function readFrom(
   { request, address }: RequestContext,
   kind: FactorKind,
 ): FactorFrom {
-  const shown = readPendingCookie(request, identitySecrets);
-  return { shown, kind, address, device: readDeviceCookie(request, identitySecrets) };
+  const presented = readPendingCookie(request, identitySecrets);
+  return { presented, kind, address, device: readDeviceCookie(request, identitySecrets) };
 }
 
 type Counted = Extract<FactorAttempt, { userId: string }>;
@@ -162,7 +162,7 @@ async function finish(
   deps: PageDeps,
   { request }: RequestContext,
   { from, attempt: { userId, isKnownDevice }, factor }: FinishOptions,
-): Promise<string[] | "wrong" | "gone"> {
+): Promise<string[] | "wrong" | "no_sign_in"> {
   const session = makeSession(deps, userId);
   const outcome = await finishSecondFactor(deps, {
     from,
@@ -183,8 +183,8 @@ async function respondWithForm(
   context: RequestContext,
   { target, failure }: FormState,
 ): Promise<Response> {
-  const shown = readPendingCookie(context.request, deps.identitySecrets);
-  const pending = await findPendingSignIn(deps, shown);
+  const presented = readPendingCookie(context.request, deps.identitySecrets);
+  const pending = await findPendingSignIn(deps, presented);
   if (pending !== undefined)
     return respondWithFactorForm(deps, context, { pending, target, failure });
   return failure.status === 200 ? redirect(target.back) : respondWithRestart(target);

@@ -92,6 +92,6 @@ function renderRecovery(
     isFirst: failure.kind === "recovery",
   });
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
-${renderForm({ ...form, fields: field, button: "Use this code", look: "quiet" })}
+${renderForm({ ...form, fields: field, button: "Use this code", tone: "quiet" })}
 <p class="aside">Lost your recovery codes? ${RESET}</p></details>`;
 }

@@ -15,7 +15,7 @@ export type IdentitySettings = {
   sessionIdleS: number;
   /** Maximum lifetime of a session, in seconds. */
   sessionMaxS: number;
-  /** Who needs a second factor. Unset: people with a Console role, if a provider is set up or any factor exists. */
+  /** The people who need a second factor. Unset: people with a Console role, if a provider is set up or any factor exists. */
   requireSecondFactor: Exclude<FactorRule, "default"> | undefined;
   /** OpenID Connect providers for sign-in. */
   providers: readonly ProviderSettings[];

@@ -42,15 +42,15 @@ export type SignInTarget = {
 export function respondWithSignInForm(
   deps: PageDeps,
   { request }: RequestContext,
-  target: SignInTarget & { isConflict: boolean; remark?: string | undefined },
+  target: SignInTarget & { isConflict: boolean; notice?: string | undefined },
 ): Response {
-  const { email, remark } = target;
+  const { email, notice } = target;
   return respondWithForm(deps, target, {
     request,
     cookies: target.isConflict ? clearPages(deps.identity) : [],
     status: 200,
     ...(email === undefined ? {} : { email }),
-    ...(remark === undefined ? {} : { remark }),
+    ...(notice === undefined ? {} : { notice }),
   });
 }
 
@@ -97,7 +97,7 @@ type Failure = {
   issues?: { email: string[]; password: string[] };
 };
 
-const WORDS = {
+const LABELS = {
   wrong: "The email address or password is incorrect. Please check both and try again.",
   stale: "The request expired. Please try again.",
   rejected: "This passkey was not accepted. Try another passkey, or sign in another way.",
@@ -106,7 +106,7 @@ const WORDS = {
 function toFailure(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Failure {
   if (result.kind === "incomplete") return { status: 422, issues: result.issues };
   if (result.kind === "throttled") return describeThrottle(result.waitS);
-  return { status: 422, notice: WORDS[result.kind] };
+  return { status: 422, notice: LABELS[result.kind] };
 }
 
 /** The response to a throttled attempt. */
@@ -135,7 +135,7 @@ type FormState = Failure & {
   cookies?: readonly string[];
   email?: string;
   /** Result of the previous action, such as a sign-out. */
-  remark?: string;
+  notice?: string;
 };
 
 function respondWithForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
@@ -148,7 +148,7 @@ function respondWithForm(deps: PageDeps, target: SignInTarget, state: FormState)
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
-${state.remark !== undefined && renderNotice("remark", state.remark)}
+${state.notice !== undefined && renderNotice("info", state.notice)}
 ${notice !== undefined && renderNotice("error", notice)}
 ${renderProviders(deps.providers, action)}
 ${renderForm({

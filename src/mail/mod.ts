@@ -1,5 +1,5 @@
 /** Mails to people: their texts and their delivery. The queue in the database decides what is sent. @module */
 
-export { type MailNote, makeMailSender } from "./sender.ts";
+export { type MailResult, makeMailSender } from "./sender.ts";
 export type { MailSettings } from "./settings.ts";
 export { tryServer } from "./transport.ts";

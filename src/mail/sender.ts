@@ -9,11 +9,11 @@ import {
 } from "../accounts/mails/mod.ts";
 import { type Brand, html, readBrand } from "../pages/mod.ts";
 import type { MailSettings } from "./settings.ts";
-import { type MailWords, writeMail } from "./templates.ts";
+import { type MailText, writeMail } from "./templates.ts";
 import { type Delivery, type Letter, makeDeliver } from "./transport.ts";
 
 /** The outcome of one mail, for the log and the metrics. */
-export type MailNote = {
+export type MailResult = {
   mailId: number;
   template: string;
   outcome: Delivery | "void";
@@ -23,7 +23,7 @@ export type MailNote = {
 
 export type MailSenderDeps = MailLinkDeps & {
   mail: MailSettings;
-  note: (note: MailNote) => void;
+  record: (record: MailResult) => void;
   /** How long no other process claims the same mail. */
   leaseS: number;
   /** Delay before the first retry. */
@@ -40,8 +40,8 @@ export function makeMailSender(deps: MailSenderDeps): MailSender {
     // Claim one mail at a time: if this process dies, at most one mail is sent twice.
     const [mail] = await claimMails(deps, { maxRows: 1, leaseS, retryS });
     if (mail === undefined) return false;
-    const note = await send(deps, mail, deliver);
-    deps.note({ mailId: mail.id, template: mail.template, ...note });
+    const record = await send(deps, mail, deliver);
+    deps.record({ mailId: mail.id, template: mail.template, ...record });
     return true;
   };
 }
@@ -50,21 +50,21 @@ async function send(
   deps: MailSenderDeps,
   mail: ClaimedMail,
   deliver: ReturnType<typeof makeDeliver>,
-): Promise<Pick<MailNote, "outcome" | "reason">> {
+): Promise<Pick<MailResult, "outcome" | "reason">> {
   const { pagesUrl } = deps.mail;
   const linkText = await findMailedLink(deps, mail);
-  const words = isMailable(deps, mail) ? writeMail(mail, { pagesUrl, linkText }) : undefined;
-  if (words === undefined) {
+  const text = isMailable(deps, mail) ? writeMail(mail, { pagesUrl, linkText }) : undefined;
+  if (text === undefined) {
     await settleMail(deps, mail.id, "void");
     return { outcome: "void" };
   }
-  const { subject } = words;
+  const { subject } = text;
   const brand = readBrand();
   const letter = {
     to: mail.email,
     subject,
-    text: toPlainMail(words, brand),
-    html: toHtmlMail(words, brand),
+    text: toPlainMail(text, brand),
+    html: toHtmlMail(text, brand),
     attachments: toAttachments(brand),
   };
   const { delivery, reason } = await deliver(letter);
@@ -86,12 +86,12 @@ function toFoot({ name }: Brand): string {
   return `Sent by the sign-in service${of}. Replies to this mail are not read.`;
 }
 
-export function toPlainMail({ before, link, after }: MailWords, brand: Brand = {}): string {
+export function toPlainMail({ before, link, after }: MailText, brand: Brand = {}): string {
   return [...before, `${link.name}:\n${link.url}`, ...after, toFoot(brand)].join("\n\n");
 }
 
 /** Inlines all styles, because mail clients ignore stylesheets. */
-export function toHtmlMail({ before, link, after }: MailWords, brand: Brand = {}): string {
+export function toHtmlMail({ before, link, after }: MailText, brand: Brand = {}): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>

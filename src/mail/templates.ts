@@ -11,7 +11,7 @@ import { isDeviceName } from "../accounts/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 
 /** The content of a mail, rendered as plain text and as HTML. */
-export type MailWords = {
+export type MailText = {
   subject: string;
   /** Before the link. */
   before: readonly string[];
@@ -20,16 +20,16 @@ export type MailWords = {
   after: readonly string[];
 };
 
-export type MailPlaces = {
+export type MailLinks = {
   /** The origin of the pages. */
   pagesUrl: string;
   /** The secret part of the link, if the mail has a password link. */
   linkText: string | undefined;
 };
 
-type Write = (mail: Said, places: MailPlaces) => MailWords;
+type Write = (mail: MailFacts, links: MailLinks) => MailText;
 /** The values that templates insert. */
-type Said = {
+type MailFacts = {
   when: string;
   device: string;
   from: string;
@@ -44,24 +44,24 @@ const UNEXPECTED = "If you did not expect this, contact your administrator.";
 
 /** Keyed by the template name in the mail queue. */
 export const TEMPLATES: Readonly<Record<string, Write>> = {
-  invitation: (_, places) => ({
+  invitation: (_, links) => ({
     subject: "Your account: choose a password",
-    before: [`You have a new account at ${hostOf(places)}. It signs you in to your apps.`],
-    link: { name: "Choose a password", url: toPasswordUrl(places) },
+    before: [`You have a new account at ${hostOf(links)}. It signs you in to your apps.`],
+    link: { name: "Choose a password", url: toPasswordUrl(links) },
     after: [`The link works once and expires in ${toDurationText(LINK_LIFE_S)}.`, IGNORE],
   }),
-  password_link: (_, places) => ({
+  password_link: (_, links) => ({
     subject: "Set a new password",
-    before: [`An administrator sent you a password reset link for ${hostOf(places)}.`],
-    link: { name: "Set a new password", url: toPasswordUrl(places) },
+    before: [`An administrator sent you a password reset link for ${hostOf(links)}.`],
+    link: { name: "Set a new password", url: toPasswordUrl(links) },
     after: [
       `The link works once and expires in ${toDurationText(LINK_LIFE_S)}. Your current password works until you use it.`,
     ],
   }),
-  forgotten_password: ({ when, from }, places) => ({
+  forgotten_password: ({ when, from }, links) => ({
     subject: "Set a new password",
     before: [`We received a password reset request for your account ${when}${from}.`],
-    link: { name: "Set a new password", url: toPasswordUrl(places) },
+    link: { name: "Set a new password", url: toPasswordUrl(links) },
     after: [
       `The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}. Setting a new password ends all your sessions.`,
       "If you did not request this, you can ignore this email. Your password does not change.",
@@ -111,32 +111,32 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
     link: { name: "Open your account", url: `${pagesUrl}/login` },
     after: [UNEXPECTED],
   }),
-  address_changed: ({ when }, places) => ({
+  address_changed: ({ when }, links) => ({
     subject: "Your email address was changed",
     before: [
-      `The email address of your account at ${hostOf(places)} was changed ${when}. Sign in with the new address. Your password did not change.`,
+      `The email address of your account at ${hostOf(links)} was changed ${when}. Sign in with the new address. Your password did not change.`,
     ],
-    link: { name: "Open your account", url: `${places.pagesUrl}/login` },
+    link: { name: "Open your account", url: `${links.pagesUrl}/login` },
     after: [UNEXPECTED],
   }),
-  second_factor_added: ({ when, from }, places) => ({
+  second_factor_added: ({ when, from }, links) => ({
     subject: "A second factor was added to your account",
     before: [
       `A second factor was added to your account ${when}${from}. You now need it to sign in.`,
     ],
-    link: toSecurity(places),
+    link: toSecurity(links),
     after: ["Store your recovery codes where you can find them without your phone.", NOT_YOU],
   }),
-  second_factor_removed: ({ when, from }, places) => ({
+  second_factor_removed: ({ when, from }, links) => ({
     subject: "A second factor was removed from your account",
     before: [`A second factor was removed from your account ${when}${from}.`],
-    link: toSecurity(places),
+    link: toSecurity(links),
     after: [NOT_YOU],
   }),
-  second_factor_reset: ({ when }, places) => ({
+  second_factor_reset: ({ when }, links) => ({
     subject: "Your second factor was reset",
     before: [`An administrator reset your second factor ${when}. All your sessions have ended.`],
-    link: { name: "Add a new second factor", url: `${places.pagesUrl}/account/security` },
+    link: { name: "Add a new second factor", url: `${links.pagesUrl}/account/security` },
     after: ["If you did not request this, contact your administrator."],
   }),
   second_factor_rejected: ({ when }, { pagesUrl }) => ({
@@ -149,30 +149,30 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
       "If this was not you, set a new password now. Codes are accepted again after you set it.",
     ],
   }),
-  recovery_codes_made: ({ when, from }, places) => ({
+  recovery_codes_made: ({ when, from }, links) => ({
     subject: "You have new recovery codes",
     before: [
       `New recovery codes were created for your account ${when}${from}. Your old codes no longer work.`,
     ],
-    link: toSecurity(places),
+    link: toSecurity(links),
     after: [NOT_YOU],
   }),
-  recovery_code_used: ({ when, from, left }, places) => ({
+  recovery_code_used: ({ when, from, left }, links) => ({
     subject: "A recovery code was used",
     before: [
       `Someone signed in to your account with a recovery code ${when}${from}. Recovery codes left: ${left}.`,
     ],
-    link: toSecurity(places),
+    link: toSecurity(links),
     after: [NOT_YOU],
   }),
 };
 
 /** The content of a mail; `undefined` if its link is no longer valid. */
-export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | undefined {
+export function writeMail(mail: ClaimedMail, links: MailLinks): MailText | undefined {
   const needsLink = mail.hasLink || mail.template === "forgotten_password";
-  if (mail.isDisabled || (needsLink && places.linkText === undefined)) return undefined;
+  if (mail.isDisabled || (needsLink && links.linkText === undefined)) return undefined;
   const { device, from, role, label, left = "" } = mail.details;
-  const said = {
+  const statement = {
     when: toMoment(mail.createdAt),
     // A stolen login can store any text here: send only values that this service can have stored.
     device: device !== undefined && isDeviceName(device) ? `, with ${device}` : "",
@@ -183,9 +183,9 @@ export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | un
   };
   const write = TEMPLATES[mail.template];
   if (write === undefined) throw new Error(`Mail template ${mail.template} does not exist`);
-  const words = write(said, places);
+  const text = write(statement, links);
   const name = toPlainText(mail.displayName ?? "");
-  return { ...words, before: [name === "" ? "Hello," : `Hello ${name},`, ...words.before] };
+  return { ...text, before: [name === "" ? "Hello," : `Hello ${name},`, ...text.before] };
 }
 
 const NAME_CHARS = 80;
@@ -199,14 +199,14 @@ function toMoment(text: string): string {
   return `on ${new Date(text).toUTCString().replace(/:\d\d GMT$/, " UTC")}`;
 }
 
-function toSecurity({ pagesUrl }: MailPlaces): MailWords["link"] {
+function toSecurity({ pagesUrl }: MailLinks): MailText["link"] {
   return { name: "Review your second factor", url: `${pagesUrl}/account/security` };
 }
 
-function hostOf({ pagesUrl }: MailPlaces): string {
+function hostOf({ pagesUrl }: MailLinks): string {
   return new URL(pagesUrl).host;
 }
 
-function toPasswordUrl({ pagesUrl, linkText = "" }: MailPlaces): string {
+function toPasswordUrl({ pagesUrl, linkText = "" }: MailLinks): string {
   return `${pagesUrl}/set-password?token=${linkText}`;
 }

@@ -78,19 +78,19 @@ function findNarrowed(published: Value, current: Value): string[] {
 
 type Change = { before: Value; after: Value; isResponse: boolean };
 
-function compareColumn(place: string, { before, after, isResponse }: Change): string[] {
-  if (after === undefined) return [`${place} was removed`];
+function compareColumn(location: string, { before, after, isResponse }: Change): string[] {
+  if (after === undefined) return [`${location} was removed`];
   const [wide, narrow] = isResponse ? [after, before] : [before, after];
   const lost = typesOf(wide).filter((type) => !typesOf(narrow).includes(type));
   const values = list(before, "enum").filter((value) => !list(after, "enum").includes(value));
-  if (get(before, "format") !== get(after, "format")) return [`${place} has a different format`];
+  if (get(before, "format") !== get(after, "format")) return [`${location} has a different format`];
   return [
     ...lost.map((type) =>
-      isResponse ? `${place} can now be ${type}` : `${place} can no longer be ${type}`,
+      isResponse ? `${location} can now be ${type}` : `${location} can no longer be ${type}`,
     ),
     ...(list(after, "enum").length === 0
       ? []
-      : values.map((value) => `${place} no longer has the value ${JSON.stringify(value)}`)),
+      : values.map((value) => `${location} no longer has the value ${JSON.stringify(value)}`)),
   ];
 }
 

@@ -28,11 +28,11 @@ export function toSections(
   headings: readonly Section[],
 ): DocsEntry[] {
   const texts = splitSections(markdown);
-  return headings.map(({ id, level, text }, place) => ({
+  return headings.map(({ id, level, text }, index) => ({
     page: title,
     title: text,
     path: level === 1 ? toGuidePath(page) : `${toGuidePath(page)}#${id}`,
-    text: texts[place] ?? "",
+    text: texts[index] ?? "",
   }));
 }
 
@@ -74,7 +74,7 @@ export function listCodeEntries(): DocsEntry[] {
 }
 
 const EXCERPT_CHARS = 140;
-const MAX_WORDS = 8;
+const MAX_TERMS = 8;
 
 /** Results, best first; empty for a query without a word. */
 export function searchDocs(
@@ -82,33 +82,33 @@ export function searchDocs(
   query: string,
   { limit }: { limit: number },
 ): DocsHit[] {
-  const words = query
+  const terms = query
     .toLowerCase()
     .split(/\s+/)
-    .filter((word) => word !== "")
-    .slice(0, MAX_WORDS);
-  if (words.length === 0) return [];
+    .filter((term) => term !== "")
+    .slice(0, MAX_TERMS);
+  if (terms.length === 0) return [];
   return entries
-    .map((entry) => ({ entry, score: scoreEntry(entry, words) }))
+    .map((entry) => ({ entry, score: scoreEntry(entry, terms) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score)
     .slice(0, limit)
-    .map(({ entry }) => ({ ...entry, excerpt: toExcerpt(entry.text, words) }));
+    .map(({ entry }) => ({ ...entry, excerpt: toExcerpt(entry.text, terms) }));
 }
 
 const WEIGHTS = { wholeTitle: 20, titleStart: 10, title: 6, page: 3, text: 1 } as const;
 
 /** 0 if a word is missing. */
-function scoreEntry({ title, page, text }: DocsEntry, words: readonly string[]): number {
-  const [inTitle, inPage, inText] = [title, page, text].map((one) => one.toLowerCase());
-  let score = inTitle === words.join(" ") ? WEIGHTS.wholeTitle : 0;
-  for (const word of words) {
-    const place = inTitle?.indexOf(word) ?? -1;
-    const isStart = place === 0 || (place > 0 && /\W/.test(inTitle?.charAt(place - 1) ?? ""));
+function scoreEntry({ title, page, text }: DocsEntry, terms: readonly string[]): number {
+  const [inTitle, inPage, inText] = [title, page, text].map((text) => text.toLowerCase());
+  let score = inTitle === terms.join(" ") ? WEIGHTS.wholeTitle : 0;
+  for (const term of terms) {
+    const index = inTitle?.indexOf(term) ?? -1;
+    const isStart = index === 0 || (index > 0 && /\W/.test(inTitle?.charAt(index - 1) ?? ""));
     const found =
-      (isStart ? WEIGHTS.titleStart : place > 0 ? WEIGHTS.title : 0) +
-      (inPage?.includes(word) === true ? WEIGHTS.page : 0) +
-      (inText?.includes(word) === true ? WEIGHTS.text : 0);
+      (isStart ? WEIGHTS.titleStart : index > 0 ? WEIGHTS.title : 0) +
+      (inPage?.includes(term) === true ? WEIGHTS.page : 0) +
+      (inText?.includes(term) === true ? WEIGHTS.text : 0);
     if (found === 0) return 0;
     score += found;
   }
@@ -116,11 +116,11 @@ function scoreEntry({ title, page, text }: DocsEntry, words: readonly string[]):
 }
 
 /** The text around the first match, from the start of a word. */
-function toExcerpt(text: string, words: readonly string[]): string {
+function toExcerpt(text: string, terms: readonly string[]): string {
   const lower = text.toLowerCase();
-  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
-  const start = Math.max(0, Math.min(...places, text.length) - EXCERPT_CHARS / 3);
-  const from = places.length === 0 || start === 0 ? 0 : text.indexOf(" ", start) + 1;
+  const positions = terms.map((term) => lower.indexOf(term)).filter((index) => index >= 0);
+  const start = Math.max(0, Math.min(...positions, text.length) - EXCERPT_CHARS / 3);
+  const from = positions.length === 0 || start === 0 ? 0 : text.indexOf(" ", start) + 1;
   const excerpt = text.slice(from, from + EXCERPT_CHARS).trim();
   return `${from > 0 ? "… " : ""}${excerpt}${from + EXCERPT_CHARS < text.length ? " …" : ""}`;
 }

@@ -64,14 +64,14 @@ export const guideRoutes: readonly Route<unknown>[] = [
 
 /** Nothing on the page is secret, so it can be compressed. */
 function toPageRoute(path: string, make: () => Page): Route<unknown> {
-  let kept: Page | undefined;
+  let stored: Page | undefined;
   return {
     method: "GET",
     path,
     access: "open",
     handle: async (_deps, { request }) => {
-      kept ??= make();
-      return await compressResponse(respondWithPage(kept), request);
+      stored ??= make();
+      return await compressResponse(respondWithPage(stored), request);
     },
   };
 }
@@ -80,14 +80,14 @@ type Source = { path: string; type: string; read: () => string };
 type Text = { bytes: Uint8Array<ArrayBuffer>; tag: string };
 
 function toRoute({ path, type, read }: Source): Route<unknown> {
-  let kept: Text | undefined;
+  let stored: Text | undefined;
   return {
     method: "GET",
     path,
     access: "open",
     handle: async (_deps, context) => {
-      kept ??= toText(read());
-      return await respondWithText(kept, type, context);
+      stored ??= toText(read());
+      return await respondWithText(stored, type, context);
     },
   };
 }

@@ -42,17 +42,17 @@ const LINK = /^(\w+)\.md(#.*)?$/;
 /** Rewrites links to other pages. Files that exist only in the repository have no URL here. */
 function toTarget(href: string): Target | undefined {
   if (/^(#|https:)/.test(href)) return { href };
-  const [, page = "", place = ""] = LINK.exec(href) ?? [];
+  const [, page = "", anchor = ""] = LINK.exec(href) ?? [];
   const guide = ALL.find((guide) => guide.page === page);
-  return guide && { href: `${toGuidePath(guide.page)}${place}`, title: guide.title };
+  return guide && { href: `${toGuidePath(guide.page)}${anchor}`, title: guide.title };
 }
 
 /** The contents of the page, in two levels. */
 function renderContents(headings: readonly Heading[]): Html | undefined {
-  const shown = headings.filter(({ level }) => level === 2 || level === 3);
-  if (shown.length < 2) return undefined;
+  const listed = headings.filter(({ level }) => level === 2 || level === 3);
+  if (listed.length < 2) return undefined;
   return html`<nav class="contents" aria-labelledby="contents"><p id="contents">On this page</p>
-<ul>${shown.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>`;
+<ul>${listed.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>`;
 }
 
 function renderMenu(guide: Guide): Html {
@@ -72,8 +72,8 @@ ${renderMenuGroup("For tools", [
 
 /** The previous and the next page. */
 function renderNeighbors({ page }: Guide): Html {
-  const place = ALL.findIndex((guide) => guide.page === page);
-  const [before, after] = [ALL[place - 1], ALL[place + 1]];
+  const anchor = ALL.findIndex((guide) => guide.page === page);
+  const [before, after] = [ALL[anchor - 1], ALL[anchor + 1]];
   return html`<nav class="neighbors" aria-label="Other guides">${before !== undefined && html`<a rel="prev" href="${toGuidePath(before.page)}"><span class="quiet">Previous</span> ${before.title}</a>`}
 ${after !== undefined && html`<a rel="next" href="${toGuidePath(after.page)}"><span class="quiet">Next</span> ${after.title}</a>`}</nav>`;
 }

@@ -111,7 +111,7 @@ export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principa
   const version = await call(
     db,
     "prove_key",
-    { app: appId, shown: proof },
+    { app: appId, presented_proof: proof },
     {
       queue: appId,
       reject: (error) => {
@@ -136,18 +136,18 @@ function findPacked(
 ): TaggedBody {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
   const previews = catalog.isDistributed() ? [] : named;
-  const declared = (tables ?? []).map(look);
-  const words = declared.map(({ number }) => number).join(",");
-  const found = cache.find(appId ?? "", words);
+  const declared = (tables ?? []).map(toDisplayed);
+  const terms = declared.map(({ number }) => number).join(",");
+  const found = cache.find(appId ?? "", terms);
   if (found !== undefined) return found;
   if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
     throw new Problem("response_too_large", { message: TOO_LARGE });
   const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables, previews })));
   const tag = new Bun.CryptoHasher("sha256").update(body).digest("base64url");
   const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
-  const made = { tag, encoding: "zstd", body: packed } as const;
-  cache.keep(appId ?? "", words, made);
-  return made;
+  const created = { tag, encoding: "zstd", body: packed } as const;
+  cache.keep(appId ?? "", terms, created);
+  return created;
 }
 
 /** The tables' declarations as JSON, with a limit: their description is several times as long. */
@@ -162,26 +162,26 @@ async function unpack(
   { appId, encoding }: AppTables & { encoding: ReturnType<typeof readEncoding> },
 ): Promise<TaggedBody> {
   if (encoding === packed.encoding) return packed;
-  const words = `${packed.tag} ${encoding}`;
-  const found = cache.find(appId ?? "", words);
+  const terms = `${packed.tag} ${encoding}`;
+  const found = cache.find(appId ?? "", terms);
   if (found !== undefined) return found;
   const body = new Uint8Array(await Bun.zstdDecompress(packed.body));
-  const made = { tag: packed.tag, ...(await encodeBody(body, encoding)) };
-  cache.keep(appId ?? "", words, made);
-  return made;
+  const created = { tag: packed.tag, ...(await encodeBody(body, encoding)) };
+  cache.keep(appId ?? "", terms, created);
+  return created;
 }
 
-type Look = { number: number; chars: number };
+type DisplayedTable = { number: number; chars: number };
 
-const looks = new WeakMap<TableDefinition, Look>();
+const displayed = new WeakMap<TableDefinition, DisplayedTable>();
 let last = 0;
 
 /** A cached number and length per definition: a change of the served columns creates a new object. */
-function look(definition: TableDefinition): Look {
-  const found = looks.get(definition);
+function toDisplayed(definition: TableDefinition): DisplayedTable {
+  const found = displayed.get(definition);
   if (found !== undefined) return found;
   last += 1;
-  const made = { number: last, chars: JSON.stringify(definition).length };
-  looks.set(definition, made);
-  return made;
+  const created = { number: last, chars: JSON.stringify(definition).length };
+  displayed.set(definition, created);
+  return created;
 }

@@ -29,14 +29,14 @@ export async function handleDocsSearch(
 ): Promise<Response> {
   const index = indexes.get(documents) ?? makeIndex(documents);
   indexes.set(documents, index);
-  const words = readWords(query);
-  const hits = searchDocs(index, words, { limit: MAX_HITS });
+  const terms = readTerms(query);
+  const hits = searchDocs(index, terms, { limit: MAX_HITS });
   const page = respondWithPage({
     title: "Search",
     width: "own",
     styles: ["reference", "guide"],
     scripts: ["guide"],
-    body: renderFrame({ name: "Guides", menu: renderMenu(), content: renderResults(words, hits) }),
+    body: renderFrame({ name: "Guides", menu: renderMenu(), content: renderResults(terms, hits) }),
   });
   return await compressResponse(page, request);
 }
@@ -51,7 +51,7 @@ function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {
   return [...guides, ...toEndpointEntries(endpoints), ...listCodeEntries()];
 }
 
-function readWords(query: string): string {
+function readTerms(query: string): string {
   const given = new Map(readParameters(query)).get("q") ?? "";
   return given.replaceAll("\0", "").trim().slice(0, MAX_CHARS);
 }
@@ -66,11 +66,11 @@ ${renderMenuGroup("Guides", GUIDES.map(toEntry))}
 ${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}`;
 }
 
-function renderResults(words: string, hits: readonly DocsHit[]): Html {
+function renderResults(terms: string, hits: readonly DocsHit[]): Html {
   const groups = Map.groupBy(hits, ({ page }) => page);
   return html`<h1>Search</h1>
-<form class="search" method="get" action="${SEARCH_PATH}" role="search" aria-label="Words"><input type="text" name="q" value="${words}" maxlength="${MAX_CHARS}" aria-label="Words" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="button button-primary" type="submit">Search</button></form>
-${words !== "" && hits.length === 0 && html`<p>No pages found that contain all of these words.</p>`}
+<form class="search" method="get" action="${SEARCH_PATH}" role="search" aria-label="Words"><input type="text" name="q" value="${terms}" maxlength="${MAX_CHARS}" aria-label="Words" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="button button-primary" type="submit">Search</button></form>
+${terms !== "" && hits.length === 0 && html`<p>No pages found that contain all of these words.</p>`}
 ${[...groups].map(
   ([name, found]) => html`<section class="found" data-found="${name}"><h2>${name}</h2>
 <ul>${found.map(({ title, path, excerpt }) => html`<li><a href="${path}">${title}</a> <span class="quiet">${excerpt}</span></li>`)}</ul></section>`,

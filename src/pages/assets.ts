@@ -18,7 +18,7 @@ export function toScriptPath(name: ScriptName): string {
   return `/assets/${name}.${SCRIPTS_DIGEST}.js`;
 }
 
-const KEPT_FOR_GOOD = "public, max-age=31536000, immutable";
+const NEVER_DELETED = "public, max-age=31536000, immutable";
 
 export const assetRoutes: readonly Route<unknown>[] = [
   STYLESHEET,
@@ -39,11 +39,11 @@ function readAsset(file: string, type: string): Asset {
 }
 
 function toRoute({ path, type, read }: Asset): Route<unknown> {
-  const kept = new Map<Encoding | undefined, Promise<Uint8Array<ArrayBuffer>>>();
+  const stored = new Map<Encoding | undefined, Promise<Uint8Array<ArrayBuffer>>>();
   const make = async (encoding: Encoding | undefined) => compress(await read(), encoding);
   const headers = {
     "content-type": type,
-    "cache-control": KEPT_FOR_GOOD,
+    "cache-control": NEVER_DELETED,
     "cross-origin-resource-policy": "same-origin",
     // A script that runs as a worker does not have the CSP of the page.
     "content-security-policy": "default-src 'none'; connect-src 'self'",
@@ -55,11 +55,11 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
     access: "open",
     handle: async (_deps, { request }) => {
       const encoding = readEncoding(request.headers.get("accept-encoding"));
-      const made = kept.get(encoding) ?? make(encoding);
-      kept.set(encoding, made);
+      const created = stored.get(encoding) ?? make(encoding);
+      stored.set(encoding, created);
       // The next request retries a failure.
-      made.catch(() => kept.delete(encoding));
-      return new Response(await made, {
+      created.catch(() => stored.delete(encoding));
+      return new Response(await created, {
         headers: { ...headers, ...toEncodingHeader(encoding) },
       });
     },

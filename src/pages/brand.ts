@@ -10,19 +10,18 @@ import { type Html, html } from "./html.ts";
 /** Unset: the product's own name and icon. */
 export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> | undefined };
 
-/** Name and image of a page. */
-type Shown = { name: string; icon: string };
+type VisibleBrand = { name: string; icon: string };
 
-const PRODUCT: Shown = { name: "Rowhouse", icon: ICON.path };
+const PRODUCT: VisibleBrand = { name: "Rowhouse", icon: ICON.path };
 export const LOGO_PATH = "/assets/organization.png";
 
 let current: Brand = {};
-let shown: Shown = PRODUCT;
+let visible: VisibleBrand = PRODUCT;
 
 export function setBrand(brand: Brand): void {
   const { name = PRODUCT.name, logo } = brand;
   current = brand;
-  shown = { name, icon: logo === undefined ? PRODUCT.icon : toLogoUrl(logo) };
+  visible = { name, icon: logo === undefined ? PRODUCT.icon : toLogoUrl(logo) };
 }
 
 export function readBrand(): Brand {
@@ -30,12 +29,12 @@ export function readBrand(): Brand {
 }
 
 export function brandName(): string {
-  return shown.name;
+  return visible.name;
 }
 
 /** The logo or the icon with this height, followed by the name. */
 export function renderBrand(height: number): Html {
-  return html`<img src="${shown.icon}" alt="" height="${height}"><span><bdi>${shown.name}</bdi></span>`;
+  return html`<img src="${visible.icon}" alt="" height="${height}"><span><bdi>${visible.name}</bdi></span>`;
 }
 
 /** A new logo has a new address, so that browsers can keep it. */

@@ -72,18 +72,18 @@ export function renderForm(form: {
   token: { name: string; value: string };
   fields?: Part;
   button: Part;
-  look?: "primary" | "danger" | "quiet";
+  tone?: "primary" | "danger" | "quiet";
   cancel?: Html;
 }): Html {
-  const button = html`<button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>`;
-  return html`<form${form.cancel !== undefined && html` class="sheet act"`} method="post" action="${form.action}">
+  const button = html`<button class="button button-${form.tone ?? "primary"}" type="submit">${form.button}</button>`;
+  return html`<form${form.cancel !== undefined && html` class="sheet action"`} method="post" action="${form.action}">
 <input type="hidden" name="${form.token.name}" value="${form.token.value}">
 ${form.fields}
-${form.cancel === undefined ? button : html`<div class="act-buttons">${button}${form.cancel}</div>`}
+${form.cancel === undefined ? button : html`<div class="action-buttons">${button}${form.cancel}</div>`}
 </form>`;
 }
 
 /** A notice above a form; screen readers announce errors immediately. */
-export function renderNotice(kind: "error" | "remark", text: Part): Html {
+export function renderNotice(kind: "error" | "info", text: Part): Html {
   return html`<p class="notice notice-${kind}" role="${kind === "error" ? "alert" : "status"}">${text}</p>`;
 }

@@ -6,7 +6,7 @@
  */
 import { type Html, html, type Part } from "./html.ts";
 
-type Rule = { readonly comment: string; readonly string: string; readonly words: string };
+type Rule = { readonly comment: string; readonly string: string; readonly keywords: string };
 
 const DOUBLE = String.raw`"(?:[^"\\\n]|\\.)*"`;
 const SINGLE = String.raw`'(?:[^'\\\n]|\\.)*'`;
@@ -16,27 +16,27 @@ const HASH = String.raw`(?<=^|\s)#[^\n]*`;
 const TS: Rule = {
   comment: String.raw`//[^\n]*|/\*[\s\S]*?\*/`,
   string: `${DOUBLE}|${SINGLE}|${TEMPLATE}`,
-  words:
+  keywords:
     "import|from|export|default|const|let|await|async|function|return|if|else|for|of|in|new|throw|try|catch|type|typeof|satisfies|as|class|extends|true|false|null|undefined",
 };
 const SHELL: Rule = {
   comment: HASH,
   string: `${DOUBLE}|${SINGLE}|\\$\\w+`,
-  words: "export|if|then|fi|for|do|done|while|cd|sudo",
+  keywords: "export|if|then|fi|for|do|done|while|cd|sudo",
 };
 const PYTHON: Rule = {
   comment: HASH,
   string: `${DOUBLE}|${SINGLE}`,
-  words: "import|from|as|with|def|return|if|else|for|in|not|and|or|True|False|None|print",
+  keywords: "import|from|as|with|def|return|if|else|for|in|not|and|or|True|False|None|print",
 };
 const SQL: Rule = {
   comment: "--[^\\n]*",
   string: SINGLE,
-  words:
+  keywords:
     "select|from|where|insert|into|update|set|delete|create|alter|drop|table|index|function|grant|revoke|on|to|values|returning|order|by|limit|and|or|not|null|primary|key|references|unique|role|user|policy|with|as|begin|end",
 };
-const SETTINGS: Rule = { comment: HASH, string: DOUBLE, words: "true|false" };
-const JSON_RULE: Rule = { comment: "(?!)", string: DOUBLE, words: "true|false|null" };
+const SETTINGS: Rule = { comment: HASH, string: DOUBLE, keywords: "true|false" };
+const JSON_RULE: Rule = { comment: "(?!)", string: DOUBLE, keywords: "true|false|null" };
 
 const RULES: Readonly<Record<string, Rule>> = {
   ts: TS,
@@ -51,10 +51,10 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 const TOKENS = new Map(
-  Object.entries(RULES).map(([language, { comment, string, words }]) => [
+  Object.entries(RULES).map(([language, { comment, string, keywords }]) => [
     language,
     new RegExp(
-      `(?<comment>${comment})|(?<string>${string})|(?<![\\w$.-])(?<word>${words})(?![\\w$-])|(?<![\\w$.-])(?<number>\\d[\\d_.]*)(?![\\w-])`,
+      `(?<comment>${comment})|(?<string>${string})|(?<![\\w$.-])(?<keyword>${keywords})(?![\\w$-])|(?<![\\w$.-])(?<number>\\d[\\d_.]*)(?![\\w-])`,
       language === "sql" ? "gim" : "gm",
     ),
   ]),
@@ -67,7 +67,7 @@ export function highlight(code: string, language: string | undefined): Part {
   const parts: Part[] = [];
   let end = 0;
   for (const match of code.matchAll(tokens)) {
-    const [kind, text = ""] = Object.entries(match.groups ?? {}).find(([, one]) => one) ?? [];
+    const [kind, text = ""] = Object.entries(match.groups ?? {}).find(([, text]) => text) ?? [];
     parts.push(renderText(code.slice(end, match.index)));
     parts.push(html`<span class="code-${kind}">${renderText(text)}</span>`);
     end = match.index + match[0].length;
@@ -82,7 +82,7 @@ const EXAMPLE_ADDRESS = "https://api.example.org";
 export function renderText(text: string): Part {
   return text
     .split(EXAMPLE_ADDRESS)
-    .flatMap((part, place): Part[] => (place === 0 ? [part] : [renderOrigin(), part]));
+    .flatMap((part, index): Part[] => (index === 0 ? [part] : [renderOrigin(), part]));
 }
 
 function renderOrigin(): Html {

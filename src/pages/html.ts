@@ -22,7 +22,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Markup from a template; attribute values must be quoted. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  const markup = texts.reduce((made, text, index) => made + toMarkup(parts[index - 1]) + text);
+  const markup = texts.reduce(
+    (created, text, index) => created + toMarkup(parts[index - 1]) + text,
+  );
   return Object.freeze({ markup }) as Html;
 }
 

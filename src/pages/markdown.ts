@@ -45,11 +45,11 @@ type Element = { readonly type: string; readonly props: Readonly<Record<string, 
 type Node = string | Element;
 
 function renderNodes(nodes: readonly Node[], context: Context): Part {
-  return nodes.map((node, place) => {
+  return nodes.map((node, position) => {
     if (typeof node === "string") return node;
     if (node.type === "code") return html`<code>${renderText(textOf(node))}</code>`;
     // Its lines belong below each other, however narrow the page is.
-    const isDrawing = textOf(nodes[place - 1] ?? "").includes("a drawing");
+    const isDrawing = textOf(nodes[position - 1] ?? "").includes("a drawing");
     if (node.type === "pre") return renderCode(node, context, isDrawing);
     const render = ELEMENTS[node.type];
     return render?.(renderNodes(childrenOf(node), context), node.props, context);

@@ -26,7 +26,7 @@ export type PageOptions = {
   status?: number;
   headers?: Record<string, string>;
   cookies?: readonly string[];
-  /** Further origins that a form of this page can redirect to: browsers apply the policy to redirects after a form. */
+  /** More origins that a form of this page can redirect to: browsers apply the policy to redirects after a form. */
   formTargets?: readonly string[];
 };
 

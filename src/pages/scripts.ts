@@ -11,7 +11,7 @@ const FOLDER = new URL("scripts/", import.meta.url);
 /** The modules of other layers that scripts import. `matches()` of `sdk` compares rows. */
 const SOURCES = [
   FOLDER,
-  ...["rows", "sdk", "std"].map((room) => new URL(`../${room}/`, import.meta.url)),
+  ...["rows", "sdk", "std"].map((module) => new URL(`../${module}/`, import.meta.url)),
 ];
 
 /**

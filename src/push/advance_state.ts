@@ -1,7 +1,7 @@
-/** The state after a plan, so that the next plan can be made without applying it. Pure. @module */
+/** The state after a plan, so that the next push can be planned without applying it. Pure. @module */
 import { hashColumnSet } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
-import { KEPT_S } from "./plan_sets.ts";
+import { UNUSED_SET_LIFE_S } from "./plan_sets.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
@@ -50,7 +50,9 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
 function register({ uses, sets }: TableState, { id, slug }: App, definition: TableDefinition) {
   const hash = hashColumnSet(definition);
   const others = sets.filter((set) => set.appId !== id || set.hash !== hash);
-  const left = others.map((set) => (set.appId === id ? { ...set, unusedS: KEPT_S } : set));
+  const left = others.map((set) =>
+    set.appId === id ? { ...set, unusedS: UNUSED_SET_LIFE_S } : set,
+  );
   return {
     uses: [...uses.filter(({ appId }) => appId !== id), { appId: id, slug, definition }],
     sets: [...left, { appId: id, hash, unusedS: null }],

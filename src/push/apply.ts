@@ -8,6 +8,7 @@ import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
+import { readTurn } from "./acquire_turn.ts";
 import { toTableNames } from "./change.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { type Join, prepareJoin } from "./join.ts";
@@ -17,11 +18,10 @@ import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
-import { busy, type MessageResult, nodeAway, readMessageResult } from "./rejections.ts";
+import { busy, type MessageResult, nodeUnreachable, readMessageResult } from "./rejections.ts";
 import { copyColumn } from "./retype.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
-import { takeTurn } from "./take_turn.ts";
 
 /** `log` receives errors after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
@@ -45,14 +45,14 @@ export type PushResult = PlanSummary & {
   deferred: Promise<void>;
 };
 
-/** Max replans because another push came first. Each replan means that a push made progress. */
+/** Max replans because another push came first. Each replan means that another push succeeded. */
 const MAX_PLANS = 5;
 /** Max retries of locking tables in use before the push is busy. */
 const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
- * Makes the database match an app's definition, or returns the plan. Every node takes part. If a node hangs, the push fails
+ * Makes the database match an app's definition, or returns the plan. Every node participates. If a node hangs, the push fails
  * early, so that other nodes do not wait for it.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal differs from
@@ -71,7 +71,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
 /** @throws {Problem} unavailable — a node hangs */
 function rejectSilence({ findSilentNode }: Database, cause: Problem | undefined): void {
   const node = findSilentNode();
-  if (node !== undefined) throw nodeAway(node, cause);
+  if (node !== undefined) throw nodeUnreachable(node, cause);
 }
 
 async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushResult> {
@@ -80,19 +80,19 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
   for (let plans = 0; plans < MAX_PLANS; plans++) {
     const prepared = await readAndPrepare(deps, request);
     const { plan, state, migration } = prepared;
-    const told = summarizePlan(plan);
+    const summary = summarizePlan(plan);
     const resume = (isNeeded: boolean) =>
       isNeeded && !dryRun ? resumeDeferredSteps(deps) : Promise.resolve();
     if (migration === null) {
       const deferred = resume(state.hasDeferredSteps);
-      return { status: "unchanged", migration, ...told, deferred };
+      return { status: "unchanged", migration, ...summary, deferred };
     }
-    if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
+    if (dryRun) return { status: "planned", migration, ...summary, deferred: resume(false) };
     // A change waits for the builds of its table, and their process can have been killed.
     if (request.change !== undefined) void resume(state.hasDeferredSteps);
     await copySwapped(deps, request, { plan, state });
     const isReplay = request.migration !== undefined;
-    await takeTurn(request.app.id);
+    await readTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
@@ -100,7 +100,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
       return {
         status: "applied",
         migration,
-        ...told,
+        ...summary,
         deferred: resume(isLeft || state.hasDeferredSteps),
       };
     }
@@ -136,7 +136,7 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
   if (request.after !== undefined && state.migrations.at(-1)?.checksum !== request.after)
     throw busy();
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
-  await takeTurn(app.id);
+  await readTurn(app.id);
   const prepared =
     join === undefined ? preparePush(state, request) : prepareJoin(state, { ...request, join });
   return { ...prepared, state };

@@ -30,7 +30,7 @@ export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & {
 export type ChangeResult = PushResult & { rows: RowCounts };
 
 /**
- * Makes a change, or returns the plan. Does nothing if the app's last migration already made it: the request
+ * Makes a change, or returns the plan. Does nothing if the app's last migration already is this change: the request
  * then repeats an earlier request whose response was lost.
  *
  * @throws {Problem} as {@linkcode push}; incompatible_schema — why the change is rejected
@@ -138,7 +138,7 @@ async function countRows(
   return { rows: Number(row?.rows), values: Number(row?.values) };
 }
 
-const ROW_NOTES: {
+const ROW_DETAILS: {
   [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>, rows: RowCounts) => string;
 } = {
   rename_column: ({ table, column }, { rows, values }) =>
@@ -154,6 +154,6 @@ const ROW_NOTES: {
 };
 
 function describeRows(change: Change, rows: RowCounts): string {
-  const describe = ROW_NOTES[change.kind] as (change: Change, rows: RowCounts) => string;
+  const describe = ROW_DETAILS[change.kind] as (change: Change, rows: RowCounts) => string;
   return describe(change, rows);
 }

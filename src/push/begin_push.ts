@@ -27,7 +27,7 @@ export async function beginPush(
     "begin_push",
     {
       app: id,
-      shown: proof,
+      presented_proof: proof,
       per_hour: pushesPerHour,
       is_applying: isApplying,
       is_dry_run: dryRun,

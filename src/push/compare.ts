@@ -17,13 +17,13 @@ export type Conflict = {
   found?: string;
   remedy: string;
   /** Why the part does not fit, if the actual part must stay hidden. Default: it does not fit the table. */
-  misfit?: string;
+  reason?: string;
   /** The holder of the actual part. Default: the table. */
   holder?: "an app" | "that table" | "the service";
 };
 
 /** A conflict with the actual part. */
-export type Clash = Conflict & { found: string };
+export type FoundConflict = Conflict & { found: string };
 
 /** The properties of a column that every declaration must share. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
@@ -48,7 +48,7 @@ export function findConflicts(
   declared: TableDefinition,
   table: TableDefinition,
   remedy: string,
-): Clash[] {
+): FoundConflict[] {
   return [
     ...table.columns.flatMap((column) => findLeftOut(declared, table.name, column, remedy)),
     ...declared.columns.flatMap((column) => findColumnConflicts(column, table, remedy)),
@@ -62,7 +62,7 @@ function findLeftOut(
   table: string,
   column: NamedColumn,
   remedy: string,
-): Clash[] {
+): FoundConflict[] {
   const isNeeded = column.required && column.default === undefined;
   if (!isNeeded || declared.columns.some((other) => other.name === column.name)) return [];
   return [
@@ -76,34 +76,42 @@ function findLeftOut(
   ];
 }
 
-function findColumnConflicts(column: NamedColumn, table: TableDefinition, remedy: string): Clash[] {
+function findColumnConflicts(
+  column: NamedColumn,
+  table: TableDefinition,
+  remedy: string,
+): FoundConflict[] {
   const there = table.columns.find((other) => other.name === column.name);
-  const place = { table: table.name, column: column.name, remedy };
-  if (there === undefined) return [{ ...place, wanted: "this column", found: "no such column" }];
+  const at = { table: table.name, column: column.name, remedy };
+  if (there === undefined) return [{ ...at, wanted: "this column", found: "no such column" }];
   const conflicts = ASPECTS.filter(({ show }) => show(column) !== show(there)).map(({ show }) => ({
-    ...place,
+    ...at,
     wanted: show(column),
     found: show(there),
   }));
   const lacking =
     isSubsequence(column.values ?? [], there.values ?? []) || column.kind !== there.kind;
   if (lacking) return conflicts;
-  return [...conflicts, { ...place, wanted: showValues(column), found: showValues(there) }];
+  return [...conflicts, { ...at, wanted: showValues(column), found: showValues(there) }];
 }
 
 /** Unique constraints and indexes belong to the table: an app can declare fewer, but no others. */
-function findExtraKeys(declared: TableDefinition, table: TableDefinition, remedy: string): Clash[] {
+function findExtraKeys(
+  declared: TableDefinition,
+  table: TableDefinition,
+  remedy: string,
+): FoundConflict[] {
   const found = new Set(
     [...keysOf(table), ...indexesOf(table)].map((constraint) => constraint.name),
   );
   return [...keysOf(declared), ...indexesOf(declared)]
     .filter((constraint) => !found.has(constraint.name))
     .map(({ kind, columns }) => {
-      const [article, word] = kind === "key" ? ["a", "unique constraint"] : ["an", "index"];
+      const [article, term] = kind === "key" ? ["a", "unique constraint"] : ["an", "index"];
       return {
         table: table.name,
-        wanted: `${article} ${word} on (${columns.join(", ")})`,
-        found: `no such ${word}`,
+        wanted: `${article} ${term} on (${columns.join(", ")})`,
+        found: `no such ${term}`,
         remedy,
       };
     });

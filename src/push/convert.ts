@@ -12,7 +12,7 @@ import {
   type Conversion,
   checkLoginsLetIn,
   type Database,
-  findAwayNode,
+  findUnreachableNode,
   prepareNodes,
   readSqlState,
   renderConversion,
@@ -55,24 +55,24 @@ export async function planConversion(admin: Database): Promise<ConversionPlan> {
 }
 
 /**
- * Converts a database. Notices of the connection report the transaction's progress; `tell` receives the rest.
+ * Converts a database. Notices of the connection report the transaction's progress; `report` receives the rest.
  *
  * @throws {CitusError} a blocker or a PostgreSQL error: the database is then unchanged
  */
 export async function convertToCitus(
   admin: Database,
   { shards }: { shards: number },
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<ConvertedTable[]> {
   await prepareNodes(admin);
   await spreadLogins(admin);
   await checkLoginsLetIn(admin);
-  tell("set up roles and rights on every node");
+  report("set up roles and rights on every node");
   const converted = await withPatience(async () => {
     const text = renderConversion(toConversion(await readConvertible(admin), shards));
     return await admin.message<ConvertedTable>(text, { timeoutMs: LIMIT_MS });
   });
-  await setUpCluster(admin).catch(tellUnfinished);
+  await setUpCluster(admin).catch(reportUnfinished);
   await admitNodes(admin);
   return converted;
 }
@@ -121,7 +121,7 @@ function toRejection(error: unknown): unknown {
   if (state === SIGNALS.rowsDiffer)
     return new CitusError(["The row counts of the nodes do not match. Nothing was changed"]);
   const isRejection = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|57P|40003)/.test(state);
-  if (!isRejection || findAwayNode(error) !== undefined) return error;
+  if (!isRejection || findUnreachableNode(error) !== undefined) return error;
   const remedy =
     state === OUT_OF_MEMORY
       ? "raise max_locks_per_transaction on every node"
@@ -131,7 +131,7 @@ function toRejection(error: unknown): unknown {
   ]);
 }
 
-function tellUnfinished(error: unknown): never {
+function reportUnfinished(error: unknown): never {
   const reason = error instanceof CitusError ? `\n${error.message}` : "";
   throw new CitusError([
     `All rows are distributed, but the setup of the nodes did not finish: run rowhouse migrate${reason}`,

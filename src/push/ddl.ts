@@ -76,8 +76,8 @@ export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
 const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
 
 export function renderPlan(plan: Plan): RenderedPlan {
-  const { early, late } = splitSteps(plan.steps);
-  const recorded = [...early, ...late].filter(({ kind }) => !UNRECORDED.has(kind));
+  const { early, deferred } = splitSteps(plan.steps);
+  const recorded = [...early, ...deferred].filter(({ kind }) => !UNRECORDED.has(kind));
   return { plan, recorded: recorded.flatMap(renderStep) };
 }
 
@@ -85,13 +85,13 @@ export function renderPlan(plan: Plan): RenderedPlan {
 export function renderStatements(
   { steps }: Plan,
   site: FunctionSite,
-): { early: string[]; late: string[] } {
-  const { early, late } = splitSteps(steps);
+): { early: string[]; deferred: string[] } {
+  const { early, deferred } = splitSteps(steps);
   const render = (step: Step) => {
     if (site.isDistributed) return distributeStep(step, renderStep(step));
     return step.kind === "create_functions" ? renderFunctions(step.table, site) : renderStep(step);
   };
-  return { early: early.flatMap(render), late: late.flatMap(render) };
+  return { early: early.flatMap(render), deferred: deferred.flatMap(render) };
 }
 
 /** The statements of a step; empty for steps that only change the record. */

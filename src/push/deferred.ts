@@ -23,7 +23,7 @@ type Claimed = DeferredBuild & { id: string };
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
-/** A build on a very large table takes hours. After this time it ends, and a later push retries it. */
+/** A build on a very large table lasts hours. After this time it ends, and a later push retries it. */
 const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
 /** A separate queue: the renewal of a lease must not wait for the build. */
 const BUILD = { timeoutMs: BUILD_TIMEOUT_MS, queue: "deferred steps" };

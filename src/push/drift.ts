@@ -12,7 +12,9 @@ export const NOTHING = "nothing";
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {
   const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
   return paths.flatMap((path) => {
-    const [want, have] = [wanted.get(path), found.get(path)].map((value) => toShown(path, value));
+    const [want, have] = [wanted.get(path), found.get(path)].map((value) =>
+      toDisplayed(path, value),
+    );
     if (wanted.get(path) === found.get(path)) return [];
     if (findParents(path).some((parent) => wanted.has(parent) !== found.has(parent))) return [];
     return [{ thing: path, wanted: want ?? NOTHING, found: have ?? NOTHING }];
@@ -25,7 +27,7 @@ function findParents(path: string): string[] {
 }
 
 /** Function bodies are too long to show. */
-function toShown(path: string, value: string | undefined): string | undefined {
+function toDisplayed(path: string, value: string | undefined): string | undefined {
   if (value === undefined || !path.endsWith(" / body")) return value;
   return `${value.length} characters, ${new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 12)}`;
 }

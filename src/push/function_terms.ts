@@ -50,9 +50,9 @@ const INDEXES = [["enable_seqscan", "off"]] as const;
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
  * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is
- * planned per call, without workers, because it takes milliseconds.
+ * planned per call, without workers, because it lasts milliseconds.
  */
-const ONE_WALK = [
+const SINGLE_WALK = [
   ["enable_sort", "off"],
   ["enable_incremental_sort", "off"],
   ["max_parallel_workers_per_gather", "0"],
@@ -61,7 +61,7 @@ const ONE_WALK = [
 const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
-  query: [...NO_COMPILATION, ...ONE_WALK],
+  query: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: SHORT_WAIT,
 };
 
@@ -92,12 +92,12 @@ export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
   const isRejected =
     declareLive(endpoint, site) === "" ? `not ${isProved(endpoint)}` : `"$live" is null`;
-  const look =
+  const checkSql =
     declareLive(endpoint, site) === ""
       ? ""
       : `
   "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(endpoint)});`;
-  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${look}
+  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${checkSql}
   if ${isRejected} then
     return rowhouse.reject_key();
   end if;`;
@@ -144,7 +144,7 @@ export function rowSize(table: ColumnSet, alias: string): string {
   return sumOf([...unboundedSizes(table, alias), `${fixed}::pg_catalog.int8`]);
 }
 
-/** The bytes of both ids, and of any other column besides its name and an unbounded value. */
+/** The bytes of both ids, and of any other column, without its name and an unbounded value. */
 const OWN_COLUMNS_BYTES = 98;
 const COLUMN_BYTES = 16;
 

@@ -14,7 +14,7 @@ import { renderPlan } from "./ddl.ts";
 import { makeMigration } from "./migration.ts";
 import { checksumOf, type MigrationText, NO_PARENT, showMigration } from "./migration_text.ts";
 import { planPush } from "./plan.ts";
-import { checkRoom, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
+import { checkSize, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
 import { incompatible } from "./rejections.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
@@ -49,7 +49,7 @@ export function prepareJoin(
   const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
   const migration = makeMigration(rendered, { definition, joins: joins.at(-1), previous });
-  checkRoom(migration, { ...options, joins, state });
+  checkSize(migration, { ...options, joins, state });
   return { ...rendered, migration, joins };
 }
 
@@ -119,28 +119,28 @@ function findSurplusParts(wanted: TableDefinition, used: TableDefinition): Confl
   return [
     ...used.columns.flatMap((column) => {
       const declared = columns.get(column.name);
-      const place = { table, column: column.name };
+      const at = { table, column: column.name };
       return declared === undefined
-        ? [surplus(place, "no such column")]
-        : findSurplusValues(place, declared, column);
+        ? [surplus(at, "no such column")]
+        : findSurplusValues(at, declared, column);
     }),
     ...[...keysOf(used), ...indexesOf(used)]
       .filter(
         ({ name, columns: covered }) =>
-          !constraints.has(name) && covered.every((one) => columns.has(one)),
+          !constraints.has(name) && covered.every((name) => columns.has(name)),
       )
       .map((constraint) => surplus({ table }, `no ${showConstraint(constraint)}`)),
   ];
 }
 
-type Place = Pick<Conflict, "table" | "column">;
+type ColumnPath = Pick<Conflict, "table" | "column">;
 
-function findSurplusValues(place: Place, wanted: NamedColumn, used: NamedColumn): Conflict[] {
+function findSurplusValues(at: ColumnPath, wanted: NamedColumn, used: NamedColumn): Conflict[] {
   const values = wanted.values ?? [];
   if ((used.values ?? []).every((value) => values.includes(value))) return [];
   return [
     {
-      ...place,
+      ...at,
       wanted: showValues(wanted),
       found: showValues(used),
       holder: "the service",
@@ -151,8 +151,8 @@ function findSurplusValues(place: Place, wanted: NamedColumn, used: NamedColumn)
 
 const DECLARE = "declare it in the schema, or remove it at the service first";
 
-function surplus(place: Place, wanted: string): Conflict {
-  return { ...place, wanted, found: "one", holder: "the service", remedy: DECLARE };
+function surplus(at: ColumnPath, wanted: string): Conflict {
+  return { ...at, wanted, found: "one", holder: "the service", remedy: DECLARE };
 }
 
 function showConstraint({ kind, columns }: Constraint): string {

@@ -77,7 +77,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
     else if (isIntact(file, parent)) {
       issues.push(...findRenaming(file));
       differing.push(file);
-    } else issues.push(misfit(file, { migration, isAlone: !found.has(file.seq - 1) }));
+    } else issues.push(describeMismatch(file, { migration, isOnlyGap: !found.has(file.seq - 1) }));
   }
   const first = differing.find(({ seq }) => bySeq.has(seq));
   if (first !== undefined) issues.push(diverged(first, differing, recorded));
@@ -138,13 +138,13 @@ function findRenaming({ file, parts }: Found): JournalIssue[] {
   return [{ code: "renamed", file, message }];
 }
 
-type Misfit = { migration: MigrationRecord | undefined; isAlone: boolean };
+type Mismatch = { migration: MigrationRecord | undefined; isOnlyGap: boolean };
 
 /** Why a file that equals neither its record nor push's output is unusable. */
-function misfit(file: Found, { migration, isAlone }: Misfit): JournalIssue {
+function describeMismatch(file: Found, { migration, isOnlyGap }: Mismatch): JournalIssue {
   if (migration !== undefined) return edited(file, migration);
   if (file.parts === undefined) return unknown(file.file);
-  return isAlone && file.seq > 1 ? gap(file) : changed(file.file);
+  return isOnlyGap && file.seq > 1 ? gap(file) : changed(file.file);
 }
 
 function edited({ file, parts }: Found, recorded: MigrationRecord): JournalIssue {

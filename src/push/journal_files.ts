@@ -10,7 +10,7 @@ import { Problem } from "../problem.ts";
 import { errorCode } from "../std/error_code.ts";
 import { isLeftover, writeAtomically } from "../std/files.ts";
 import { type JournalFile, journalFileName } from "./journal.ts";
-import { type MigrationText, normalise } from "./migration_text.ts";
+import { type MigrationText, normalizeText } from "./migration_text.ts";
 
 const ATTRIBUTES = ".gitattributes";
 /** Checksums ignore line endings, but a checkout should still not change every file. */
@@ -43,7 +43,7 @@ export async function writeJournal(
   const written: string[] = [];
   for (const migration of migrations) {
     const file = journalFileName(migration);
-    writeAtomically(join(folder, file), normalise(migration.text));
+    writeAtomically(join(folder, file), normalizeText(migration.text));
     written.push(file);
   }
   if (!names.includes(ATTRIBUTES)) writeAtomically(join(folder, ATTRIBUTES), ATTRIBUTES_TEXT);

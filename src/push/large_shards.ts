@@ -1,6 +1,6 @@
 /** Finds large tables on the nodes of a Citus cluster. The coordinator's own statistics have no rows. @module */
 import { askNodes, type Database, quoteLiteral } from "../db/mod.ts";
-import { nodeAway } from "./rejections.ts";
+import { nodeUnreachable } from "./rejections.ts";
 
 /** Pages of the tables' shards on one node, by the table's name. */
 type ShardPages = Readonly<Record<string, number>>;
@@ -19,7 +19,7 @@ export async function findLargeTables(
   if (names.length === 0) return new Set();
   const responses = await askNodes(admin, renderShardPages(names, rowsAPage));
   const nodes = responses.map(({ node, success, result }) => {
-    if (!success) throw nodeAway(node, new Error(result));
+    if (!success) throw nodeUnreachable(node, new Error(result));
     return JSON.parse(result) as ShardPages;
   });
   const sum = (name: string) => nodes.reduce((pages, node) => pages + (node[name] ?? 0), 0);

@@ -22,7 +22,7 @@ import {
 } from "./function_terms.ts";
 
 /** Up to about this many bytes, a page is built in one step and then measured. */
-export const BUILT_AT_ONCE_BYTES = 786_432;
+export const SINGLE_STEP_BYTES = 786_432;
 
 /**
  * The tag and the identity of the page, followed by the rows unless the caller has that tag or the page may exceed the
@@ -50,14 +50,14 @@ export function listBody(table: ColumnSet, site: FunctionSite): string {
   "$bytes" pg_catalog.int8 := 0;
 begin
 ${beginAs("list", site)}
-  ${lookAtPage(table, rows)};
+  ${renderPageTag(table, rows)};
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
   "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
   if "$size" operator(pg_catalog.>) ${inline} or "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
     return "$head";
   end if;
-  if "$size" operator(pg_catalog.<=) ${BUILT_AT_ONCE_BYTES} then
+  if "$size" operator(pg_catalog.<=) ${SINGLE_STEP_BYTES} then
     select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
     into "$text" from (${page}) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
@@ -114,7 +114,7 @@ export const STATE_SEED = [
  * Reads the page and the next row without building text: the states of the rows, their count,
  * and their approximate bytes.
  */
-function lookAtPage(table: ColumnSet, rows: string): string {
+function renderPageTag(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
   return `select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)

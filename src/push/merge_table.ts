@@ -9,7 +9,7 @@ type Lists = readonly (readonly string[])[];
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
   const isRecorded = ({ name }: NamedColumn) =>
     recorded.columns.some((before) => before.name === name);
-  const kept = recorded.columns.map((before) => {
+  const stored = recorded.columns.map((before) => {
     const column = declared.columns.find(({ name }) => name === before.name);
     if (column === undefined) return before;
     return {
@@ -20,7 +20,7 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
   });
   return {
     name: declared.name,
-    columns: [...kept, ...declared.columns.filter((column) => !isRecorded(column))],
+    columns: [...stored, ...declared.columns.filter((column) => !isRecorded(column))],
     indexes: mergeLists(declared.indexes, recorded.indexes),
     uniques: mergeLists(declared.uniques, recorded.uniques),
   };
@@ -47,8 +47,8 @@ export function accumulate(
 }
 
 function mergeLists(declared: Lists, recorded: Lists): string[][] {
-  const kept = recorded.filter(
+  const stored = recorded.filter(
     (list) => !declared.some((other) => canonicalJson(other) === canonicalJson(list)),
   );
-  return sortLists([...declared, ...kept]);
+  return sortLists([...declared, ...stored]);
 }

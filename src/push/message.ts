@@ -29,14 +29,14 @@ type Pusher = { id: string; keyId?: string };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
   const { plan } = prepared;
-  const { early, late } = renderStatements(plan, prepared.state);
+  const { early, deferred } = renderStatements(plan, prepared.state);
   return [
     renderLockPush(pusher.id, prepared),
     ...MESSAGE_SETTINGS,
     ...early,
     ...renderLockTables(plan),
     ...renderBeginChanges(pusher, plan),
-    ...late,
+    ...deferred,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
     ),
@@ -133,9 +133,9 @@ function renderRecord(
   { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
 ): string[] {
   // The number at this service: after a join the project's number can differ.
-  const place = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
+  const position = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
   const parts = [
-    { ...migration, ...place, ...(joins === undefined ? {} : { joins }), isReplay, keyId },
+    { ...migration, ...position, ...(joins === undefined ? {} : { joins }), isReplay, keyId },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),
@@ -170,9 +170,9 @@ function toUse(step: Step): Json[] {
 /** The statement that removes the records of column sets whose functions the same message drops. */
 export function renderForgetSets({
   table,
-  gone,
+  removed,
 }: Extract<Step, { kind: "drop_functions" }>): string {
-  const parts = [table, JSON.stringify(gone)].map(quoteLiteral).join(", ");
+  const parts = [table, JSON.stringify(removed)].map(quoteLiteral).join(", ");
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 

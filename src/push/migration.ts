@@ -6,7 +6,7 @@ import {
   type Migration,
   type MigrationRecord,
   NO_PARENT,
-  normalise,
+  normalizeText,
   showMigration,
   writeMigrationText,
 } from "./migration_text.ts";
@@ -94,7 +94,7 @@ function describeStep(step: Step): string | undefined {
 
 type Previous = { seq: number; checksum: string } | undefined;
 
-type Made = {
+type Created = {
   definition: Definition;
   change?: Change | undefined;
   /** The last project migration that the migration joins. */
@@ -105,7 +105,7 @@ type Made = {
 /** A new migration of the project; `previous` is its last migration. */
 export function makeMigration(
   rendered: RenderedPlan,
-  { definition, change, joins, previous }: Made,
+  { definition, change, joins, previous }: Created,
 ): Migration {
   const { plan } = rendered;
   const parent = previous?.checksum ?? NO_PARENT;
@@ -130,7 +130,7 @@ export function adoptMigration(
 ): Migration {
   const { seq, name, checksum, text } = replayed;
   const parent = previous?.checksum ?? NO_PARENT;
-  return { seq, name, parent, checksum, text: normalise(text), sql: renderSql(rendered) };
+  return { seq, name, parent, checksum, text: normalizeText(text), sql: renderSql(rendered) };
 }
 
 /** The executed and the deferred statements. Omits generated functions, which follow from the definition. */

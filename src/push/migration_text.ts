@@ -72,7 +72,7 @@ export function writeMigrationText(parts: {
     DEFINITION + canonicalJson(parts.definition),
     ...(parts.change === undefined ? [] : [CHANGE + canonicalJson(parts.change)]),
   ];
-  const body = normalise(`${header.join("\n")}\n${parts.sql}`);
+  const body = normalizeText(`${header.join("\n")}\n${parts.sql}`);
   const checksum = checksumOf(parts.parent, body);
   return { checksum, text: `${body}${CHECKSUM}${checksum}\n` };
 }
@@ -83,7 +83,7 @@ function showJoin(head: MigrationRecord): string {
 
 /** The parts of a text; `undefined` if push cannot have written it. */
 export function splitMigrationText(text: string): MigrationParts | undefined {
-  const normal = normalise(text);
+  const normal = normalizeText(text);
   const end = normal.lastIndexOf("\n", normal.length - 2) + 1;
   const [, checksum] = CHECKSUM_LINE.exec(normal.slice(end)) ?? [];
   const [, digits = "", name] = HEADER.exec(normal) ?? [];
@@ -135,11 +135,11 @@ export function readMigrationDefinition({
 
 /** `sha256:` of the parent's checksum and the text, normalized so that editors and checkouts do not change it. */
 export function checksumOf(parent: string, body: string): string {
-  return `sha256:${createHash("sha256").update(parent).update(normalise(body)).digest("hex")}`;
+  return `sha256:${createHash("sha256").update(parent).update(normalizeText(body)).digest("hex")}`;
 }
 
 /** UTF-8 without byte order mark, LF, one final newline. */
-export function normalise(text: string): string {
+export function normalizeText(text: string): string {
   const lines = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
   // Without a pattern: for the final newlines, its time would be quadratic in hostile text.
   let end = lines.length;

@@ -7,7 +7,7 @@
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
 import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } from "./compare.ts";
-import { findLateDefaults, isShared } from "./late_parts.ts";
+import { findDeferredDefaults, isShared } from "./deferred_parts.ts";
 import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: RecordedDefinition; found: TableState };
@@ -30,8 +30,8 @@ export function findOwnerConflicts(change: Change): Conflict[] {
     ...recorded.columns.flatMap((column) => findLeftOut(declared, column)),
     ...changed,
     ...findOvergrowth(next),
-    ...findLateDefaults(next, found),
-    ...findLateKeys(next, found),
+    ...findDeferredDefaults(next, found),
+    ...findDeferredKeys(next, found),
     ...findDefaultsInKeys(next, found),
     ...findBrokenUses(next, found),
   ];
@@ -67,16 +67,16 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
 }
 
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
-  const place = { table, column: column.name };
+  const at = { table, column: column.name };
   if (showType(column) !== showType(before)) {
     const remedy =
       "keep it as it is, and add a column under another name; or convert it with rowhouse db retype";
-    return [{ ...place, wanted: showType(column), found: showType(before), remedy }];
+    return [{ ...at, wanted: showType(column), found: showType(before), remedy }];
   }
   if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
   const remedy =
     "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value";
-  return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
+  return [{ ...at, wanted: showValues(column), found: showValues(before), remedy }];
 }
 
 function showType(column: NamedColumn): string {
@@ -158,7 +158,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
 }
 
 /** A unique constraint on rows of other apps could block their writes: an owner can add one only as the only user. */
-function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
+function findDeferredKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
   const before = new Set(keysOf(found.definition).map((key) => key.name));
   return keysOf(next)
@@ -194,7 +194,7 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
     }));
 }
 
-/** Other apps' declarations must remain true. Messages take the owner's side and do not name the other app. */
+/** Other apps' declarations must remain true. Messages address the owner and do not name the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
   const remedy = "keep it, because another app declares it";
   const broken = found.uses

@@ -8,10 +8,15 @@ import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Conflict } from "./compare.ts";
+import { isShared, markDeferred } from "./deferred_parts.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
-import { isShared, markLate } from "./late_parts.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
-import { noteAddedDefaults, noteRemovals, noteRemovedTables, noteRename } from "./notes.ts";
+import {
+  describeAddedDefaults,
+  describeRemovals,
+  describeRemovedTables,
+  describeRename,
+} from "./notices.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
 import { planSets } from "./plan_sets.ts";
@@ -55,7 +60,10 @@ export function planPush(
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
     ],
-    notes: [...plans.flatMap((plan) => plan.notes), ...noteRemovedTables(appId, definition, state)],
+    notes: [
+      ...plans.flatMap((plan) => plan.notes),
+      ...describeRemovedTables(appId, definition, state),
+    ],
   };
 }
 
@@ -96,7 +104,7 @@ function planForeignTable(
     conflicts,
     notes: isNews
       ? [`SHARED: ${declared.name} already exists; this app uses it unchanged`]
-      : noteRemovals(declared, before ?? declared),
+      : describeRemovals(declared, before ?? declared),
   };
 }
 
@@ -109,7 +117,7 @@ function rejectSharing({ name }: TableDefinition): Plan {
   const conflict = {
     table: name,
     wanted: "this table for this app only",
-    misfit: "is not possible: another app of this service owns the name",
+    reason: "is not possible: another app of this service owns the name",
     remedy:
       'choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json',
   };
@@ -118,7 +126,7 @@ function rejectSharing({ name }: TableDefinition): Plan {
 
 function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
   const { ownerAppId, definition: recorded } = found;
-  const next = markLate(mergeTable(declared, recorded), found);
+  const next = markDeferred(mergeTable(declared, recorded), found);
   const use = planUse(ownerAppId, declared, { found, isReplay, next });
   const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
@@ -129,9 +137,9 @@ function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Pl
     ],
     conflicts: findOwnerConflicts({ declared, next, found }),
     notes: [
-      ...noteRemovals(declared, before),
-      ...noteRename(declared, recorded),
-      ...noteAddedDefaults(next, recorded),
+      ...describeRemovals(declared, before),
+      ...describeRename(declared, recorded),
+      ...describeAddedDefaults(next, recorded),
     ],
   };
 }

@@ -19,7 +19,7 @@ import { canonicalJson } from "../std/canonical_json.ts";
 import { quote } from "../std/quote.ts";
 import { type Change, changeTable, retype, showChange } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
-import { findLateDefaults, isShared, markLate } from "./late_parts.ts";
+import { findDeferredDefaults, isShared, markDeferred } from "./deferred_parts.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -104,7 +104,7 @@ export function planChange(
     );
   checkChange(found, change, state);
   const changed = changeRecorded(found.definition, change);
-  const next = change.kind === "retype_column" && changed ? markLate(changed, found) : changed;
+  const next = change.kind === "retype_column" && changed ? markDeferred(changed, found) : changed;
   const plan = PLANNERS[change.kind] as (checked: Checked<Change["kind"]>) => Step[];
   const checked = { found, change, next, state };
   return { steps: [...plan(checked), ...planRecord(checked)], conflicts: [], notes: [] };
@@ -122,7 +122,7 @@ function planRecord({ found, change, next, state }: Checked<Change["kind"]>): St
   const hashes = [...new Set(sets.map(({ hash }) => hash))].filter((hash) => !left.has(hash));
   return [
     ...(used === undefined ? [] : [{ kind: "create_functions", table: used } as const]),
-    { kind: "drop_functions", table: found.name, hashes, gone: [] },
+    { kind: "drop_functions", table: found.name, hashes, removed: [] },
     ...(next === undefined ? [] : [{ kind: "record_table", table: next } as const]),
     ...(used === undefined ? [] : [{ kind: "register", table: used } as const]),
     ...findReferring(found, state).flatMap((table) => planReferring(table, change)),
@@ -165,7 +165,7 @@ const CHECKS: Checks = {
   rename_column: (found, change) =>
     findMissing(found, change) ??
     findColumnNameIssue(change.to) ??
-    findTaken(found, change) ??
+    findUsed(found, change) ??
     findForeignUse(found, change),
   rename_table: (found, { to }, { tables }) =>
     findTableNameIssue(to) ??
@@ -177,7 +177,7 @@ const CHECKS: Checks = {
     findMissing(found, change) ??
     findUnfit(found, change) ??
     findForeignUse(found, change) ??
-    findLateUnfit(found, change),
+    findDeferredUnfit(found, change),
   drop_value: (found, change) =>
     findMissing(found, change) ?? findValueIssue(found, change) ?? findForeignUse(found, change),
 };
@@ -216,14 +216,15 @@ function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
 }
 
 /** Other apps' rows get the default, and their creates omit the column. */
-function findLateUnfit(found: TableState, change: ChangeOf<"retype_column">) {
+function findDeferredUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   if (!isShared(found)) return undefined;
   const { required } = findColumn(found, change);
   if (required && change.type.default === undefined)
     return `other apps use ${change.table} without this required column; give it a default`;
   const next = changeRecorded(found.definition, change);
-  const [late] = next === undefined ? [] : findLateDefaults(markLate(next, found), found);
-  return late === undefined ? undefined : `${late.wanted}, but there is ${late.found}`;
+  const [deferred] =
+    next === undefined ? [] : findDeferredDefaults(markDeferred(next, found), found);
+  return deferred === undefined ? undefined : `${deferred.wanted}, but there is ${deferred.found}`;
 }
 
 type ColumnChange = Extract<Change, { column: unknown }>;
@@ -240,12 +241,12 @@ function findColumn({ definition }: TableState, { column: name }: ColumnChange):
 }
 
 /** People confuse names that differ only in case, and indexes are named after their columns. */
-function findTaken({ definition }: TableState, change: ChangeOf<"rename_column">) {
+function findUsed({ definition }: TableState, change: ChangeOf<"rename_column">) {
   const { table, column, to } = change;
-  const taken = definition.columns.find(
+  const existing = definition.columns.find(
     ({ name }) => name !== column && name.toLowerCase() === to.toLowerCase(),
   );
-  if (taken !== undefined) return `${table} already has a column ${taken.name}`;
+  if (existing !== undefined) return `${table} already has a column ${existing.name}`;
   const next = changeTable(definition, change);
   if (next === undefined || countIndexes(next) === countIndexes(definition)) return undefined;
   return `an index of ${table} would get the name of another index`;

@@ -12,13 +12,13 @@ import type { RecordedSet } from "./state.ts";
 import type { Step } from "./step.ts";
 
 /** How long a column set remains after its app stops using it. */
-export const KEPT_S = 3600;
+export const UNUSED_SET_LIFE_S = 3600;
 /** Max column sets of an app per table, including unused ones. */
 const MAX_SETS = 8;
 /** The limit during a series of project migrations, which would otherwise wait at each migration. */
 const MAX_SETS_IN_REPLAY = 64;
 /** The min time, even if an app has too many column sets: running calls end within this time. */
-const KEPT_LEAST_S = 5;
+const MIN_UNUSED_S = 5;
 
 /**
  * The steps that switch an app to `used`; `recorded` are all apps' column sets of that table.
@@ -33,44 +33,46 @@ export function planSets(
   const maxSets = isReplay ? MAX_SETS_IN_REPLAY : MAX_SETS;
   const hash = hashColumnSet(used);
   const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
-  const kept = recorded.filter((set) => isWanted(set) || !isExpired(set));
-  const others = kept.filter((set) => set.appId === appId && !isWanted(set));
+  const stored = recorded.filter((set) => isWanted(set) || !isExpired(set));
+  const others = stored.filter((set) => set.appId === appId && !isWanted(set));
   const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - maxSets, 0));
-  const gone = [...recorded.filter((set) => !kept.includes(set)), ...excess];
-  const left = kept.filter((set) => !excess.includes(set));
+  const removed = [...recorded.filter((set) => !stored.includes(set)), ...excess];
+  const left = stored.filter((set) => !excess.includes(set));
   if (excess.some(isYoung)) throw busy();
   const make: Step = { kind: "create_functions", table: used };
   return [
     ...(left.some((set) => set.hash === hash && set.unusedS === null) ? [] : [make]),
-    ...planDrop(used.name, gone, [...left.map((set) => set.hash), hash]),
+    ...planDrop(used.name, removed, [...left.map((set) => set.hash), hash]),
   ];
 }
 
 /** The step that drops the functions and records of column sets without an app; empty if there are none. */
 export function planDrop(
   table: string,
-  gone: readonly RecordedSet[],
+  removed: readonly RecordedSet[],
   left: readonly string[],
 ): Extract<Step, { kind: "drop_functions" }>[] {
-  if (gone.length === 0) return [];
-  const hashes = [...new Set(gone.map(({ hash }) => hash))].filter((hash) => !left.includes(hash));
+  if (removed.length === 0) return [];
+  const hashes = [...new Set(removed.map(({ hash }) => hash))].filter(
+    (hash) => !left.includes(hash),
+  );
   return [
     {
       kind: "drop_functions",
       table,
       hashes,
-      gone: gone.map(({ appId, hash }) => ({ appId, hash })),
+      removed: removed.map(({ appId, hash }) => ({ appId, hash })),
     },
   ];
 }
 
 export function isExpired({ unusedS }: RecordedSet): boolean {
-  return unusedS !== null && unusedS >= KEPT_S;
+  return unusedS !== null && unusedS >= UNUSED_SET_LIFE_S;
 }
 
 /** A used column set is never excess: an app has only one, plus a new one. */
 function isYoung({ unusedS }: RecordedSet): boolean {
-  return unusedS !== null && unusedS < KEPT_LEAST_S;
+  return unusedS !== null && unusedS < MIN_UNUSED_S;
 }
 
 function byAge(a: RecordedSet, b: RecordedSet): number {

@@ -1,5 +1,5 @@
 /**
- * Queues plans of whole histories, which take seconds of CPU: one at a time in total and per app, with a short
+ * Queues plans of whole histories, which need seconds of CPU: one at a time in total and per app, with a short
  * queue, so that any number of them delays other requests only as much as one. Independent of database and clock.
  *
  * @module

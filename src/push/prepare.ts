@@ -59,7 +59,7 @@ export function preparePush(
     replayed === undefined
       ? makeMigration(rendered, { definition, change, previous })
       : adoptMigration(rendered, { replayed, previous });
-  checkRoom(migration, { ...options, state });
+  checkSize(migration, { ...options, state });
   return { ...rendered, migration };
 }
 
@@ -90,12 +90,12 @@ function toReplayOption(replayed: ReplayedMigration | undefined): PlanOptions["r
   return replayed.isFollowed ? "followed" : "last";
 }
 
-type Room = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
+type SizeLimits = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
 
 /** The journal cannot grow between this check and the message, which fails if the app's migrations have changed. */
-export function checkRoom(
+export function checkSize(
   { seq, text, sql }: Migration,
-  { journalBytes = Infinity, joins, state }: Room,
+  { journalBytes = Infinity, joins, state }: SizeLimits,
 ): void {
   // The project's number and the service's number differ after a join.
   if (Math.max(seq, (state.head?.seq ?? 0) + 1) > MAX_MIGRATIONS)

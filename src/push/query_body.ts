@@ -30,7 +30,7 @@ import {
   TEXT,
   toBase64Url,
 } from "./function_terms.ts";
-import { BUILT_AT_ONCE_BYTES, ROW_STATE, STATE_SEED } from "./list_body.ts";
+import { ROW_STATE, SINGLE_STEP_BYTES, STATE_SEED } from "./list_body.ts";
 import { sqlType } from "./types.ts";
 
 /** Characters of a text that count in an order: a cursor contains them. */
@@ -63,7 +63,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$ids" pg_catalog.uuid[];
   "$cut" pg_catalog.bool;
   "$total" pg_catalog.int8;
-  "$shown" pg_catalog.int4;
+  "$returned" pg_catalog.int4;
   "$states" pg_catalog.bytea;
   "$size" pg_catalog.int8;
   "$tag" ${TEXT};
@@ -84,8 +84,8 @@ ${beginAs("query", site)}
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}';
   end if;
   "$ids" := "$ids"["$offset" operator(pg_catalog.+) 1:];
-  -- The last row of a walk that was cut short says where to go on, whether it matches or not.
-  "$shown" := least("$limit", coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) "$cut"::pg_catalog.int4);
+  -- If a walk was cut short, the next page starts at its last row, whether the row matches or not.
+  "$returned" := least("$limit", coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) "$cut"::pg_catalog.int4);
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea order by "$i"."$n"), coalesce(pg_catalog.sum("$row"."$size"), 0)
   into "$states", "$size" from ${each('"$ids"')} (
     select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${row}) as "$row";
@@ -98,13 +98,13 @@ ${beginAs("query", site)}
   if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
     return "$tag";
   end if;
-  if "$size" operator(pg_catalog.<=) ${BUILT_AT_ONCE_BYTES} then
+  if "$size" operator(pg_catalog.<=) ${SINGLE_STEP_BYTES} then
     select pg_catalog.string_agg("$row"."$text", ',' order by "$i"."$n"), pg_catalog.count(*)
-    into "$text", "$count" from ${each('"$ids"[1:"$shown"]')} (select ${rowText(table, columns)} as "$text" ${row}) as "$row";
+    into "$text", "$count" from ${each('"$ids"[1:"$returned"]')} (select ${rowText(table, columns)} as "$text" ${row}) as "$row";
   end if;
-  if "$size" operator(pg_catalog.>) ${BUILT_AT_ONCE_BYTES} or ${isTooLarge("$text", bytes)} then
+  if "$size" operator(pg_catalog.>) ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
     "$count" := 0;
-    while "$count" operator(pg_catalog.<) "$shown" and "$bytes" operator(pg_catalog.<=) ${bytes} loop
+    while "$count" operator(pg_catalog.<) "$returned" and "$bytes" operator(pg_catalog.<=) ${bytes} loop
       select case when pg_catalog.cardinality("$picked") operator(pg_catalog.>) 0
         or ${leastBytes(table, "$t")} operator(pg_catalog.<=) ${bytes} then ${rowText(table, columns)} end
       into "$text" from ${source} as "$t"
@@ -122,7 +122,7 @@ ${beginAs("query", site)}
     "$text" := pg_catalog.array_to_string("$rows", ',');
   end if;
   if pg_catalog.cardinality("$ids") operator(pg_catalog.>) "$count" then
-    -- The first row that is not shown: the next page begins with it.
+    -- The first row that is not returned: the next page begins with it.
     select pg_catalog.concat('"', ${toBase64Url(`pg_catalog.to_json(pg_catalog.array_prepend(
         "$plan" operator(pg_catalog.->>) 'cursor', array(
         select (array[${of(({ kind }) => CURSOR_TEXTS[kind]).join(", ")}])["$k"."$v"::pg_catalog.int4]
@@ -177,8 +177,8 @@ const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
 
 /** A row as JSON: all columns or the selected columns, in the table's order. */
 function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
-  const shown = [{ name: "id" }, ...table.columns].map(({ name }) => name);
-  const inOrder = columns.toSorted((a, b) => shown.indexOf(a.name) - shown.indexOf(b.name));
+  const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
+  const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const picked = inOrder.map((column) => {
     const name = `"$t".${quoteName(column.name)}`;
     const value = column.kind === "decimal" ? `${name}::${TEXT}` : name;

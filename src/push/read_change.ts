@@ -49,7 +49,7 @@ function checkType(
   const read = readDefinition({ version: 1, tables });
   if ("issues" in read)
     return { details: read.issues.map(({ message }) => ({ path: "/type", message })) };
-  const [found] = read.definition.tables.flatMap((one) => one.columns);
+  const [found] = read.definition.tables.flatMap((table) => table.columns);
   if (found === undefined) throw new Error("The column was not read");
   const { kind, values, default: initial } = found;
   const normal = {

@@ -26,15 +26,15 @@ export function findTooManyReferences(
   const byTarget = Map.groupBy([...registered, ...fresh], ({ target }) => target);
   const tables = new Map(state.tables.map((table) => [table.name, table]));
   return [...byTarget].flatMap(([target, references]) => {
-    const made = fresh.filter((reference) => reference.target === target);
-    const [first] = made;
+    const created = fresh.filter((reference) => reference.target === target);
+    const [first] = created;
     if (first === undefined) return [];
     const found = tables.get(target);
     const excess =
       findExcess(references, target) ??
       (found === undefined || found.ownerAppId === appId
         ? undefined
-        : findExcessOfOthers(found, { made, tables, appId }));
+        : findExcessOfOthers(found, { created, tables, appId }));
     if (excess === undefined) return [];
     const { table, column } = first;
     return [{ table, column, ...excess, remedy: "refer to it from fewer columns" }];
@@ -52,8 +52,8 @@ function findExcess(references: readonly Reference[], target: string): Excess | 
   };
 }
 
-type Made = {
-  made: readonly Reference[];
+type Created = {
+  created: readonly Reference[];
   tables: ReadonlyMap<string, TableState>;
   appId: string;
 };
@@ -61,10 +61,10 @@ type Made = {
 /** For a table of another app: only the references that the push adds. */
 function findExcessOfOthers(
   { name, references }: TableState,
-  { made, tables, appId }: Made,
+  { created, tables, appId }: Created,
 ): Excess | undefined {
   const isOwn = ({ table }: Reference) => (tables.get(table)?.ownerAppId ?? appId) === appId;
-  const added = made.filter(isOwn).length;
+  const added = created.filter(isOwn).length;
   if (added === 0) return undefined;
   if (references.own + added > QUOTAS.referencesToForeignTable)
     return {

@@ -53,14 +53,14 @@ const TRY_AGAIN_MS = 100;
  */
 export async function refreshFunctions(
   admin: Database,
-  tell: (done: { name: string; index: number; count: number }) => void = () => undefined,
+  report: (done: { name: string; index: number; count: number }) => void = () => undefined,
 ): Promise<string[]> {
   const outdated = await findOutdatedTables(admin);
   const refreshed: string[] = [];
   for (const [index, { name }] of outdated.entries()) {
     if (!(await refreshTable(admin, name))) continue;
     refreshed.push(name);
-    tell({ name, index: index + 1, count: outdated.length });
+    report({ name, index: index + 1, count: outdated.length });
   }
   return refreshed;
 }

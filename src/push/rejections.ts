@@ -1,7 +1,7 @@
 /** Errors of a push as Problems: all conflicts together, and never a value of a row. @module */
 import { findConstraint } from "../catalog/mod.ts";
 import {
-  findAwayNode,
+  findUnreachableNode,
   isNamed,
   readSqlState,
   SIGNALS,
@@ -38,8 +38,8 @@ const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "
  */
 export function readMessageResult(error: unknown, steps: readonly Step[] = []): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
-  const node = findAwayNode(error);
-  if (node !== undefined) throw nodeAway(node, error);
+  const node = findUnreachableNode(error);
+  if (node !== undefined) throw nodeUnreachable(node, error);
   const result = isOfCitus(error) ? undefined : RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
@@ -64,16 +64,16 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
 }
 
 /** Citus' message for permanent failures; its SQLSTATE is only that of an internal error. */
-const CITUS_WORDS = /connection|remote|shard|placement|worker|metadata/i;
+const CITUS_TERMS = /connection|remote|shard|placement|worker|metadata/i;
 
 function isOfCitus(error: unknown): boolean {
   return (
-    readSqlState(error) === "XX000" && error instanceof Error && CITUS_WORDS.test(error.message)
+    readSqlState(error) === "XX000" && error instanceof Error && CITUS_TERMS.test(error.message)
   );
 }
 
 /** A message that did not end has written nothing on any node. */
-export function nodeAway(node: string, error: unknown): Problem {
+export function nodeUnreachable(node: string, error: unknown): Problem {
   return new Problem("unavailable", {
     message: `Cannot push: node ${node} of the database cannot be reached; nothing was written`,
     cause: error instanceof Problem ? error.cause : error,
@@ -90,21 +90,21 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
         conflict.column === undefined
           ? `/${conflict.table}`
           : `/${conflict.table}/${conflict.column}`,
-      message: describeConflict(conflict) + sayOnce(conflict, conflicts.slice(0, index)),
+      message: describeConflict(conflict) + printOnce(conflict, conflicts.slice(0, index)),
     })),
   });
 }
 
-function describeConflict({ wanted, found, misfit, holder }: Conflict): string {
+function describeConflict({ wanted, found, reason, holder }: Conflict): string {
   return found === undefined
-    ? `The schema wants ${wanted}, which ${misfit ?? "does not fit the table"}`
+    ? `The schema wants ${wanted}, which ${reason ?? "does not fit the table"}`
     : `The schema wants ${wanted}, but ${holder ?? "the table"} has ${found}`;
 }
 
 /** The remedy, unless an earlier conflict of the same table has the same remedy. */
-function sayOnce({ table, remedy }: Conflict, earlier: readonly Conflict[]): string {
-  const isSaid = earlier.some((other) => other.table === table && other.remedy === remedy);
-  return isSaid ? "" : `: ${remedy}`;
+function printOnce({ table, remedy }: Conflict, earlier: readonly Conflict[]): string {
+  const isStated = earlier.some((other) => other.table === table && other.remedy === remedy);
+  return isStated ? "" : `: ${remedy}`;
 }
 
 export function busy(): Problem {

@@ -7,6 +7,7 @@
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import { readTurn } from "./acquire_turn.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
 import { toTableNames } from "./change.ts";
@@ -15,7 +16,6 @@ import { type Migration, type MigrationRecord, showMigration } from "./migration
 import { preparePush } from "./prepare.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
-import { takeTurn } from "./take_turn.ts";
 
 export type ReplayRequest = {
   app: { id: string; slug: string };
@@ -63,7 +63,7 @@ export async function planReplay(
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
   for (const named of migrations) {
-    await takeTurn(app.id);
+    await readTurn(app.id);
     const { plan, migration } = prepareNamed(state, named, { app, definition, options });
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });

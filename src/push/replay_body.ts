@@ -1,6 +1,7 @@
 /** Reads the bodies of requests that apply, plan or join the project's migrations, checked completely as hostile input. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
+import { readTurn } from "./acquire_turn.ts";
 import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
 import type { Join } from "./join.ts";
 import { journalFileName, MAX_MIGRATIONS } from "./journal.ts";
@@ -12,7 +13,6 @@ import {
   splitMigrationText,
 } from "./migration_text.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
-import { takeTurn } from "./take_turn.ts";
 
 const KEYS = ["migrations", "definition", "dryRun", "share"];
 
@@ -89,7 +89,7 @@ export async function readJoinBody(
     ...findUnknownKeys(body, ["migrations", "definition", "declared", "dryRun", "share"]),
   ];
   if ("issues" in read || "issues" in declared || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((one) => ("issues" in one ? [] : [one]));
+  const checked = migrations.flatMap((migration) => ("issues" in migration ? [] : [migration]));
   return {
     definition: read.definition,
     join: { migrations: checked, declared: declared.definition },
@@ -116,7 +116,7 @@ function describeTexts(max: number): Detail {
 async function readMigrations(texts: readonly string[], appId: string) {
   const read: ReturnType<typeof readMigration>[] = [];
   for (const text of texts) {
-    await takeTurn(appId);
+    await readTurn(appId);
     read.push(readMigration(text));
   }
   return read;

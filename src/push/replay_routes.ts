@@ -45,7 +45,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
 
 /**
  * Applies one migration. A dry run plans all migrations, and the changes after them. Counted before it is read, because
- * reading can take long.
+ * reading can last long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);

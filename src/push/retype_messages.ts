@@ -67,7 +67,7 @@ export function renderBatch({ appId, table, before, column }: Swap): string {
     ...MESSAGE_SETTINGS,
     ...renderTenant(appId),
     `with batch as materialized (
-  select id, pg_catalog.row_number() over (order by id desc) as place from (
+  select id, pg_catalog.row_number() over (order by id desc) as ordinal from (
     select id from ${name} where app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
       and id > (select coalesce(after, '00000000-0000-0000-0000-000000000000') from rowhouse.retypes where table_name = ${quoteLiteral(table)})
     order by id limit ${BATCH_ROWS}) as next
@@ -75,8 +75,8 @@ export function renderBatch({ appId, table, before, column }: Swap): string {
   update ${name} as "$t" set "${COPY}" = ${value}
   from batch where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and "$t".id = batch.id
   returning ${check} as converts
-), noted as (
-  update rowhouse.retypes set after = (select id from batch where place = 1)
+), recorded as (
+  update rowhouse.retypes set after = (select id from batch where ordinal = 1)
   where table_name = ${quoteLiteral(table)} and exists (select from batch)
 )
 select (select pg_catalog.count(*) from batch)::pg_catalog.text as rows, pg_catalog.count(*) filter (where not converts)::pg_catalog.text as failed from copied`,

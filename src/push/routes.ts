@@ -19,6 +19,7 @@ import {
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { readTurn } from "./acquire_turn.ts";
 import { type PushResult, push } from "./apply.ts";
 import { beginPush, readKeyResult } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
@@ -27,7 +28,6 @@ import { MAX_BYTES, MIGRATIONS_PATH, type PushLimits, SCHEMA_PATH } from "./limi
 import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
-import { takeTurn } from "./take_turn.ts";
 
 export type PushRouteDeps = {
   /** A pool with the pushing login. */
@@ -71,7 +71,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   rejectQuery(context.query);
   checkJsonBody(context.request);
   const text = await readText(context.request, MAX_BYTES);
-  await takeTurn(context.principal.appId);
+  await readTurn(context.principal.appId);
   const request = readPushBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };

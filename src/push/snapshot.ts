@@ -98,18 +98,18 @@ facts (path, value) as (
   union all select path || ' / constraint ' || conname,
     case contype when 'p' then 'primary key' when 'u' then 'unique' when 'f' then 'foreign key' when 'c' then 'check' else contype::text end
     || case when contype = 'c' then ' ' || pg_get_expr(conbin, conrelid)
-      else ' (' || (select string_agg(attname, ', ' order by place) from unnest(conkey) with ordinality as k (key, place)
+      else ' (' || (select string_agg(attname, ', ' order by ordinal) from unnest(conkey) with ordinality as k (key, ordinal)
         join pg_attribute on attrelid = conrelid and attnum = key) || ')' end
     || case when contype = 'f' then ' references ' || (select relname from pg_class where oid = confrelid) || ' ('
-      || (select string_agg(attname, ', ' order by place) from unnest(confkey) with ordinality as k (key, place)
+      || (select string_agg(attname, ', ' order by ordinal) from unnest(confkey) with ordinality as k (key, ordinal)
         join pg_attribute on attrelid = confrelid and attnum = key) || ')'
       || case confdeltype when 'a' then '' when 'c' then ' on delete cascade' else ' on delete ' || confdeltype::text end else '' end
     || case when condeferrable then ', deferrable' else '' end
     || case when convalidated then '' else ', not valid' end
     from pg_constraint join tables on tables.oid = conrelid where contype not in ('n', 't')
   union all select path || ' / index ' || index_class.relname,
-    amname || ' (' || (select string_agg(coalesce(attname::text, replace(pg_get_indexdef(indexrelid, place::int, true), '"', '')), ', ' order by place)
-        from unnest(indkey::int2[]) with ordinality as k (key, place)
+    amname || ' (' || (select string_agg(coalesce(attname::text, replace(pg_get_indexdef(indexrelid, ordinal::int, true), '"', '')), ', ' order by ordinal)
+        from unnest(indkey::int2[]) with ordinality as k (key, ordinal)
         left join pg_attribute on attrelid = indrelid and attnum = key and key <> 0) || ')'
     || case when indisunique then ', unique' else '' end
     || coalesce(' where ' || replace(pg_get_expr(indpred, indrelid, true), '"', ''), '')

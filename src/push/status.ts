@@ -19,8 +19,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export type Reader = { appId: string; proof?: Uint8Array };
 
 /** Selects one row with the app as `app`. Fails before it reveals anything if the key is not proven. */
-function readerSql({ proof }: Reader, place: `$${number}`): string {
-  const app = proof === undefined ? "$1::uuid" : `rowhouse.check_schema_key($1, ${place})`;
+function readerSql({ proof }: Reader, position: `$${number}`): string {
+  const app = proof === undefined ? "$1::uuid" : `rowhouse.check_schema_key($1, ${position})`;
   return `(select ${app} as app) as reader`;
 }
 

@@ -36,7 +36,7 @@ export type Step =
       /** The column sets whose functions are dropped. */
       hashes: readonly string[];
       /** The column sets that apps no longer use, whose records are removed too. */
-      gone: readonly { appId: string; hash: string }[];
+      removed: readonly { appId: string; hash: string }[];
     }
   /** Renames a table or a column, with all names derived from it. */
   | {

@@ -33,15 +33,15 @@ const ORDER: readonly Step["kind"][] = [
 /** The steps in execution order. */
 export function orderSteps(steps: readonly Step[]): Step[] {
   const ordered = ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
-  const { early, late } = splitSteps(ordered);
-  return [...early, ...late];
+  const { early, deferred } = splitSteps(ordered);
+  return [...early, ...deferred];
 }
 
 /** Splits steps into those that need no lock on an existing table, and the others. */
-export function splitSteps(steps: readonly Step[]): { early: Step[]; late: Step[] } {
+export function splitSteps(steps: readonly Step[]): { early: Step[]; deferred: Step[] } {
   const created = findCreated(steps);
   const isEarly = (step: Step) => isOnCreated(step, created);
-  return { early: steps.filter(isEarly), late: steps.filter((step) => !isEarly(step)) };
+  return { early: steps.filter(isEarly), deferred: steps.filter((step) => !isEarly(step)) };
 }
 
 /** The names of the tables that the steps create. */

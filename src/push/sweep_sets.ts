@@ -4,7 +4,7 @@ import { toBlock } from "./distributed.ts";
 import { renderDropFunctions } from "./functions.ts";
 import { renderForgetSets, renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
-import { isExpired, KEPT_S, planDrop } from "./plan_sets.ts";
+import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "./plan_sets.ts";
 import { readMessageResult } from "./rejections.ts";
 import type { RecordedSet } from "./state.ts";
 
@@ -12,11 +12,13 @@ type Table = { name: string; stamp: number; sets: RecordedSet[]; isDistributed: 
 
 /** Skips tables with a running push: that push or the next sweep drops their functions. */
 export async function sweepSets(admin: Database): Promise<void> {
-  const tables = (await call(admin, "find_unused_sets", { kept_s: KEPT_S })) as Table[];
+  const tables = (await call(admin, "find_unused_sets", {
+    unused_s: UNUSED_SET_LIFE_S,
+  })) as Table[];
   for (const { name, stamp, sets, isDistributed } of tables) {
-    const gone = sets.filter(isExpired);
+    const removed = sets.filter(isExpired);
     const left = sets.filter((set) => !isExpired(set)).map(({ hash }) => hash);
-    const messages = planDrop(name, gone, left).map((step) =>
+    const messages = planDrop(name, removed, left).map((step) =>
       [
         renderLockTable(name, stamp),
         ...MESSAGE_SETTINGS,

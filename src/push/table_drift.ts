@@ -10,7 +10,7 @@ import { compareFacts, type Difference, NOTHING } from "./drift.ts";
 import { type Facts, THERE, toFacts } from "./facts.ts";
 import { withoutDropped } from "./snapshot.ts";
 
-const TOLD = / \/ (?:owner|row security|type|required)$/;
+const REPORTED = / \/ (?:owner|row security|type|required)$/;
 const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
 /** Compares only the name and the state of these. */
 const PART = / \/ (?:constraint|index|policy) \S+$/;
@@ -38,7 +38,7 @@ export function findTableDifferences({
 function toComparable(facts: Facts): Facts {
   return new Map(
     [...facts]
-      .filter(([path]) => TOLD.test(path) || NAMED.test(path) || path.startsWith("type "))
+      .filter(([path]) => REPORTED.test(path) || NAMED.test(path) || path.startsWith("type "))
       .map(([path, value]) => [path, PART.test(path) ? THERE : value]),
   );
 }

@@ -19,7 +19,7 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
   let [texts, lines, bytes]: [string[], number[], number] = [[], [], 0];
   const separator = sizeOf(",");
   const brackets = sizeOf("[") + sizeOf("]");
-  const take = (): Batch[] => {
+  const flush = (): Batch[] => {
     if (texts.length === 0) return [];
     const batch = { body: `[${texts.join(",")}]`, lines };
     [texts, lines, bytes] = [[], [], 0];
@@ -34,12 +34,12 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
         return { full: [], issue: { line, message } };
       }
       const isFull = texts.length === limits.rows || bytes + size + brackets > limits.bytes;
-      const full = isFull ? take() : [];
+      const full = isFull ? flush() : [];
       texts.push(text);
       lines.push(line);
       bytes += size;
       return { full };
     },
-    end: take,
+    end: flush,
   };
 }

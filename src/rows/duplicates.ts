@@ -42,9 +42,9 @@ function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): stri
   return keys.join(",");
 }
 
-type Place = { line: number; first: number };
+type Position = { line: number; first: number };
 
-function toIssue(columns: readonly NamedColumn[], { line, first }: Place): LineIssue {
+function toIssue(columns: readonly NamedColumn[], { line, first }: Position): LineIssue {
   const [column, ...more] = columns.map(({ name }) => name);
   if (column !== undefined && more.length === 0)
     return { line, column, message: `Duplicates line ${first}: the column must be unique` };

@@ -32,14 +32,14 @@ export function makeMapping(
   for (const name of map.values())
     if (!byName.has(name)) throw new RangeError(explainUnknown(table, name, names));
   const byFold = Map.groupBy(columns, (column) => foldText(column.name));
-  const taken = new Set(map.values());
+  const usedNames = new Set(map.values());
   const find = (name: string): Target => {
     if (skip.includes(name)) return { column: undefined };
     const chosen = byName.get(map.get(name) ?? name);
     if (chosen !== undefined) return { column: chosen };
     if (OWN_NAMES.includes(name)) return { column: undefined };
     const [alike, ...more] = byFold.get(foldText(name)) ?? [];
-    const isFree = alike !== undefined && !taken.has(alike.name);
+    const isFree = alike !== undefined && !usedNames.has(alike.name);
     if (isFree && more.length === 0) return { column: alike };
     return { issue: explainUnknown(table, name, names) };
   };

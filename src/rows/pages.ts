@@ -1,14 +1,14 @@
 /** Reads all rows of a table page by page, during writes by others. @module */
 
 export type ListedPage<Row> = { readonly rows: readonly Row[]; readonly hasMore: boolean };
-export type PagePlace = { readonly limit: number; readonly offset: number };
+export type PagePosition = { readonly limit: number; readonly offset: number };
 
 /**
  * The pages of a table, each row once. A page begins with the last row of the previous page, so that deletes
  * in between do not skip rows.
  */
 export async function* readPages<Row>(
-  list: (place: PagePlace) => Promise<ListedPage<Row>>,
+  list: (position: PagePosition) => Promise<ListedPage<Row>>,
   { limit, idOf }: { limit: number; idOf: (row: Row) => string },
 ): AsyncGenerator<readonly Row[], void> {
   let last = "";

@@ -20,11 +20,11 @@ export function watchTable(connection: Connection, table: string): Watcher {
   const feed = connection.feeds.get(table) ?? startFeed(connection, table);
   let isBehind = false;
   let wake: (() => void) | undefined;
-  const note = (): void => {
+  const notify = (): void => {
     isBehind = true;
     wake?.();
   };
-  feed.watchers.add(note);
+  feed.watchers.add(notify);
   return {
     wait: async (everyMs, signal) => {
       const woken = new AbortController();
@@ -38,7 +38,7 @@ export function watchTable(connection: Connection, table: string): Watcher {
       }
     },
     end: () => {
-      feed.watchers.delete(note);
+      feed.watchers.delete(notify);
       if (feed.watchers.size > 0) return;
       feed.abort.abort();
       if (connection.feeds.get(table) === feed) connection.feeds.delete(table);
@@ -74,14 +74,14 @@ async function follow(connection: Connection, table: string, feed: TableFeed): P
       onEvent: (id) => {
         since = id ?? since;
         feed.isOpen = true;
-        for (const note of [...feed.watchers]) note();
+        for (const notify of [...feed.watchers]) notify();
       },
     });
     const wasOpen = feed.isOpen;
     feed.isOpen = false;
     if (signal.aborted || ended === "rejected") return;
     // The watchers poll until the stream is open again.
-    if (wasOpen) for (const note of [...feed.watchers]) note();
+    if (wasOpen) for (const notify of [...feed.watchers]) notify();
     await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
   }
 }

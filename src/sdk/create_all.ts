@@ -46,28 +46,28 @@ async function* splitRows(values: AnyRows, { toJson }: Task): AsyncGenerator<Bat
   const encoder = new TextEncoder();
   let texts: string[] = [];
   let bytes = 1;
-  const take = () => ({ body: `[${texts}]`, count: texts.length });
+  const flush = () => ({ body: `[${texts}]`, count: texts.length });
   for await (const value of values) {
     const text = toJson(value);
     const size = encoder.encode(text).length + 1;
     if (texts.length === MAX_ROWS || (bytes + size > MAX_BYTES && bytes > 1)) {
-      yield take();
+      yield flush();
       texts = [];
       bytes = 1;
     }
     texts.push(text);
     bytes += size;
   }
-  if (bytes > 1) yield take();
+  if (bytes > 1) yield flush();
 }
 
 /** The error with row numbers that count from the first row of all batches. */
 function withStored(error: DataError, stored: readonly Row[]): DataError {
-  const place = (text: string) =>
+  const position = (text: string) =>
     text.replace(/\/(\d+)\//, (_, index) => `/${Number(index) + stored.length}/`);
-  return new DataError(`${place(error.message)} (${stored.length} rows before it are stored)`, {
+  return new DataError(`${position(error.message)} (${stored.length} rows before it are stored)`, {
     ...error,
-    details: error.details.map(({ path, message }) => ({ path: place(path), message })),
+    details: error.details.map(({ path, message }) => ({ path: position(path), message })),
     cause: error,
     stored,
   });

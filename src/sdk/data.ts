@@ -147,7 +147,7 @@ function readOptions(options: DataClientOptions): Connection {
     apiKey,
     timeoutMs: checkTimeout(timeoutMs),
     retries,
-    kept: cache ? new Map() : undefined,
+    stored: cache ? new Map() : undefined,
     feeds: new Map(),
   };
 }
@@ -161,12 +161,12 @@ function readTables(schema: unknown): object {
 
 /** Returns a table for every valid table name. No table is callable, so `then` does not make the client a promise. */
 function makeOpenClient(connection: Connection): object {
-  const made = new Map<string, TableClient<TableTypes>>();
+  const created = new Map<string, TableClient<TableTypes>>();
   return new Proxy(Object.freeze({}), {
     get(_target, name) {
       if (typeof name !== "string" || !TABLE.test(name)) return undefined;
-      const table = made.get(name) ?? makeTable(connection, name);
-      made.set(name, table);
+      const table = created.get(name) ?? makeTable(connection, name);
+      created.set(name, table);
       return table;
     },
   });

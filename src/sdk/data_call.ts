@@ -10,7 +10,7 @@ export type Connection = {
   readonly timeoutMs: number;
   readonly retries: number;
   /** Cached pages by path and preference, if the client caches pages. */
-  readonly kept: Map<string, KeptPage> | undefined;
+  readonly stored: Map<string, StoredPage> | undefined;
   /** Event streams of watched tables. */
   readonly feeds: Map<string, TableFeed>;
 };
@@ -24,7 +24,7 @@ export type TableFeed = {
 };
 
 /** A page of a response, and its tag for conditional requests. */
-export type KeptPage = { readonly tag: string; readonly text: string };
+export type StoredPage = { readonly tag: string; readonly text: string };
 
 /** The request of one call, and its time limit. */
 export type Call = {
@@ -121,7 +121,7 @@ function mayTryAgain(call: Call, error: DataError): boolean {
   return isSoon && error.retryable && isRepeatable(call);
 }
 
-/** Whether a repeated call has no further effect. */
+/** Whether a repeated call changes nothing. */
 function isRepeatable({ method, key }: Call): boolean {
   return REPEATABLE.includes(method) || key !== undefined;
 }

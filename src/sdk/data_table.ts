@@ -107,7 +107,7 @@ export function makeTable(
 }
 
 /** Rows per read. */
-const AT_ONCE = 10;
+const CONCURRENT = 10;
 
 /** Rows with only their ids. */
 async function readAgain(
@@ -116,7 +116,7 @@ async function readAgain(
 ): Promise<AnyRow[]> {
   const rows: AnyRow[] = [];
   while (rows.length < known.length) {
-    const next = known.slice(rows.length, rows.length + AT_ONCE);
+    const next = known.slice(rows.length, rows.length + CONCURRENT);
     rows.push(...(await Promise.all(next.map(({ id }) => get(id)))));
   }
   return rows;
@@ -129,20 +129,20 @@ function makeKey(): string {
 }
 
 /** Max cached pages of a client. */
-const MAX_KEPT = 100;
+const MAX_STORED = 100;
 
 /** The page, from the cache if it is unchanged. */
 async function sendList(connection: Connection, call: Call): Promise<object> {
-  const { kept } = connection;
+  const { stored } = connection;
   const key = `${call.path} ${call.prefer ?? ""}`;
-  if (kept === undefined) return (await send(connection, call)).body;
-  const found = kept.get(key);
+  if (stored === undefined) return (await send(connection, call)).body;
+  const found = stored.get(key);
   const { body, text, tag, isSame } = await send(connection, { ...call, ifNoneMatch: found?.tag });
-  kept.delete(key);
+  stored.delete(key);
   const page = isSame ? found : tag === undefined ? undefined : { tag, text };
-  if (page !== undefined) kept.set(key, page);
-  const [oldest] = kept.keys();
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+  if (page !== undefined) stored.set(key, page);
+  const [oldest] = stored.keys();
+  if (stored.size > MAX_STORED && oldest !== undefined) stored.delete(oldest);
   // Parsed again, because the caller may have changed the earlier object.
   return isSame && found !== undefined ? (readObject(found.text) ?? {}) : body;
 }

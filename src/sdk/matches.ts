@@ -100,8 +100,8 @@ type Compare = (a: Value, b: Value) => number;
 /** Less than 0, 0, or greater than 0. */
 export function makeCompare(column: KindColumn["column"] | undefined): Compare {
   if (column?.kind === "enum") {
-    const place = (value: Value) => column.values?.indexOf(`${value}`) ?? -1;
-    return (a, b) => place(a) - place(b);
+    const position = (value: Value) => column.values?.indexOf(`${value}`) ?? -1;
+    return (a, b) => position(a) - position(b);
   }
   return BY_KIND.get(column?.kind ?? "") ?? compareValues;
 }
@@ -120,9 +120,9 @@ function compareValues(a: Value, b: Value): number {
 
 /** Compares by code points, as the service does in every database. */
 function compareTexts(a: string, b: string): number {
-  let place = 0;
-  while (place < a.length && a.charCodeAt(place) === b.charCodeAt(place)) place++;
-  const [left = -1, right = -1] = [a, b].map((text) => text.charCodeAt(place));
+  let position = 0;
+  while (position < a.length && a.charCodeAt(position) === b.charCodeAt(position)) position++;
+  const [left = -1, right = -1] = [a, b].map((text) => text.charCodeAt(position));
   const [first, second] = [left, right].map(toRank);
   return (first ?? 0) - (second ?? 0);
 }
@@ -169,13 +169,13 @@ function isLike(text: string, pattern: string): boolean {
   const end = parts.pop();
   if (end === undefined) return text === pattern;
   if (!text.startsWith(start)) return false;
-  let place = start.length;
+  let position = start.length;
   for (const part of parts) {
-    const found = text.indexOf(part, place);
+    const found = text.indexOf(part, position);
     if (found === -1) return false;
-    place = found + part.length;
+    position = found + part.length;
   }
-  return text.length - end.length >= place && text.endsWith(end);
+  return text.length - end.length >= position && text.endsWith(end);
 }
 
 function fold(text: string): string {

@@ -28,11 +28,11 @@ export function keepTag<Row extends object>(row: Row, tag: string | undefined): 
  *
  * const seen = await db.todos.create({ title: "Water the plants" });
  * await db.todos.update(seen.id, { title: "Water the roses" });
- * const late = await db.todos
+ * const rejected = await db.todos
  *   .update(seen.id, { title: "Water the lawn" }, { ifMatch: seen })
  *   .catch((error: unknown) => error);
- * expect(late).toBeInstanceOf(DataError);
- * expect(late).toMatchObject({ status: 412, code: "precondition_failed" });
+ * expect(rejected).toBeInstanceOf(DataError);
+ * expect(rejected).toMatchObject({ status: 412, code: "precondition_failed" });
  * expect(etagOf(seen)).toStartWith('"');
  * ```
  */

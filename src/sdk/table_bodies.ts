@@ -32,12 +32,12 @@ export function readRow(body: object, call: Call): AnyRow {
   throw unreadable(call);
 }
 
-function isPage(body: object, isOne: (row: unknown) => boolean): body is Page<AnyRow> {
-  return hasRows(body, isOne) && "hasMore" in body && typeof body.hasMore === "boolean";
+function isPage(body: object, isRow: (row: unknown) => boolean): body is Page<AnyRow> {
+  return hasRows(body, isRow) && "hasMore" in body && typeof body.hasMore === "boolean";
 }
 
-function hasRows(body: object, isOne: (row: unknown) => boolean): body is { rows: AnyRow[] } {
-  return "rows" in body && Array.isArray(body.rows) && body.rows.every(isOne);
+function hasRows(body: object, isRow: (row: unknown) => boolean): body is { rows: AnyRow[] } {
+  return "rows" in body && Array.isArray(body.rows) && body.rows.every(isRow);
 }
 
 function isRow(value: unknown): value is AnyRow {

@@ -1,11 +1,11 @@
 /** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readRows } from "../db/mod.ts";
-import { trustsEverybody } from "../gateway/mod.ts";
-import type { Finding } from "./finding.ts";
+import { trustsAllAddresses } from "../gateway/mod.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** A warning if every address is trusted as a proxy. */
-export function judgeProxies(trusted: readonly string[]): Finding[] {
-  if (!trustsEverybody(trusted)) return [];
+export function evaluateProxies(trusted: readonly string[]): CheckResult[] {
+  if (!trustsAllAddresses(trusted)) return [];
   return [
     {
       about: "trusted proxies",
@@ -27,10 +27,10 @@ export async function readsPeople(db: Database): Promise<boolean> {
 }
 
 /** Fails if accounts exist but no COOKIE_DOMAIN is set. The login of `db` can read accounts. */
-export async function examineCookieDomain(
+export async function checkCookieDomain(
   db: Database,
   cookieDomain: string | undefined,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   if (cookieDomain !== undefined) return [];
   const count = await call(db, "count_users", {});
   if (count === 0) return [];

@@ -2,14 +2,14 @@
 import { countClaimedRoles, findClaimedApps } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** A warning for each provider with rules for unknown or disabled apps. The login of `db` can read apps. */
-export async function examineClaimedApps(
+export async function checkClaimedApps(
   db: Database,
   providers: readonly ProviderSettings[],
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
+): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
   for (const { name, roles } of providers) {
     const apps = await findClaimedApps(
       { db },
@@ -20,21 +20,21 @@ export async function examineClaimedApps(
       ...apps.disabled.map((slug) => `${slug}, which is disabled`),
     ];
     if (issues.length > 0)
-      findings.push({
+      results.push({
         about: `roles by claims of ${name}`,
         level: "warn",
         says: `refer to ${issues.join(", and ")}: these roles have no effect`,
         remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
       });
   }
-  return findings;
+  return results;
 }
 
 /** A warning for each provider that granted roles and is no longer configured. The login of `db` can read roles. */
-export async function examineClaimedRoles(
+export async function checkClaimedRoles(
   db: Database,
   providers: readonly ProviderSettings[],
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const given = await countClaimedRoles({ db });
   const left = given.filter(({ provider }) => providers.every(({ name }) => name !== provider));
   return left.map(({ provider, roles }) => ({

@@ -1,9 +1,9 @@
 /** The doctor's checks that need no database: settings, secrets, driver. Pure. @module */
 import type { Audience } from "../gateway/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** Each message contains the variable and the expected value, never the actual value. */
-export function judgeSettings(issues: readonly string[]): Finding[] {
+export function evaluateSettings(issues: readonly string[]): CheckResult[] {
   const about = "settings";
   if (issues.length === 0) return [{ about, level: "ok", says: "are valid" }];
   const remedy = "correct the variable: .env.example lists every setting";
@@ -11,7 +11,9 @@ export function judgeSettings(issues: readonly string[]): Finding[] {
 }
 
 /** If both services share a secret, each can impersonate the gateway to the other. */
-export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
+export function evaluateSecrets(
+  secrets: Readonly<Record<Audience, readonly string[]>>,
+): CheckResult {
   const about = "secrets";
   if (!secrets.data.some((secret) => secrets.identity.includes(secret)))
     return { about, level: "ok", says: "of data and identity differ" };
@@ -24,7 +26,7 @@ export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[
   };
 }
 
-export function judgeDriver(isPatched: boolean): Finding {
+export function evaluateDriver(isPatched: boolean): CheckResult {
   const about = "driver";
   if (isPatched) return { about, level: "ok", says: "is patched" };
   return {

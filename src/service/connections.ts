@@ -1,15 +1,15 @@
 /** Checks whether PostgreSQL allows all connections that the service's processes can open. @module */
 import { type Database, readRows } from "../db/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** Max connections: `pool` and `pushing` per worker; `pushing` are those of the pushing login. */
 export type Connections = { pool: number; pushing: number; workers: number };
 
 /** `db` connects directly to PostgreSQL: behind a pooler, the pooler opens the connections. */
-export async function examineConnections(
+export async function checkConnections(
   db: Database,
   { pool, pushing, workers }: Connections,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const [row] = await readRows<{ max: number; login_max: number }>(
     db,
     `select pg_catalog.current_setting('max_connections')::pg_catalog.int4 - pg_catalog.current_setting('superuser_reserved_connections')::pg_catalog.int4

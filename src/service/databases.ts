@@ -53,7 +53,7 @@ export function openDatabases(options: DatabasesOptions, { nodes, outage }: Watc
         message: `${node}: calls of its apps go through the coordinator`,
         cause: toCause(cause),
       }),
-    onAway: outage.begin,
+    onUnreachable: outage.begin,
     onThere: outage.end,
     onMismatch: () => options.log("error", "response mismatch", { message: MISMATCH }),
     url: options.databaseUrl,

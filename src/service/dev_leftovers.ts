@@ -2,23 +2,23 @@
 import { type DevLeftovers, findDevLeftovers } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { readsPeople } from "./callers.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 const NOTHING: DevLeftovers = { people: [], keys: [] };
 
 /** No results if none of the logins can read accounts. */
-export async function examineDevLeftovers(logins: readonly Database[]): Promise<Finding[]> {
+export async function checkDevLeftovers(logins: readonly Database[]): Promise<CheckResult[]> {
   for (const db of logins) {
-    if (await readsPeople(db)) return judgeDevLeftovers(await findDevLeftovers({ db }));
+    if (await readsPeople(db)) return evaluateDevLeftovers(await findDevLeftovers({ db }));
   }
   return [];
 }
 
-function judgeDevLeftovers({ people, keys }: DevLeftovers = NOTHING): Finding[] {
+function evaluateDevLeftovers({ people, keys }: DevLeftovers = NOTHING): CheckResult[] {
   const about = "rowhouse dev";
-  const findings: Finding[] = [];
+  const results: CheckResult[] = [];
   if (people.length > 0)
-    findings.push({
+    results.push({
       about,
       level: "warn",
       says: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
@@ -26,11 +26,11 @@ function judgeDevLeftovers({ people, keys }: DevLeftovers = NOTHING): Finding[] 
         "if you do not need an account, run rowhouse admin disable with its address, or rowhouse admin delete-user",
     });
   if (keys.length > 0)
-    findings.push({
+    results.push({
       about,
       level: "warn",
       says: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
       remedy: "if you do not need a key, run rowhouse admin revoke-key with its id",
     });
-  return findings;
+  return results;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { listIssues, makeIsolationLook } from "../catalog/mod.ts";
+import { listIssues, makeIsolationCheck } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
@@ -15,29 +15,34 @@ import {
 } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
 import type { Preview } from "../preview.ts";
-import { type DatabaseVariable, toAway } from "./away.ts";
-import { examineCookieDomain, readsPeople } from "./callers.ts";
-import { examineClaimedApps, examineClaimedRoles } from "./claimed_apps.ts";
-import { judgeDriver } from "./configuration.ts";
-import { type Connections, examineConnections } from "./connections.ts";
-import { examineDevLeftovers } from "./dev_leftovers.ts";
-import type { Finding } from "./finding.ts";
-import { examineIdentitySecrets } from "./identity_values.ts";
-import { judgeLoginLimits } from "./login_limits.ts";
-import { judgeIdentityLogin, judgeServingLogin, readIdentityLogin, readLogin } from "./logins.ts";
-import { examineMails } from "./mail_state.ts";
-import { examinePooler, judgePooling } from "./pooler.ts";
-import { examinePushing } from "./pushing.ts";
+import { checkCookieDomain, readsPeople } from "./callers.ts";
+import type { CheckResult } from "./check_result.ts";
+import { checkClaimedApps, checkClaimedRoles } from "./claimed_apps.ts";
+import { evaluateDriver } from "./configuration.ts";
+import { type Connections, checkConnections } from "./connections.ts";
+import { checkDevLeftovers } from "./dev_leftovers.ts";
+import { checkIdentitySecrets } from "./identity_values.ts";
+import { evaluateLoginLimits } from "./login_limits.ts";
 import {
+  evaluateIdentityLogin,
+  evaluateServingLogin,
+  readIdentityLogin,
+  readLogin,
+} from "./logins.ts";
+import { checkMails } from "./mail_state.ts";
+import { checkPooler, evaluatePooling } from "./pooler.ts";
+import { checkPushing } from "./pushing.ts";
+import {
+  checkFunctions,
   checkNodeAddresses,
   checkNodes,
-  examineFunctions,
-  examinePreviews,
-  judgeIsolation,
-  judgeMigrations,
-  judgeRelease,
+  checkPreviews,
+  evaluateIsolation,
+  evaluateMigrations,
+  evaluateRelease,
 } from "./schema_state.ts";
-import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./session.ts";
+import { checkNodeLogs, evaluateSession, evaluateVersion, readSession } from "./session.ts";
+import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
 
 export type DoctorDeps = {
   db: Database;
@@ -68,30 +73,34 @@ export type DoctorDeps = {
 };
 
 /** All results, in the order in which issues should be fixed. */
-export async function examine(deps: DoctorDeps): Promise<Finding[]> {
-  const findings = [judgeDriver(isDriverPatched())];
+export async function checkService(deps: DoctorDeps): Promise<CheckResult[]> {
+  const results = [evaluateDriver(isDriverPatched())];
   const askedAt = deps.now();
-  const session = await readSession(deps.db).catch(toAway("DATABASE_URL"));
+  const session = await readSession(deps.db).catch(toUnavailable("DATABASE_URL"));
   const respondedAt = deps.now();
-  if (!("login" in session)) return [...findings, session];
-  findings.push({ about: "database", level: "ok", says: `accepts the login ${session.login}` });
+  if (!("login" in session)) return [...results, session];
+  results.push({ about: "database", level: "ok", says: `accepts the login ${session.login}` });
   const login = await readLogin(deps.db);
-  findings.push(judgeVersion(session), ...judgeServingLogin(login), ...judgeLoginLimits(login));
+  results.push(
+    evaluateVersion(session),
+    ...evaluateServingLogin(login),
+    ...evaluateLoginLimits(login),
+  );
   if (deps.isWhole === true)
-    findings.push(
-      judgeIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
+    results.push(
+      evaluateIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
     );
   // The database read its clock at some moment between the two, even if the response was slow.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), respondedAt);
-  findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
+  results.push(...evaluateSession(session, nowMs), ...(await checkNodeLogs(deps.db)));
   const { databaseUrl: url, prepare } = deps;
   const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
-  findings.push(judgePooling(pooling, "DATABASE_URL"));
+  results.push(evaluatePooling(pooling, "DATABASE_URL"));
   if (pooling === "none" && deps.connections !== undefined)
-    findings.push(...(await examineConnections(deps.db, deps.connections)));
-  const isSound = findings.every(({ level }) => level !== "fail");
+    results.push(...(await checkConnections(deps.db, deps.connections)));
+  const isSound = results.every(({ level }) => level !== "fail");
   const identitySecrets = isSound ? deps.identitySecrets : undefined;
-  return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];
+  return [...results, ...(await checkAdmin(deps.admin, { ...deps, identitySecrets }))];
 }
 
 /** `db` is the serving login's connection, if there is one: the pushing login cannot read accounts. */
@@ -110,7 +119,7 @@ type AdminOptions = Pick<
 > & { db?: Database };
 
 /** The checks that do not need the serving login. */
-export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
+export async function checkAdmin(admin: Database, options: AdminOptions): Promise<CheckResult[]> {
   const {
     pushes,
     adminUrl: url,
@@ -120,40 +129,40 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
     previews,
     nodesUrl,
   } = options;
-  const result = await readRows(admin, "select 1").catch(toAway(variable));
+  const result = await readRows(admin, "select 1").catch(toUnavailable(variable));
   if ("about" in result) return [{ ...result, about: "admin database" }];
-  const findings: Finding[] = [{ about: "admin database", level: "ok", says: "responds" }];
+  const results: CheckResult[] = [{ about: "admin database", level: "ok", says: "responds" }];
   if (variable === "ADMIN_DATABASE_URL") {
-    const pooler = await examinePooler({ url, prepare, variable });
-    if (pooler.level !== "ok") findings.push(pooler);
+    const pooler = await checkPooler({ url, prepare, variable });
+    if (pooler.level !== "ok") results.push(pooler);
   }
   if (pushes) {
-    findings.push(await examinePushing(admin, { db, variable }));
-    if (db !== admin) findings.push(...judgeLoginLimits(await readLogin(admin)));
+    results.push(await checkPushing(admin, { db, variable }));
+    if (db !== admin) results.push(...evaluateLoginLimits(await readLogin(admin)));
   }
-  const migrations = judgeMigrations(await compareMigrations(admin));
-  findings.push(migrations);
-  if (migrations.level !== "ok") return findings;
+  const migrations = evaluateMigrations(await compareMigrations(admin));
+  results.push(migrations);
+  if (migrations.level !== "ok") return results;
   // The logins of the gateway and of identity cannot read the list of tables.
   if (pushes || variable === "ADMIN_DATABASE_URL")
-    findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
+    results.push(await checkPreviews(admin, previews), await checkFunctions(admin));
   const nodes = makeNodeMap();
-  const isolation = await makeIsolationLook(admin, nodes)();
-  findings.push(
-    ...judgeIsolation(listIssues(isolation)),
-    ...judgeRelease(isolation),
+  const isolation = await makeIsolationCheck(admin, nodes)();
+  results.push(
+    ...evaluateIsolation(listIssues(isolation)),
+    ...evaluateRelease(isolation),
     ...checkNodes(isolation),
     ...(nodesUrl === undefined ? [] : await checkNodeAddresses(nodes.entries(), nodesUrl)),
   );
-  findings.push(...(await examineDevLeftovers([db, admin])));
+  results.push(...(await checkDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
   // If DATABASE_URL cannot be used, the only login can be the pushing login.
   if (identitySecrets !== undefined && (await readsPeople(people))) {
-    findings.push(...(await examineIdentitySecrets(people, identitySecrets)));
-    findings.push(...(await examineCookieDomain(people, cookieDomain)));
-    findings.push(...(await examineMails(people)));
-    findings.push(...(await examineClaimedApps(people, providers)));
-    findings.push(...(await examineClaimedRoles(people, providers)));
+    results.push(...(await checkIdentitySecrets(people, identitySecrets)));
+    results.push(...(await checkCookieDomain(people, cookieDomain)));
+    results.push(...(await checkMails(people)));
+    results.push(...(await checkClaimedApps(people, providers)));
+    results.push(...(await checkClaimedRoles(people, providers)));
   }
-  return findings;
+  return results;
 }

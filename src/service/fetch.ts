@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Authenticate, Peer, Quota, Receive, Received, TakeQuota } from "../gateway/mod.ts";
+import type { Authenticate, Peer, Quota, Receive, Received, SpendQuota } from "../gateway/mod.ts";
 import {
   type KeyRoute,
   type Match,
@@ -32,7 +32,7 @@ export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<
 /** Authentication, rate limits and origins of callers. */
 export type CallerDeps = FacingDeps & {
   authenticate: Authenticate;
-  takeQuota: TakeQuota;
+  spendQuota: SpendQuota;
   /** The origin of the identity pages, if it is separate. */
   identityUrl: string | undefined;
 };
@@ -184,7 +184,7 @@ async function enter<Deps extends FetchDeps>(
   const principal = state.principal ?? (await authenticate(deps, context));
   state.principal = principal;
   deps.guard.checkApp(principal.appId);
-  state.quota = await deps.callers?.takeQuota(principal);
+  state.quota = await deps.callers?.spendQuota(principal);
   if (route.access === "key" && !isInScope(route, principal)) throw scopeMissing(route.scope);
   // A copy would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));

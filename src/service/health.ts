@@ -17,7 +17,7 @@ import {
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { findUncallableTables } from "../push/mod.ts";
-import { type Guard, LOOK_INTERVAL_MS, MAX_AGE_MS } from "./isolation_guard.ts";
+import { CHECK_INTERVAL_MS, type Guard, MAX_AGE_MS } from "./isolation_guard.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** @throws {Problem} unavailable — something is missing, see the message; overloaded, timeout — the database does not respond */
@@ -63,11 +63,11 @@ export type ReadyDeps = {
   servesRows: boolean;
   isDraining: () => boolean;
   /** Whether the database is known to be unavailable. */
-  isAway: () => boolean;
+  isUnavailable: () => boolean;
   /** A monotonic clock. */
   now: () => number;
-  /** How long a verdict is fresh; defaults to {@linkcode LOOK_INTERVAL_MS}. */
-  lookIntervalMs?: number | undefined;
+  /** How long a verdict is fresh; defaults to {@linkcode CHECK_INTERVAL_MS}. */
+  checkIntervalMs?: number | undefined;
 };
 
 /** The check interval of a service that is not ready. */
@@ -80,12 +80,12 @@ type Verdict = { foundAt: number; error: unknown };
  * seconds. It waits for a new check only if there is no verdict, or the verdict is older than {@linkcode MAX_AGE_MS}.
  */
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
-  const { now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
+  const { now, checkIntervalMs = CHECK_INTERVAL_MS } = deps;
   let verdict: Verdict | undefined;
   let looking: Promise<Verdict> | undefined;
   const findOut = async (): Promise<Verdict> => {
     const foundAt = now();
-    const error = await lookAtDatabase(deps).then(
+    const error = await checkDatabase(deps).then(
       () => undefined,
       (caught: unknown) => caught,
     );
@@ -93,28 +93,28 @@ export function makeCheckReady(deps: ReadyDeps): CheckReady {
     looking = undefined;
     return verdict;
   };
-  const look = (): Promise<Verdict> => {
+  const check = (): Promise<Verdict> => {
     looking ??= findOut();
     return looking;
   };
   const findVerdict = (): Verdict | Promise<Verdict> => {
-    if (verdict === undefined) return look();
+    if (verdict === undefined) return check();
     const age = now() - verdict.foundAt;
-    if (age > MAX_AGE_MS) return look();
-    const freshMs = verdict.error === undefined ? lookIntervalMs : RETRY_INTERVAL_MS;
-    if (age > Math.min(freshMs, lookIntervalMs)) void look();
+    if (age > MAX_AGE_MS) return check();
+    const freshMs = verdict.error === undefined ? checkIntervalMs : RETRY_INTERVAL_MS;
+    if (age > Math.min(freshMs, checkIntervalMs)) void check();
     return verdict;
   };
   return async () => {
     if (deps.isDraining()) throw unready("The process is stopping");
     const { error } = await findVerdict();
     if (error !== undefined) throw error;
-    if (deps.isAway()) throw new Problem("unavailable", { retryAfterS: 1 });
+    if (deps.isUnavailable()) throw new Problem("unavailable", { retryAfterS: 1 });
     await deps.guard.check();
   };
 }
 
-async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
+async function checkDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
   const { missing } = await compareMigrations(db);
   if (missing.length > 0)
     throw unready("Migrations are missing: the operator must run rowhouse migrate");

@@ -8,7 +8,7 @@
 import { readAddresses } from "../accounts/people/mod.ts";
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { call, type Database } from "../db/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** Counts of the live values that depend on one secret. */
 export type IdentityValues = {
@@ -24,21 +24,21 @@ export type IdentityValues = {
 };
 
 /** Values that need each secret in the settings, and values whose secret is missing. */
-export async function examineIdentitySecrets(
+export async function checkIdentitySecrets(
   admin: Database,
   texts: readonly string[],
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const secrets = makeIdentitySecrets(texts);
   const ids = secrets.all.map(({ id }) => id);
   const { unconfirmed } = await readAddresses({ db: admin }, secrets);
   return [
-    ...judgeIdentitySecrets(ids, await countValues(admin)),
-    ...judgeAddresses(unconfirmed.length),
+    ...evaluateIdentitySecrets(ids, await countValues(admin)),
+    ...evaluateAddresses(unconfirmed.length),
   ];
 }
 
 /** A warning about e-mail addresses that the service did not set. */
-function judgeAddresses(unconfirmed: number): Finding[] {
+function evaluateAddresses(unconfirmed: number): CheckResult[] {
   if (unconfirmed === 0) return [];
   const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
   return [
@@ -53,28 +53,28 @@ function judgeAddresses(unconfirmed: number): Finding[] {
 }
 
 /** `ids` are the secrets in the settings; the first creates new values. */
-export function judgeIdentitySecrets(
+export function evaluateIdentitySecrets(
   ids: readonly string[],
   counted: readonly IdentityValues[],
-): Finding[] {
+): CheckResult[] {
   const about = "identity secret";
   const older = ids.slice(1).map((id) => {
     const values = counted.find(({ secretId }) => secretId === id);
     return values === undefined ? toUnused(id) : toNeeded(values);
   });
   const lost = counted.filter(({ secretId }) => !ids.includes(secretId)).map(toLost);
-  const findings = [...older, ...lost];
-  return findings.length > 0
-    ? findings
+  const results = [...older, ...lost];
+  return results.length > 0
+    ? results
     : [{ about, level: "ok", says: "protects all passwords, sessions and links" }];
 }
 
-function toUnused(id: string): Finding {
+function toUnused(id: string): CheckResult {
   const says = `${id} is no longer needed: it can be removed from IDENTITY_SECRET`;
   return { about: "identity secret", level: "ok", says };
 }
 
-function toNeeded(values: IdentityValues): Finding {
+function toNeeded(values: IdentityValues): CheckResult {
   return {
     about: "identity secret",
     level: "warn",
@@ -84,7 +84,7 @@ function toNeeded(values: IdentityValues): Finding {
   };
 }
 
-function toLost(values: IdentityValues): Finding {
+function toLost(values: IdentityValues): CheckResult {
   return {
     about: "identity secret",
     level: "warn",

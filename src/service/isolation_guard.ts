@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Isolation, listIssues, makeIsolationLook } from "../catalog/mod.ts";
+import { type Isolation, listIssues, makeIsolationCheck } from "../catalog/mod.ts";
 import { coalesce, type Database, holdNewNodes, type NodeMap } from "../db/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
@@ -12,7 +12,7 @@ import { type CheckBodies, RELEASE } from "../push/mod.ts";
 
 export type Guard = {
   /** Checks the whole database now. If the check itself fails, it rejects, and the last verdict keeps aging. */
-  readonly look: () => Promise<Isolation>;
+  readonly read: () => Promise<Isolation>;
   /**
    * Uses the last verdict; checks the database first if there is no verdict, or it is too old.
    *
@@ -26,15 +26,15 @@ export type Guard = {
    */
   readonly checkApp: (appId: string) => void;
   /** The last verdict; `undefined` before the first check. */
-  readonly judge: () => Judgement | undefined;
+  readonly evaluate: () => Evaluation | undefined;
   readonly stop: () => void;
 };
 
-export type Judgement = { issues: readonly string[]; ageMs: number };
+export type Evaluation = { issues: readonly string[]; ageMs: number };
 
-export const LOOK_INTERVAL_MS = 10_000;
+export const CHECK_INTERVAL_MS = 10_000;
 /** One process checks for all, once a minute and after pushes; the others read its result. */
-const LOOKS_PER_CHECK = 6;
+const READS_PER_CHECK = 6;
 /** How long a verdict is valid. */
 export const MAX_AGE_MS = 120_000;
 
@@ -47,16 +47,16 @@ export type GuardDeps = {
   checkBodies?: CheckBodies | undefined;
   log: Log;
   now: () => number;
-  /** Defaults to {@linkcode LOOK_INTERVAL_MS}. */
-  lookIntervalMs?: number | undefined;
+  /** Defaults to {@linkcode CHECK_INTERVAL_MS}. */
+  checkIntervalMs?: number | undefined;
 };
 
 /** A guard that checks on demand, and reads the shared result every ten seconds. */
 export function makeGuard(deps: GuardDeps): Guard {
-  const { db, nodes, checkBodies, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
+  const { db, nodes, checkBodies, log, now, checkIntervalMs = CHECK_INTERVAL_MS } = deps;
   let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
-  const findIsolation = makeIsolationLook(db, nodes);
+  const findIsolation = makeIsolationCheck(db, nodes);
   let lastRelease: string | null = RELEASE;
   const findBodyIssues = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
     if (checkBodies === undefined) return [];
@@ -70,7 +70,7 @@ export function makeGuard(deps: GuardDeps): Guard {
       });
     return [];
   };
-  const lookFor = async (maxAgeMs: number) => {
+  const checkWithin = async (maxAgeMs: number) => {
     const startedAt = now();
     const checked = await findIsolation({ maxAgeMs });
     const found = { ...checked, issues: [...checked.issues, ...(await findBodyIssues(checked))] };
@@ -81,18 +81,18 @@ export function makeGuard(deps: GuardDeps): Guard {
       await holdNewNodes(db).catch(logError(log, "keeping rows from a new node"));
     return found;
   };
-  const look = coalesce(() => lookFor(0));
-  const lookShared = coalesce(() => lookFor(LOOKS_PER_CHECK * lookIntervalMs));
+  const read = coalesce(() => checkWithin(0));
+  const checkShared = coalesce(() => checkWithin(READS_PER_CHECK * checkIntervalMs));
   const timer = setInterval(() => {
-    lookShared().catch(logError(log, "the look at the isolation"));
-  }, lookIntervalMs);
+    checkShared().catch(logError(log, "the check of the isolation"));
+  }, checkIntervalMs);
   timer.unref();
   return {
-    look,
+    read,
     check: async () => {
       const isOld = now() - foundAt > MAX_AGE_MS;
       const known =
-        isolation === undefined || isOld ? await look().catch(rejectUnknown) : isolation;
+        isolation === undefined || isOld ? await read().catch(rejectUnknown) : isolation;
       if (known.issues.length > 0) throw stopped(undefined);
     },
     checkApp: (appId) => {
@@ -101,7 +101,7 @@ export function makeGuard(deps: GuardDeps): Guard {
       const node = nodes?.find(appId);
       if (node === undefined || broken.includes(node)) throw stopped(undefined);
     },
-    judge: () =>
+    evaluate: () =>
       isolation === undefined
         ? undefined
         : { issues: listIssues(isolation), ageMs: now() - foundAt },
@@ -116,7 +116,7 @@ function logChanges(log: Log, before: Isolation | undefined, found: Isolation): 
     if (before?.added.includes(node) !== true)
       log("warn", "node not set up", { message: `${node}: run rowhouse migrate` });
   for (const node of found.silent)
-    if (!silent.includes(node)) log("warn", "node away", { message: node });
+    if (!silent.includes(node)) log("warn", "node unreachable", { message: node });
   for (const node of silent)
     if (!found.silent.includes(node)) log("info", "node responds again", { message: node });
   for (const issue of issues)

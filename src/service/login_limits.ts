@@ -1,17 +1,17 @@
 /** Checks the limits that keep a stolen login from exhausting connections, disk or locks. @module */
 import { quoteName } from "../db/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 import type { Login } from "./logins.ts";
 
 /** Warnings about a login without limits. A superuser never has limits, and gets a separate warning. */
-export function judgeLoginLimits(found: Login): Finding[] {
+export function evaluateLoginLimits(found: Login): CheckResult[] {
   if (found.isSuperuser) return [];
-  return [judgeConnectionLimit(found), judgeTemporaryFiles(found)].filter(
-    (finding) => finding !== undefined,
+  return [evaluateConnectionLimit(found), evaluateTemporaryFiles(found)].filter(
+    (result) => result !== undefined,
   );
 }
 
-function judgeConnectionLimit({ login, connectionLimit }: Login): Finding | undefined {
+function evaluateConnectionLimit({ login, connectionLimit }: Login): CheckResult | undefined {
   if (connectionLimit >= 0) return undefined;
   return {
     about: "connection limit",
@@ -22,7 +22,11 @@ function judgeConnectionLimit({ login, connectionLimit }: Login): Finding | unde
 }
 
 /** Skips logins that push: they sort whole tables to build indexes. */
-function judgeTemporaryFiles({ login, memberOf, tempFileLimitKb }: Login): Finding | undefined {
+function evaluateTemporaryFiles({
+  login,
+  memberOf,
+  tempFileLimitKb,
+}: Login): CheckResult | undefined {
   if (tempFileLimitKb >= 0 || memberOf.includes("rowhouse_tables")) return undefined;
   return {
     about: "temporary files",
@@ -39,7 +43,7 @@ const OPEN = {
 } as const;
 
 /** Rights that PostgreSQL gives to every login until a superuser revokes them. */
-export function judgeOpenFunctions(open: readonly (keyof typeof OPEN)[]): Finding {
+export function evaluateOpenFunctions(open: readonly (keyof typeof OPEN)[]): CheckResult {
   const about = "every login";
   if (open.length === 0)
     return {

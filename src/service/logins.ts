@@ -5,9 +5,9 @@
  * @module
  */
 import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
-import { type DatabaseVariable, toAway } from "./away.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 import LOGIN from "./login.sql" with { type: "text" };
+import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
 
 /** A login's rights that matter for serving and pushing. */
 export type Login = {
@@ -40,32 +40,32 @@ export async function readLogin(db: Database): Promise<Login> {
 }
 
 /** The login of DATABASE_URL. */
-export function judgeServingLogin(found: Login): Finding[] {
+export function evaluateServingLogin(found: Login): CheckResult[] {
   const { login, database, memberOf, statementTimeoutMs } = found;
-  const limit: Finding = {
+  const limit: CheckResult = {
     about: "time limit",
     level: "warn",
     says: `statements of ${login} have no time limit in the database`,
     remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
   };
-  const rejected: Finding = {
+  const rejected: CheckResult = {
     about: "login",
     level: "fail",
     says: `${login} lacks the rights to serve`,
     remedy: "run rowhouse migrate with this DATABASE_URL",
   };
-  const enough: Finding = {
+  const enough: CheckResult = {
     about: "login",
     level: "ok",
     says: `${login} has exactly the rights that serving needs`,
   };
   const mayServe = memberOf.some((role) => SERVING.includes(role));
-  const finding = findServingExcess(found) ?? (mayServe ? enough : rejected);
-  return statementTimeoutMs > 0 ? [finding] : [finding, limit];
+  const result = findServingExcess(found) ?? (mayServe ? enough : rejected);
+  return statementTimeoutMs > 0 ? [result] : [result, limit];
 }
 
 /** The pushing login of a serving process: from ADMIN_DATABASE_URL, or else from DATABASE_URL. */
-export function judgePushingLogin(found: Login, variable: DatabaseVariable): Finding {
+export function evaluatePushingLogin(found: Login, variable: DatabaseVariable): CheckResult {
   const { login, memberOf } = found;
   const about = "pushing login";
   if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
@@ -81,7 +81,7 @@ export function judgePushingLogin(found: Login, variable: DatabaseVariable): Fin
 }
 
 /** The login of CONSOLE_DATABASE_URL. It should act only for users who present both cookies. */
-export function judgeConsoleLogin(found: Login): Finding {
+export function evaluateConsoleLogin(found: Login): CheckResult {
   const { login, memberOf, otherRoles } = found;
   const about = "console login";
   if (!memberOf.includes(CONSOLE))
@@ -105,10 +105,10 @@ export function judgeConsoleLogin(found: Login): Finding {
 }
 
 /** The login of `IDENTITY_DATABASE_URL`; a failed result if it cannot connect. */
-export async function readIdentityLogin(db: Database): Promise<Login | Finding> {
+export async function readIdentityLogin(db: Database): Promise<Login | CheckResult> {
   return await readLogin(db).catch((error: unknown) => {
-    const { says, ...finding } = toAway("IDENTITY_DATABASE_URL")(error);
-    return { ...finding, about: "identity login", says: `cannot connect: the database ${says}` };
+    const { says, ...result } = toUnavailable("IDENTITY_DATABASE_URL")(error);
+    return { ...result, about: "identity login", says: `cannot connect: the database ${says}` };
   });
 }
 
@@ -116,7 +116,10 @@ export async function readIdentityLogin(db: Database): Promise<Login | Finding> 
  * Whether identity has a separate login in a process that runs all parts. Without a separate login, an attacker with the
  * pushing login can inject code into apps' functions, and it runs in sessions that can read accounts.
  */
-export function judgeIdentityLogin(serving: Login, identity: Login | Finding | undefined): Finding {
+export function evaluateIdentityLogin(
+  serving: Login,
+  identity: Login | CheckResult | undefined,
+): CheckResult {
   const about = "identity login";
   if (identity === undefined)
     return {
@@ -156,7 +159,7 @@ export function judgeIdentityLogin(serving: Login, identity: Login | Finding | u
 }
 
 /** A warning if the serving login has more rights than it needs. */
-export function findServingExcess(found: Login): Finding | undefined {
+export function findServingExcess(found: Login): CheckResult | undefined {
   const member = [...OWNERS, CONSOLE].find((role) => found.memberOf.includes(role));
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
@@ -170,7 +173,7 @@ export function findServingExcess(found: Login): Finding | undefined {
 }
 
 /** A warning if the pushing login has more rights than it needs. */
-function findPushingExcess(found: Login): Finding | undefined {
+function findPushingExcess(found: Login): CheckResult | undefined {
   const member = ["rowhouse_owner", ...SERVING, CONSOLE].find((role) =>
     found.memberOf.includes(role),
   );

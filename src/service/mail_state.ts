@@ -1,42 +1,42 @@
 /** Checks the mail queue: how many mails wait, and whether a process sends them. @module */
 import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** Longer than a busy minute, shorter than users wait for a link. */
-const LATE_S = 600;
+const OVERDUE_S = 600;
 
 /** No results if the queue is empty and no process sends mail. */
-export async function examineMails(db: Database): Promise<Finding[]> {
-  return judgeMails(await readMailState({ db }));
+export async function checkMails(db: Database): Promise<CheckResult[]> {
+  return evaluateMails(await readMailState({ db }));
 }
 
-export function judgeMails({ hasSender, waiting, oldestS, givenUp }: MailState): Finding[] {
+export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailState): CheckResult[] {
   const about = "mail";
-  const findings: Finding[] = [];
+  const results: CheckResult[] = [];
   const count = `${waiting} ${waiting === 1 ? "mail is" : "mails are"} in the queue`;
   if (waiting > 0 && !hasSender)
-    findings.push({
+    results.push({
       about,
       level: "warn",
       says: `${count}, and no process has sent mail for 10 minutes`,
       remedy: "start a process with MAIL_URL where ROLE is all or identity",
     });
-  else if (oldestS > LATE_S)
-    findings.push({
+  else if (oldestS > OVERDUE_S)
+    results.push({
       about,
       level: "warn",
       says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
       remedy: 'search the log for "event":"mail": these lines show the response of the mail server',
     });
-  else if (hasSender) findings.push({ about, level: "ok", says: `a process sends mail; ${count}` });
+  else if (hasSender) results.push({ about, level: "ok", says: `a process sends mail; ${count}` });
   if (givenUp > 0)
-    findings.push({
+    results.push({
       about,
       level: "warn",
       says: `${givenUp} ${givenUp === 1 ? "mail was" : "mails were"} not delivered in the last 30 days`,
       remedy:
         'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
     });
-  return findings;
+  return results;
 }

@@ -1,6 +1,6 @@
 /** Sends queued mails, in a process that serves identity and has a mail server. @module */
 import type { MailLinkDeps } from "../accounts/mails/mod.ts";
-import { type MailNote, type MailSettings, makeMailSender } from "../mail/mod.ts";
+import { type MailResult, type MailSettings, makeMailSender } from "../mail/mod.ts";
 import { type Log, logError } from "../observe.ts";
 
 /** Interval of the queue check, lease of a mail, and delay before a retry; in seconds. */
@@ -14,20 +14,20 @@ export type MailingDeps = MailLinkDeps & {
   mail: MailSettings & { pace?: Partial<MailPace> };
   log: Log;
   /** For the metrics. */
-  note: (note: MailNote) => void;
+  record: (record: MailResult) => void;
 };
 
 export type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
 
 /** Starts to send; the returned function stops after the current mail. */
-export function startMailing({ log, note, ...deps }: MailingDeps): () => Promise<void> {
+export function startMailing({ log, record, ...deps }: MailingDeps): () => Promise<void> {
   const pace = { ...PACE, ...deps.mail.pace };
   const send = makeMailSender({
     ...deps,
     ...pace,
-    note: (sent) => {
+    record: (sent) => {
       log(sent.outcome === "sent" || sent.outcome === "void" ? "info" : "warn", "mail", sent);
-      note(sent);
+      record(sent);
     },
   });
   let isEnded = false;
@@ -35,14 +35,14 @@ export function startMailing({ log, note, ...deps }: MailingDeps): () => Promise
   const drain = async (): Promise<void> => {
     while (!isEnded && (await send()));
   };
-  const look = (): void => {
+  const check = (): void => {
     underWay ??= drain()
       .catch(logError(log, "sending mails"))
       .finally(() => {
         underWay = undefined;
       });
   };
-  const timer = setInterval(look, pace.intervalS * 1000);
+  const timer = setInterval(check, pace.intervalS * 1000);
   timer.unref();
   return async () => {
     isEnded = true;

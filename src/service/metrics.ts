@@ -6,7 +6,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PoolStats } from "../db/mod.ts";
-import type { MailNote } from "../mail/mod.ts";
+import type { MailResult } from "../mail/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 
 export type Metrics = {
@@ -14,9 +14,9 @@ export type Metrics = {
   /** Every metric in Prometheus's text format. */
   readonly print: () => Promise<string>;
   /** Counts a response. */
-  readonly note: (response: ResponseRecord) => void;
+  readonly record: (response: ResponseRecord) => void;
   /** Counts the outcome of a mail. */
-  readonly noteMail: (mail: MailNote) => void;
+  readonly recordMail: (mail: MailResult) => void;
 };
 
 export type MetricsSources = {
@@ -27,13 +27,13 @@ export type MetricsSources = {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
 /** Metrics of the process. The other default metrics are about V8, or wrong on Bun (process_heap_bytes). */
-const KEPT = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
+const REPORTED = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
 
 export function makeMetrics(sources: MetricsSources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray())
-    if (!KEPT.test(name)) registry.removeSingleMetric(name);
+    if (!REPORTED.test(name)) registry.removeSingleMetric(name);
   const registers = [registry];
   const duration = new Histogram({
     name: "rowhouse_request_duration_seconds",
@@ -66,7 +66,7 @@ export function makeMetrics(sources: MetricsSources): Metrics {
   return {
     contentType: registry.contentType,
     print: () => registry.metrics(),
-    note: ({ route, method, status, code, ms }) => {
+    record: ({ route, method, status, code, ms }) => {
       const labels = {
         route,
         method: METHODS.has(method) ? method : "other",
@@ -75,7 +75,7 @@ export function makeMetrics(sources: MetricsSources): Metrics {
       duration.observe(labels, ms / 1000);
       if (code !== undefined) errors.inc({ code });
     },
-    noteMail: ({ template, outcome }) => mails.inc({ template, outcome }),
+    recordMail: ({ template, outcome }) => mails.inc({ template, outcome }),
   };
 }
 

@@ -1,11 +1,11 @@
 /** A running service: pools, isolation guard, metrics and the modules of its role; and the doctor's checks. @module */
-export { examineCookieDomain, judgeProxies } from "./callers.ts";
-export { judgeDriver, judgeSecrets, judgeSettings } from "./configuration.ts";
+export { checkCookieDomain, evaluateProxies } from "./callers.ts";
+export type { CheckResult } from "./check_result.ts";
+export { evaluateDriver, evaluateSecrets, evaluateSettings } from "./configuration.ts";
 export { ADMIN_CONNECTIONS } from "./databases.ts";
-export { examine, examineAdmin } from "./doctor.ts";
-export type { Finding } from "./finding.ts";
+export { checkAdmin, checkService } from "./doctor.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
-export { examineMailServer, examineProviders } from "./outward.ts";
-export { examinePooler } from "./pooler.ts";
-export { examineConsole, examineLogins } from "./pushing.ts";
+export { checkMailServer, checkProviders } from "./outward.ts";
+export { checkPooler } from "./pooler.ts";
+export { checkConsole, checkLogins } from "./pushing.ts";
 export { routes } from "./routes.ts";

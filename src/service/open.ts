@@ -5,7 +5,7 @@
  */
 
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
-import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
+import { IDEMPOTENCY_BYTES, makeIdempotencyCapacity } from "../data/mod.ts";
 import { type Database, makeNodeMap } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
@@ -32,7 +32,7 @@ export type ServiceOptions = RoleOptions &
     /** The clock for keys, limits and signatures; defaults to the system clock. */
     now?: () => number;
     /** Interval of isolation and readiness checks; defaults to ten seconds. */
-    lookIntervalMs?: number;
+    checkIntervalMs?: number;
     /** Retention of audit log entries in seconds, 0 for unlimited; defaults to {@linkcode AUDIT_RETENTION_S}. */
     auditRetentionS?: number;
     /** Hosts, cookies and sessions; defaults to one host for everything, without single sign-on. */
@@ -81,26 +81,28 @@ export function openService(options: ServiceOptions): Service {
   const nodes = makeNodeMap();
   const databases = openDatabases(options, { nodes, outage });
   const { db, admin, identityDb } = databases;
-  const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
+  const timing = { now: () => performance.now(), checkIntervalMs: options.checkIntervalMs };
   const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
-  const guard = makeGuard({ db, nodes, checkBodies, log, ...looks });
+  const guard = makeGuard({ db, nodes, checkBodies, log, ...timing });
   const draining = new AbortController();
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({ pools: toPoolStats(databases), inFlight: () => traffic.inFlight });
   const statistics = startStatistics({
-    ...{ db, log, role, judge: guard.judge, now },
+    ...{ db, log, role, evaluate: guard.evaluate, now },
     findTable: (appId, name) => findTable?.(appId, name),
     makeId: () => crypto.randomUUID(),
   });
-  const idempotencyRoom = makeIdempotencyRoom(options.idempotencyBytes ?? IDEMPOTENCY_BYTES);
+  const idempotencyCapacity = makeIdempotencyCapacity(
+    options.idempotencyBytes ?? IDEMPOTENCY_BYTES,
+  );
   const { fetch, watch, checkReady, findTable } = ROLE_BUILDERS[role]({
     ...databases,
-    ...{ options, idempotencyRoom, draining: draining.signal },
+    ...{ options, idempotencyCapacity, draining: draining.signal },
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     checkReady: makeCheckReady({
-      ...{ db, guard, ...looks, servesRows: servesRows(role) },
+      ...{ db, guard, ...timing, servesRows: servesRows(role) },
       isDraining: () => draining.signal.aborted,
-      isAway: () => outage.isUnderWay() || now() - watch.confirmedAt() > SILENCE_LIMIT_MS,
+      isUnavailable: () => outage.isUnderWay() || now() - watch.confirmedAt() > SILENCE_LIMIT_MS,
     }),
     shared: {
       ...{ guard, traffic, log, now },
@@ -108,14 +110,14 @@ export function openService(options: ServiceOptions): Service {
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
     },
   });
-  const stopSweeps = startSweeps({ options, db, identityDb, idempotencyRoom }, role);
-  const endMailing = openMailing(options, { db: identityDb, note: metrics.noteMail });
+  const stopSweeps = startSweeps({ options, db, identityDb, idempotencyCapacity }, role);
+  const endMailing = openMailing(options, { db: identityDb, record: metrics.recordMail });
   return {
     ...{ fetch, db, identityDb, admin },
     adminFetch: makeAdminFetch({ checkReady, metrics, log }),
     warm: async () => {
       await watch.read();
-      const { issues } = await guard.look();
+      const { issues } = await guard.read();
       if (issues.length > 0) throw new IsolationError(issues);
     },
     drain: () => draining.abort(),
@@ -152,9 +154,9 @@ function makeRecorder(
 ): Parts["shared"]["onResponse"] {
   return (response, rejected) => {
     options.log(isRejectedByUs(response) ? "warn" : "info", "request", response);
-    metrics.note(response);
-    outage.note(response);
-    statistics.note(response, rejected && toRejection(options, response, rejected));
+    metrics.record(response);
+    outage.record(response);
+    statistics.record(response, rejected && toRejection(options, response, rejected));
   };
 }
 
@@ -170,12 +172,12 @@ function toRejection(
 /** Sends mails in a process that serves identity, if a mail server is configured. */
 function openMailing(
   { mail, identity, identitySecrets = [], role = "all", log, now = Date.now }: ServiceOptions,
-  { db, note }: Pick<MailingDeps, "db" | "note">,
+  { db, record }: Pick<MailingDeps, "db" | "record">,
 ): () => Promise<void> {
   const pagesUrl = identity?.identityUrl ?? identity?.publicUrl;
   if (mail === undefined || pagesUrl === undefined || !servesPeople(role)) return async () => {};
   return startMailing({
-    ...{ db, log, note },
+    ...{ db, log, record },
     mail: { ...mail, pagesUrl },
     identitySecrets: makeIdentitySecrets(identitySecrets),
     randomBytes: systemRandomBytes,

@@ -7,13 +7,13 @@
 import { type Log, type ResponseRecord, toCause } from "../observe.ts";
 
 export type Outage = {
-  /** Call when no connection can be made; `cause` is the error of the first attempt. */
+  /** Call when no connection can be opened; `cause` is the error of the first attempt. */
   readonly begin: (cause: unknown) => void;
-  /** Call when a connection is made. */
+  /** Call when a connection opens. */
   readonly end: () => void;
   readonly isUnderWay: () => boolean;
   /** Counts a response during the outage. */
-  readonly note: (response: ResponseRecord) => void;
+  readonly record: (response: ResponseRecord) => void;
 };
 
 /** `now` is a monotonic clock. */
@@ -26,15 +26,15 @@ export function makeOutage({ log, now }: { log: Log; now: () => number }): Outag
       beganAt = now();
       rejected = 0;
       const message = "Requests that need the database get 503 until it is available";
-      log("warn", "database away", { message, cause: toCause(cause) });
+      log("warn", "database unavailable", { message, cause: toCause(cause) });
     },
     end: () => {
       if (beganAt === undefined) return;
-      log("warn", "database there", { ms: Math.round(now() - beganAt), rejected });
+      log("warn", "database available", { ms: Math.round(now() - beganAt), rejected });
       beganAt = undefined;
     },
     isUnderWay: () => beganAt !== undefined,
-    note: ({ code }) => {
+    record: ({ code }) => {
       if (beganAt !== undefined && code === "unavailable") rejected++;
     },
   };

@@ -2,16 +2,16 @@
 import { discover, type ProviderSettings } from "../identity/mod.ts";
 import { tryServer } from "../mail/mod.ts";
 import { toLogFields } from "../observe.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 const TIMEOUT_S = 5;
 
-/** In parallel: a provider that does not respond takes seconds. */
-export function examineProviders(list: readonly ProviderSettings[]): Promise<Finding[]> {
-  return Promise.all(list.map(examineProvider));
+/** In parallel: a provider that does not respond costs seconds. */
+export function checkProviders(list: readonly ProviderSettings[]): Promise<CheckResult[]> {
+  return Promise.all(list.map(checkProvider));
 }
 
-async function examineProvider(settings: ProviderSettings): Promise<Finding> {
+async function checkProvider(settings: ProviderSettings): Promise<CheckResult> {
   const about = `sign-in with ${settings.label}`;
   try {
     await discover(settings, { timeoutS: TIMEOUT_S });
@@ -27,7 +27,7 @@ async function examineProvider(settings: ProviderSettings): Promise<Finding> {
 }
 
 /** The mail server that `MAIL_URL` names. */
-export async function examineMailServer(url: string): Promise<Finding> {
+export async function checkMailServer(url: string): Promise<CheckResult> {
   const about = "mail server";
   const rejection = await tryServer(url);
   if (rejection === undefined) return { about, level: "ok", says: "accepts the login" };

@@ -1,18 +1,18 @@
 /** Checks whether a pooler between the service and PostgreSQL handles prepared statements correctly. @module */
 import { findPooling, type Pooling } from "../db/mod.ts";
-import type { DatabaseVariable } from "./away.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
+import type { DatabaseVariable } from "./unavailable.ts";
 
 type PoolerOptions = { url: string; variable: DatabaseVariable; prepare: boolean };
 
 /** @throws {Problem} the database cannot be reached */
-export async function examinePooler({ variable, ...options }: PoolerOptions): Promise<Finding> {
-  return judgePooling(await findPooling({ ...options, name: "rowhouse doctor" }), variable);
+export async function checkPooler({ variable, ...options }: PoolerOptions): Promise<CheckResult> {
+  return evaluatePooling(await findPooling({ ...options, name: "rowhouse doctor" }), variable);
 }
 
-type Judgement = Omit<Finding, "about">;
+type Evaluation = Omit<CheckResult, "about">;
 
-const JUDGEMENTS: Readonly<Record<Pooling, Judgement>> = {
+const EVALUATIONS: Readonly<Record<Pooling, Evaluation>> = {
   none: { level: "ok", says: "none: connected directly to PostgreSQL" },
   pooled: { level: "ok", says: "found; compatible with DATABASE_PREPARE=off" },
   sessions: { level: "ok", says: "found; uses a session for each connection" },
@@ -25,7 +25,7 @@ const JUDGEMENTS: Readonly<Record<Pooling, Judgement>> = {
 };
 
 /** Pushes and migrations run long and hold locks: a pooler could interrupt them. */
-const OF_ADMIN: Partial<Record<Pooling, Judgement>> = Object.fromEntries(
+const OF_ADMIN: Partial<Record<Pooling, Evaluation>> = Object.fromEntries(
   (["pooled", "sessions", "followed"] as const).map((pooling) => [
     pooling,
     {
@@ -36,7 +36,7 @@ const OF_ADMIN: Partial<Record<Pooling, Judgement>> = Object.fromEntries(
   ]),
 );
 
-export function judgePooling(pooling: Pooling, variable: DatabaseVariable): Finding {
-  if (variable === "DATABASE_URL") return { about: "pooler", ...JUDGEMENTS[pooling] };
-  return { about: "admin pooler", ...(OF_ADMIN[pooling] ?? JUDGEMENTS[pooling]) };
+export function evaluatePooling(pooling: Pooling, variable: DatabaseVariable): CheckResult {
+  if (variable === "DATABASE_URL") return { about: "pooler", ...EVALUATIONS[pooling] };
+  return { about: "admin pooler", ...(OF_ADMIN[pooling] ?? EVALUATIONS[pooling]) };
 }

@@ -1,9 +1,14 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readRows } from "../db/mod.ts";
-import { type DatabaseVariable, toAway } from "./away.ts";
-import type { Finding } from "./finding.ts";
-import { judgeLoginLimits } from "./login_limits.ts";
-import { findServingExcess, judgeConsoleLogin, judgePushingLogin, readLogin } from "./logins.ts";
+import type { CheckResult } from "./check_result.ts";
+import { evaluateLoginLimits } from "./login_limits.ts";
+import {
+  evaluateConsoleLogin,
+  evaluatePushingLogin,
+  findServingExcess,
+  readLogin,
+} from "./logins.ts";
+import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
 
 type PushingOptions = {
   /** Connections of the serving login, or of the pushing login. */
@@ -13,14 +18,14 @@ type PushingOptions = {
 };
 
 /** Whether the pushing login has exactly the rights to push, and uses the served database. */
-export async function examinePushing(
+export async function checkPushing(
   admin: Database,
   { db, variable }: PushingOptions,
-): Promise<Finding> {
-  const finding = judgePushingLogin(await readLogin(admin), variable);
-  if (finding.level === "fail" || db === admin) return finding;
-  const [served, pushed] = [await readPlace(db), await readPlace(admin)];
-  if (served === pushed) return finding;
+): Promise<CheckResult> {
+  const result = evaluatePushingLogin(await readLogin(admin), variable);
+  if (result.level === "fail" || db === admin) return result;
+  const [served, pushed] = [await readServerIdentity(db), await readServerIdentity(admin)];
+  if (served === pushed) return result;
   return {
     about: "pushing login",
     level: "fail",
@@ -30,18 +35,18 @@ export async function examinePushing(
 }
 
 /** Whether the Console's login has exactly the rights of the Console, and uses the same database as `db`. */
-export async function examineConsole(consoleDb: Database, db: Database): Promise<Finding[]> {
+export async function checkConsole(consoleDb: Database, db: Database): Promise<CheckResult[]> {
   const about = "console login";
   const variable = "CONSOLE_DATABASE_URL";
-  const login = await readLogin(consoleDb).catch(toAway(variable));
+  const login = await readLogin(consoleDb).catch(toUnavailable(variable));
   if (!("login" in login))
     return [{ ...login, about, says: `cannot connect: the database ${login.says}` }];
-  const finding = judgeConsoleLogin(login);
-  if (finding.level === "fail") return [finding];
-  const findings = [finding, ...judgeLoginLimits(login)];
+  const result = evaluateConsoleLogin(login);
+  if (result.level === "fail") return [result];
+  const results = [result, ...evaluateLoginLimits(login)];
   // An unavailable database is reported elsewhere.
-  const here = await readPlace(db).catch(() => undefined);
-  if (here === undefined || here === (await readPlace(consoleDb))) return findings;
+  const here = await readServerIdentity(db).catch(() => undefined);
+  if (here === undefined || here === (await readServerIdentity(consoleDb))) return results;
   return [
     {
       about,
@@ -55,28 +60,28 @@ export async function examineConsole(consoleDb: Database, db: Database): Promise
 /**
  * Excessive rights of a serving process's logins, and blockers of pushes; without `pushing`, the process does not push.
  */
-export async function examineLogins(
+export async function checkLogins(
   db: Database,
   pushing: { admin: Database; variable: DatabaseVariable } | undefined,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const serving = findServingExcess(await readLogin(db));
-  const findings = serving === undefined ? [] : [serving];
-  if (pushing === undefined) return findings;
+  const results = serving === undefined ? [] : [serving];
+  if (pushing === undefined) return results;
   const { admin, variable } = pushing;
-  const toIssue = (error: unknown): Finding => {
-    const { says, ...finding } = toAway(variable)(error);
-    return { ...finding, about: "pushing login", says: `cannot connect: the database ${says}` };
+  const toIssue = (error: unknown): CheckResult => {
+    const { says, ...result } = toUnavailable(variable)(error);
+    return { ...result, about: "pushing login", says: `cannot connect: the database ${says}` };
   };
-  findings.push(await examinePushing(admin, { db, variable }).catch(toIssue));
-  return findings;
+  results.push(await checkPushing(admin, { db, variable }).catch(toIssue));
+  return results;
 }
 
 /** Identifies a database: its OID and the start time of its server. */
-async function readPlace(db: Database): Promise<string> {
-  const [row] = await readRows<{ place: string }>(
+async function readServerIdentity(db: Database): Promise<string> {
+  const [row] = await readRows<{ identity: string }>(
     db,
-    `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::pg_catalog.text as place
+    `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::pg_catalog.text as identity
     from pg_catalog.pg_database where datname = pg_catalog.current_database()`,
   );
-  return row?.place ?? "";
+  return row?.identity ?? "";
 }

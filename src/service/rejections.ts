@@ -31,7 +31,7 @@ export type RejectionCount = {
 };
 
 /** A stored request. */
-export type Kept = {
+export type Stored = {
   id: string;
   app: string | undefined;
   at_ms: number;
@@ -48,7 +48,7 @@ export type Kept = {
   requests: number;
 };
 
-type Kind = { first: Kept; kept: number };
+type Kind = { first: Stored; stored: number };
 
 export type Rejections = {
   counts: Map<string, RejectionCount>;
@@ -57,7 +57,7 @@ export type Rejections = {
   kinds: Map<string, Kind>;
   /** Number of samples per app, and per key and code. */
   samplesOf: Map<string, number>;
-  samples: Kept[];
+  samples: Stored[];
 };
 
 /** Per app; other tables and codes are counted as {@linkcode OTHER}. */
@@ -66,7 +66,7 @@ const MAX_COUNTS = 5000;
 export const OTHER = "other";
 const MAX_SAMPLES = 1000;
 const MAX_SAMPLES_OF_APP = 100;
-/** Per key and code, so that the app's other codes and keys have room. */
+/** Per key and code, so that the app's other codes and keys are sampled too. */
 const MAX_SAMPLES_OF_KEY = 50;
 const MAX_SAMPLES_OF_KIND = 5;
 const MAX_PATHS = 20;
@@ -80,11 +80,11 @@ export function makeRejections(): Rejections {
 }
 
 /** The stored form of a request; only declared fields are included. */
-export function toKept(
+export function toStored(
   response: ResponseRecord,
   { table, presentedKey, details }: Rejection,
   { findTable, now }: { findTable: FindTable; now: number },
-): Kept {
+): Stored {
   const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
   const found = app === undefined || table === undefined ? undefined : findTable(app, table);
   return {
@@ -109,17 +109,17 @@ function toDeclared(
   });
 }
 
-/** Counts a rejected request, and stores it if there is room. */
-export function addRejection(rejections: Rejections, kept: Kept): void {
-  count(rejections, kept);
-  sample(rejections, kept);
+/** Counts a rejected request, and stores it below the limit. */
+export function addRejection(rejections: Rejections, stored: Stored): void {
+  count(rejections, stored);
+  sample(rejections, stored);
 }
 
-function count({ counts, countsOf }: Rejections, { app, key, table, status, code }: Kept): void {
+function count({ counts, countsOf }: Rejections, { app, key, table, status, code }: Stored): void {
   // The database finds the app of a key that did not authenticate.
   const of = app ?? `key ${key ?? ""}`;
-  const shown = { app, key: app === undefined ? key : undefined, code: code ?? String(status) };
-  const name = `${of} ${table ?? ""} ${shown.code}`;
+  const rejected = { app, key: app === undefined ? key : undefined, code: code ?? String(status) };
+  const name = `${of} ${table ?? ""} ${rejected.code}`;
   const known = counts.get(name);
   if (known !== undefined) {
     known.requests++;
@@ -128,7 +128,7 @@ function count({ counts, countsOf }: Rejections, { app, key, table, status, code
   const ofApp = countsOf.get(app ?? "") ?? 0;
   if (ofApp < MAX_COUNTS_OF_APP && counts.size < MAX_COUNTS) {
     countsOf.set(app ?? "", ofApp + 1);
-    counts.set(name, { ...shown, table, requests: 1 });
+    counts.set(name, { ...rejected, table, requests: 1 });
     return;
   }
   const rest = counts.get(`${app} ${OTHER}`);
@@ -143,8 +143,8 @@ function count({ counts, countsOf }: Rejections, { app, key, table, status, code
   else rest.requests++;
 }
 
-function sample({ kinds, samplesOf, samples }: Rejections, kept: Kept): void {
-  const { app = "", key, code, table, fields } = kept;
+function sample({ kinds, samplesOf, samples }: Rejections, stored: Stored): void {
+  const { app = "", key, code, table, fields } = stored;
   const ofKey = `${app} ${key} ${code}`;
   const name = `${ofKey} ${table} ${fields.join(" ")}`;
   const kind = kinds.get(name);
@@ -153,12 +153,12 @@ function sample({ kinds, samplesOf, samples }: Rejections, kept: Kept): void {
     samples.length >= MAX_SAMPLES ||
     appSamples >= MAX_SAMPLES_OF_APP ||
     keySamples >= MAX_SAMPLES_OF_KEY;
-  if (isFull || (kind !== undefined && kind.kept >= MAX_SAMPLES_OF_KIND)) {
+  if (isFull || (kind !== undefined && kind.stored >= MAX_SAMPLES_OF_KIND)) {
     if (kind !== undefined) kind.first.requests++;
     return;
   }
   samplesOf.set(app, appSamples + 1).set(ofKey, keySamples + 1);
-  samples.push(kept);
-  if (kind === undefined) kinds.set(name, { first: kept, kept: 1 });
-  else kind.kept++;
+  samples.push(stored);
+  if (kind === undefined) kinds.set(name, { first: stored, stored: 1 });
+  else kind.stored++;
 }

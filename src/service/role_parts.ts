@@ -4,7 +4,7 @@ import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import { makeRowsKeys } from "../console/mod.ts";
 import {
-  type IdempotencyRoom,
+  type IdempotencyCapacity,
   LIST_BYTES,
   LIST_CACHE_BYTES,
   MAX_STREAMS,
@@ -22,7 +22,7 @@ import {
   makeReadAddress,
   makeSharedBuckets,
   makeSignedReceive,
-  makeTakeQuota,
+  makeSpendQuota,
   makeUseNonce,
   makeVerify,
 } from "../gateway/mod.ts";
@@ -88,7 +88,7 @@ export type Parts = {
   consoleDb: Database | undefined;
   /** Connections of the login for identity; the same as `db` without such a login. */
   identityDb: Database;
-  idempotencyRoom: IdempotencyRoom;
+  idempotencyCapacity: IdempotencyCapacity;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
@@ -120,14 +120,14 @@ export function makeCallers(
   });
   const { keyPrefix } = options;
   const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });
-  const takeQuota = makeTakeQuota({ limits, buckets });
+  const spendQuota = makeSpendQuota({ limits, buckets });
   return {
     deps: {
       ...shared,
       receive,
       callers: {
         authenticate,
-        takeQuota,
+        spendQuota,
         origins,
         isHttps: (host) => isHttps(host, identity),
         identityUrl: identity.identityUrl,
@@ -157,7 +157,7 @@ export function makeSignedDeps({ options, db, shared }: Parts, audience: Audienc
 }
 
 export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
-  const { db, admin, options, idempotencyRoom, draining, checkReady, shared } = parts;
+  const { db, admin, options, idempotencyCapacity, draining, checkReady, shared } = parts;
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
@@ -188,7 +188,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     previews,
     maxVisits,
     changeFeed,
-    idempotencyRoom,
+    idempotencyCapacity,
     pushLimits,
     planning: makePlanning(),
     documents: makeDocuments(routes, previews),

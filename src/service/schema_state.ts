@@ -11,9 +11,9 @@ import {
 import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
-export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): Finding {
+export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {
   const about = "migrations";
   if (isOtherBaseline) {
     const { says, remedy } = OTHER_BASELINE;
@@ -29,10 +29,10 @@ export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): F
 }
 
 /** Compares PREVIEW with the value that `rowhouse migrate` recorded; if PREVIEW is invalid, reports the recorded value. */
-export async function examinePreviews(
+export async function checkPreviews(
   admin: Database,
   previews: readonly Preview[] | undefined,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const about = "previews";
   const show = (names: readonly Preview[]) =>
     names.length === 0 ? "none" : names.toSorted().join(", ");
@@ -48,16 +48,16 @@ export async function examinePreviews(
 }
 
 /** Whether this release generated the functions of all tables. */
-export async function examineFunctions(admin: Database): Promise<Finding> {
+export async function checkFunctions(admin: Database): Promise<CheckResult> {
   const [outdated, uncallable] = [
     await findOutdatedTables(admin),
     await findUncallableTables(admin),
   ];
-  return judgeFunctions(outdated.length, uncallable.length);
+  return evaluateFunctions(outdated.length, uncallable.length);
 }
 
 /** `outdated` tables have functions from another release; this release cannot call those of `uncallable` tables. */
-function judgeFunctions(outdated: number, uncallable: number): Finding {
+function evaluateFunctions(outdated: number, uncallable: number): CheckResult {
   const about = "functions";
   if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
   const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
@@ -70,7 +70,7 @@ function judgeFunctions(outdated: number, uncallable: number): Finding {
 }
 
 /** One result per issue of the isolation check. */
-export function judgeIsolation(issues: readonly string[]): Finding[] {
+export function evaluateIsolation(issues: readonly string[]): CheckResult[] {
   const about = "isolation";
   if (issues.length === 0)
     return [{ about, level: "ok", says: "holds: row security, policies, owners, grants, roles" }];
@@ -83,7 +83,7 @@ export function judgeIsolation(issues: readonly string[]): Finding[] {
 }
 
 /** The service compares no functions while `rowhouse migrate` renews them, nor after it was killed, until the next run. */
-export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[] {
+export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckResult[] {
   if (release !== null) return [];
   return [
     {
@@ -96,9 +96,9 @@ export function judgeRelease({ release }: Pick<Isolation, "release">): Finding[]
 }
 
 /** Nodes of a distributed database; apps on other nodes are still served. */
-export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): Finding[] {
+export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): CheckResult[] {
   const unprepared = added.map(
-    (node): Finding => ({
+    (node): CheckResult => ({
       about: "nodes",
       level: "warn",
       says: `${node} was added but is not set up: it gets no rows`,
@@ -106,7 +106,7 @@ export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added"
     }),
   );
   const unavailable = silent.map(
-    (node): Finding => ({
+    (node): CheckResult => ({
       about: "nodes",
       level: "warn",
       says: `${node} does not respond: requests of apps on this node fail, and so does every push`,
@@ -120,7 +120,7 @@ export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added"
 export async function checkNodeAddresses(
   nodes: Iterable<NodeEntry>,
   url: string,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const failures = await Promise.all(
     [...nodes].map(async (node) => ({ node, failure: await findNodeFailure(url, node) })),
   );

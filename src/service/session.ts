@@ -7,8 +7,8 @@ import {
   quoteName,
   readRows,
 } from "../db/mod.ts";
-import type { Finding } from "./finding.ts";
-import { judgeOpenFunctions } from "./login_limits.ts";
+import type { CheckResult } from "./check_result.ts";
+import { evaluateOpenFunctions } from "./login_limits.ts";
 import SESSION from "./session.sql" with { type: "text" };
 
 export type Session = {
@@ -40,17 +40,17 @@ export async function readSession(db: Database): Promise<Session> {
 }
 
 /** All checks of the session except the server's version. */
-export function judgeSession(session: Session, nowMs: number): Finding[] {
+export function evaluateSession(session: Session, nowMs: number): CheckResult[] {
   return [
-    judgeTemp(session),
-    judgeOpenFunctions(session.openFunctions),
-    judgeParameterLog(session),
-    judgeFailureLog(session),
-    judgeClock(session, nowMs),
+    evaluateTemp(session),
+    evaluateOpenFunctions(session.openFunctions),
+    evaluateParameterLog(session),
+    evaluateFailureLog(session),
+    evaluateClock(session, nowMs),
   ];
 }
 
-export function judgeVersion({ version }: Session): Finding {
+export function evaluateVersion({ version }: Session): CheckResult {
   const says = `PostgreSQL ${version}`;
   if (isSupportedVersion(version)) return { about: "version", level: "ok", says };
   return {
@@ -62,7 +62,7 @@ export function judgeVersion({ version }: Session): Finding {
 }
 
 /** A function with an unsafe search path would find a hostile type in a temporary schema first. */
-export function judgeTemp({ publicTemp, database }: Session): Finding {
+export function evaluateTemp({ publicTemp, database }: Session): CheckResult {
   const about = "temporary tables";
   if (!publicTemp) return { about, level: "ok", says: "restricted" };
   return {
@@ -74,7 +74,7 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
 }
 
 /** PostgreSQL logs the parameters of slow statements unless it is configured not to. */
-export function judgeParameterLog({ logsParameters }: Session): Finding {
+export function evaluateParameterLog({ logsParameters }: Session): CheckResult {
   const about = "parameters";
   if (!logsParameters) return { about, level: "ok", says: "are not logged by the database" };
   return {
@@ -86,7 +86,7 @@ export function judgeParameterLog({ logsParameters }: Session): Finding {
 }
 
 /** Citus sends calls to other nodes with their values: a failed statement there contains a row and a proof. */
-export function judgeFailureLog({ logsFailures, login }: Session): Finding {
+export function evaluateFailureLog({ logsFailures, login }: Session): CheckResult {
   const about = "failures";
   if (!logsFailures)
     return { about, level: "ok", says: "are logged by the database without statements" };
@@ -100,7 +100,7 @@ export function judgeFailureLog({ logsFailures, login }: Session): Finding {
 }
 
 /** A warning for each node of a distributed database that logs statements; unavailable nodes are reported elsewhere. */
-export async function examineNodeLogs(db: Database): Promise<Finding[]> {
+export async function checkNodeLogs(db: Database): Promise<CheckResult[]> {
   if (!(await isDistributed(db))) return [];
   const nodes = await readRows<{ node: string }>(
     db,
@@ -118,7 +118,7 @@ export async function examineNodeLogs(db: Database): Promise<Finding[]> {
   }));
 }
 
-export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
+export function evaluateClock({ epochMs }: Session, nowMs: number): CheckResult {
   const skewMs = Math.round(Math.abs(epochMs - nowMs));
   const about = "clock";
   if (skewMs <= MAX_SKEW_MS) return { about, level: "ok", says: "agrees with the database's" };

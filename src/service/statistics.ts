@@ -10,20 +10,20 @@ import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
-import type { Judgement } from "./isolation_guard.ts";
+import type { Evaluation } from "./isolation_guard.ts";
 import {
   addRejection,
   type FindTable,
-  type Kept,
   makeRejections,
   type Rejection,
   type Rejections,
-  toKept,
+  type Stored,
+  toStored,
 } from "./rejections.ts";
 
 export type Statistics = {
   /** Counts a response. */
-  readonly note: (response: ResponseRecord, rejection: Rejection | undefined) => void;
+  readonly record: (response: ResponseRecord, rejection: Rejection | undefined) => void;
   /** Adds the remaining counts and records that this process has ended; waits at most {@linkcode END_LIMIT_MS}. */
   readonly end: () => Promise<void>;
 };
@@ -33,7 +33,7 @@ export type StatisticsDeps = {
   log: Log;
   role: Role;
   /** The guard's last verdict. */
-  judge: () => Judgement | undefined;
+  evaluate: () => Evaluation | undefined;
   /** Finds an app's declared table; always `undefined` in a process without a catalog. */
   findTable: FindTable;
   makeId: () => string;
@@ -47,7 +47,7 @@ const END_LIMIT_MS = 700;
 /** Slower requests are stored. */
 const SLOW_MS = 1000;
 /** Per minute; more requests are counted but not stored. */
-const MAX_KEPT = 100;
+const MAX_STORED = 100;
 /** Per minute; requests of more apps count only in the total. */
 const MAX_APPS = 10_000;
 /** How many minutes wait while the database is unavailable; older minutes are lost. */
@@ -59,7 +59,7 @@ type Minute = {
   all: Counts;
   byApp: Map<string, Counts>;
   rejections: Rejections;
-  kept: Kept[];
+  stored: Stored[];
 };
 type Waiting = { minute: Minute; hasEnded: boolean };
 
@@ -74,7 +74,7 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   const waiting: Waiting[] = [{ minute: makeMinute(open.number - 1), hasEnded: false }];
   const addWaiting = coalesce(async () => {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      await add(deps, identity, next).catch(noteUnlessAway(log));
+      await add(deps, identity, next).catch(logUnlessUnavailable(log));
       if (waiting[0] === next) waiting.shift();
     }
   });
@@ -91,12 +91,12 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
   }, TICK_MS);
   timer.unref();
   return {
-    note: (response, rejection) => {
+    record: (response, rejection) => {
       if (response.route === "/live" || response.route === "/ready") return;
       if (!counts && (response.code === undefined || response.status < 400)) return;
       if (counts || response.status < 500) count(open, response);
-      if (isKept(response))
-        keep(open, toKept(response, rejection ?? UNKNOWN, { findTable, now: now() }));
+      if (isStored(response))
+        keep(open, toStored(response, rejection ?? UNKNOWN, { findTable, now: now() }));
     },
     end: async () => {
       clearInterval(timer);
@@ -113,7 +113,7 @@ function toMinute(ms: number): number {
 
 function makeMinute(number: number): Minute {
   const rejections = makeRejections();
-  return { number, all: makeCounts(), byApp: new Map(), rejections, kept: [] };
+  return { number, all: makeCounts(), byApp: new Map(), rejections, stored: [] };
 }
 
 function makeCounts(): Counts {
@@ -140,19 +140,19 @@ function addTo(counts: Counts, status: number, bucket: number): void {
   counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
 }
 
-function isKept({ status, ms }: ResponseRecord): boolean {
+function isStored({ status, ms }: ResponseRecord): boolean {
   return status >= 400 || ms > SLOW_MS;
 }
 
 const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details: undefined };
 
-function keep({ rejections, kept }: Minute, request: Kept): void {
+function keep({ rejections, stored }: Minute, request: Stored): void {
   if (request.status >= 400 && request.status < 500) addRejection(rejections, request);
-  else if (kept.length < MAX_KEPT) kept.push(request);
+  else if (stored.length < MAX_STORED) stored.push(request);
 }
 
 /** After an outage the minute is added later; if the database rejects it, it is lost and the error is logged. */
-function noteUnlessAway(log: Log): (error: unknown) => void {
+function logUnlessUnavailable(log: Log): (error: unknown) => void {
   return (error) => {
     if (isOutage(error)) throw error;
     logError(log, "the statistics")(error);
@@ -162,11 +162,11 @@ function noteUnlessAway(log: Log): (error: unknown) => void {
 type ProcessIdentity = { id: string; role: Role; startedMs: number };
 
 async function add(
-  { db, judge }: StatisticsDeps,
+  { db, evaluate }: StatisticsDeps,
   { id, role, startedMs }: ProcessIdentity,
   { minute, hasEnded }: Waiting,
 ): Promise<void> {
-  const judgement = judge();
+  const evaluation = evaluate();
   const counted = [[ALL_APPS, minute.all] as const, ...minute.byApp]
     .filter(([, counts]) => counts.requests > 0)
     .map(([app, counts]) => ({ app, ...counts }));
@@ -176,11 +176,11 @@ async function add(
     started: new Date(startedMs),
     added_minute: new Date(minute.number * MINUTE_MS),
     has_ended: hasEnded,
-    judged_s: judgement && judgement.ageMs / 1000,
-    issues: judgement?.issues ?? [],
+    checked_s: evaluation && evaluation.ageMs / 1000,
+    issues: evaluation?.issues ?? [],
     counted,
     rejected: [...minute.rejections.counts.values()],
-    kept: [...minute.kept, ...minute.rejections.samples],
+    stored: [...minute.stored, ...minute.rejections.samples],
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived processes take part.
+ * Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived processes participate.
  * Concurrent processes delete different rows.
  *
  * @module

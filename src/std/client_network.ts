@@ -28,9 +28,9 @@ export type PrefixLength = 64 | 56 | 48;
 export function toClientNetwork(address: string, prefixLength: PrefixLength = 64): string {
   const plain = toPlainAddress(address);
   if (!isIPv6(plain)) return plain;
-  const kept = readGroups(plain).slice(0, Math.ceil(prefixLength / 16));
-  if (prefixLength === 56) kept[3] = (kept[3] ?? 0) & 0xff00;
-  return `${kept.map((group) => group.toString(16)).join(":")}::/${prefixLength}`;
+  const stored = readGroups(plain).slice(0, Math.ceil(prefixLength / 16));
+  if (prefixLength === 56) stored[3] = (stored[3] ?? 0) & 0xff00;
+  return `${stored.map((group) => group.toString(16)).join(":")}::/${prefixLength}`;
 }
 
 /**

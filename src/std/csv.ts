@@ -5,7 +5,7 @@
  * splits fields or rows if it guesses the wrong format. Some languages treat full-width signs as narrow.
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/gu;
-/** Some spreadsheets trim these before they look for a formula. */
+/** Some spreadsheets trim these before they search for a formula. */
 const TRIMMED = /^[\0\t\r\n]/;
 const QUOTED = /[",;\t\r\n]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
@@ -21,7 +21,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
  * import { toCsvLine } from "./csv.ts";
  * import { expect } from "bun:test";
  *
- * expect(toCsvLine(["a,b", 'say "x"', null, "", "-1.5"])).toBe('"a,b","say ""x""",,"",-1.5\r\n');
+ * expect(toCsvLine(["a,b", 'an "x"', null, "", "-1.5"])).toBe('"a,b","an ""x""",,"",-1.5\r\n');
  * expect(toCsvLine(["=1+1", "@x", "a;=1+1"])).toBe(`'=1+1,'@x,"a;'=1+1"\r\n`);
  * ```
  */

@@ -87,7 +87,7 @@ function findDelimiter(text: string, isEnd: boolean): string | undefined {
   const [, head = "", lineBreak = ""] = first ?? [];
   if (lineBreak === "" && !isEnd && text.length <= MAX_RECORD_CHARS) return undefined;
   const count = (delimiter: string) => head.split(delimiter).length;
-  return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
+  return DELIMITERS.reduce((best, next) => (count(next) > count(best) ? next : best));
 }
 
 type Scan = { fields: CsvField[]; issues: string[]; end: number };

@@ -30,7 +30,7 @@ const CONNECT_FAILURES = new Set([
 ]);
 
 /**
- * Whether an error means that no connection was made: nothing was sent, so nothing happened. Knows the codes of the
+ * Whether an error means that no connection was opened: nothing was sent, so nothing happened. Knows the codes of the
  * system, of Bun's `fetch` and of the database driver.
  *
  * @example

@@ -23,9 +23,9 @@ import { errorCode } from "./error_code.ts";
  */
 export function writeAtomically(path: string, text: string, options: { mode?: number } = {}): void {
   mkdirSync(dirname(path), { recursive: true });
-  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  writeFileSync(beside, text, { mode: options.mode ?? 0o644, flush: true });
-  renameSync(beside, path);
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  writeFileSync(temporary, text, { mode: options.mode ?? 0o644, flush: true });
+  renameSync(temporary, path);
 }
 
 /** Writes a file unless it already has that text; returns whether it wrote. */

@@ -16,12 +16,12 @@ const CHARACTERS_PER_EDIT = 3;
  * expect(findNearest("banana", ["serve", "migrate"])).toBeUndefined();
  * ```
  */
-export function findNearest(typed: string, words: readonly string[]): string | undefined {
+export function findNearest(typed: string, terms: readonly string[]): string | undefined {
   const maxEdits = Math.max(1, Math.floor(typed.length / CHARACTERS_PER_EDIT));
-  const near = words
-    .map((word) => ({ word, edits: countEdits(typed, word) }))
+  const near = terms
+    .map((term) => ({ term, edits: countEdits(typed, term) }))
     .filter(({ edits }) => edits <= maxEdits);
-  return near.sort((a, b) => a.edits - b.edits)[0]?.word;
+  return near.sort((a, b) => a.edits - b.edits)[0]?.term;
 }
 
 /** Characters inserted, removed, replaced or swapped with the next one, to make one text the other. */

@@ -1,4 +1,4 @@
-/** Comparing texts without revealing, by the time it takes, how much of them is equal. @module */
+/** Comparing texts without revealing, by its duration, how much of them is equal. @module */
 import { timingSafeEqual } from "node:crypto";
 
 /**

@@ -58,7 +58,7 @@ export function makeJsonTextReader(): JsonTextReader {
 function makeLineReader(): JsonTextReader {
   let rest = "";
   let line = 0;
-  const take = (lines: readonly string[]): JsonText[] =>
+  const emit = (lines: readonly string[]): JsonText[] =>
     lines.flatMap((text) => {
       line++;
       const trimmed = text.trim();
@@ -68,12 +68,12 @@ function makeLineReader(): JsonTextReader {
     push: (chunk) => {
       const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
-      if (rest.length <= MAX_VALUE_CHARS) return take(lines);
+      if (rest.length <= MAX_VALUE_CHARS) return emit(lines);
       lines.push(rest.slice(0, MAX_VALUE_CHARS));
       rest = "";
-      return take(lines);
+      return emit(lines);
     },
-    end: () => take([rest]),
+    end: () => emit([rest]),
   };
 }
 
@@ -83,7 +83,7 @@ function makeArrayReader(): JsonTextReader {
   let [text, at, line, count] = ["", 0, 1, 0];
   /** The line where the next value begins, once it has begun. */
   let startLine: number | undefined;
-  const take = (end: number): JsonText => {
+  const emit = (end: number): JsonText => {
     const value = { line: startLine ?? line, text: text.slice(0, end).trim() };
     drop();
     startLine = undefined;
@@ -104,14 +104,14 @@ function makeArrayReader(): JsonTextReader {
       if (event === "value") startLine ??= line;
       const isEmpty = state.depth === 0 && count === 0 && startLine === undefined;
       if (event === "open" || (event === "end" && isEmpty)) drop();
-      else if (event === "end") values.push(take(at - 1));
-      else if (at > MAX_VALUE_CHARS) values.push(take(at));
+      else if (event === "end") values.push(emit(at - 1));
+      else if (at > MAX_VALUE_CHARS) values.push(emit(at));
     }
     return values;
   };
   const end = (): JsonText[] => {
     if (state.depth > 0) return [{ line, text: "", issue: "The array is never closed" }];
-    return text.trim() === "" ? [] : [take(text.length)];
+    return text.trim() === "" ? [] : [emit(text.length)];
   };
   return { push, end };
 }
@@ -119,7 +119,7 @@ function makeArrayReader(): JsonTextReader {
 type ArrayState = { depth: number; isString: boolean; isEscaped: boolean };
 type ArrayEvent = "open" | "end" | "value" | undefined;
 
-/** What a character does: it opens the array, ends a value, or belongs to a value; nothing for white space. */
+/** The effect of a character: it opens the array, ends a value, or belongs to a value; nothing for white space. */
 function step(state: ArrayState, character: string): ArrayEvent {
   if (state.isString) {
     const closes = character === '"' && !state.isEscaped;

@@ -20,7 +20,7 @@ export async function mapBounded<Item, Result>(
   const results: Result[] = [];
   const left = items.entries();
   const work = async () => {
-    for (const [place, item] of left) results[place] = await run(item);
+    for (const [position, item] of left) results[position] = await run(item);
   };
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, work));
   return results;

@@ -14,7 +14,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * import { quote } from "./quote.ts";
  * import { expect } from "bun:test";
  *
- * expect(quote('say "hi"\n')).toBe('"say \\"hi\\"\\n"');
+ * expect(quote('a "b"\n')).toBe('"a \\"b\\"\\n"');
  * expect(quote("x".repeat(1000))).toBe(`"${"x".repeat(79)}…"`);
  * ```
  */

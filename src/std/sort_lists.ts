@@ -16,10 +16,10 @@ export function sortLists(lists: readonly (readonly string[])[]): string[][] {
 }
 
 function compareLists(a: readonly string[], b: readonly string[]): number {
-  for (const [index, word] of a.entries()) {
+  for (const [index, term] of a.entries()) {
     const other = b[index];
     if (other === undefined) return 1;
-    if (word !== other) return word < other ? -1 : 1;
+    if (term !== other) return term < other ? -1 : 1;
   }
   return a.length - b.length;
 }

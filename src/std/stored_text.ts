@@ -16,12 +16,12 @@
 
 /** An app's slug. */
 export const SLUG_PATTERN = "^[a-z][a-z0-9-]{0,38}[a-z0-9]$";
-export const SLUG_WORDS =
+export const SLUG_TEXTS =
   "2 to 40 lower-case letters, digits or hyphens, starting with a letter and not ending with a hyphen";
 
 /** A person's role on an app. */
 export const ROLE_PATTERN = "^[a-z][a-z0-9_-]{0,31}$";
-export const ROLE_WORDS =
+export const ROLE_LABELS =
   "1 to 32 lower-case letters, digits, hyphens or underscores, starting with a letter";
 
 /** The name of a table that apps push. */

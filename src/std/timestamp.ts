@@ -44,7 +44,7 @@ function toLocalMoment(parts: RegExpExecArray): number | undefined {
     .slice(1, 7)
     .map(Number);
   if (hour > 23 || minute > 59 || second > 59) return undefined;
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999; setUTCFullYear takes them literally.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; setUTCFullYear reads them literally.
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   const exists = moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;

@@ -105,7 +105,7 @@ describe("is rejected, and nothing changes:", () => {
     return cookiesOf(jar);
   };
   test.each([
-    { name: "nobody", make: async () => both("", "") },
+    { name: "other_session", make: async () => both("", "") },
     { name: "the shared cookie alone", make: async () => both(cookiesOf(jar).session, "") },
     { name: "the pages' cookie alone", make: async () => both("", cookiesOf(jar).identity) },
     {

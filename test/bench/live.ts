@@ -92,7 +92,7 @@ async function benchStatements(options: BenchOptions): Promise<Omit<LiveResult, 
 async function readCursor({ database }: Stage): Promise<string> {
   const [row] = await withDatabase(database.adminUrl, (admin) =>
     admin.query<{ cursor: string }>(
-      "select state as cursor from rowhouse.look_at_changes(null, '{}', '{}')",
+      "select state as cursor from rowhouse.poll_changes(null, '{}', '{}')",
       [],
       { retry: "safe", queue: SERVICE_QUEUE },
     ),
@@ -106,7 +106,7 @@ function toCheck(cursor: string, apps: number): string {
   const ids = numbers.map(appId).join(",");
   const proofs = numbers.map(() => `\\\\x${Buffer.from(PROOF).toString("hex")}`).join(",");
   const since = `convert_from(decode('${Buffer.from(cursor).toString("hex")}', 'hex'), 'UTF8')`;
-  return `select * from rowhouse.look_at_changes(${since}, '{${ids}}', '{${proofs}}');\n`;
+  return `select * from rowhouse.poll_changes(${since}, '{${ids}}', '{${proofs}}');\n`;
 }
 
 /** Readers of one process: what they get of the writes, and what that takes. */

@@ -13,7 +13,7 @@ const readSteps = (instruction: string): string[][] =>
   [...dockerfile.matchAll(new RegExp(`^${instruction} (\\[.*\\])$`, "gm"))].map(
     ([, text = ""]) => JSON.parse(text) as string[],
   );
-const readWords = (instruction: string): string[] => readSteps(instruction)[0] ?? [];
+const readTerms = (instruction: string): string[] => readSteps(instruction)[0] ?? [];
 
 let image: ReturnType<typeof makeProject>;
 let database: TestDatabase;
@@ -62,11 +62,11 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
     DATABASE_PREPARE: database.prepare ? "on" : "off",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   };
-  const entry = readWords("ENTRYPOINT");
+  const entry = readTerms("ENTRYPOINT");
   const migrate = run([...entry, "migrate"], env);
   expect(await new Response(migrate.stderr).text()).toBe("");
   expect(await migrate.exited).toBe(0);
-  const service = run([...entry, ...readWords("CMD")], { ...env, PORT: "0" });
+  const service = run([...entry, ...readTerms("CMD")], { ...env, PORT: "0" });
   let log = "";
   void (async () => {
     for await (const chunk of service.stdout) log += new TextDecoder().decode(chunk);

@@ -1,18 +1,18 @@
 /** Which PostgreSQL is served, and that the run's server is the one that the run says. @module */
 import { expect, test } from "bun:test";
 import postgres from "postgres";
-import { checkVersion, judgeVersion } from "../../src/bin/cli/database.ts";
+import { checkVersion, evaluateVersion } from "../../src/bin/cli/database.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 
 test.each([9, 14])("PostgreSQL %d is rejected", (version) => {
-  expect(() => judgeVersion(version)).toThrow(
+  expect(() => evaluateVersion(version)).toThrow(
     new RegExp(`^This PostgreSQL is version ${version}: must be 15 or newer$`),
   );
 });
 
 test.each([15, 18, 19])("PostgreSQL %d is accepted", (version) => {
-  expect(() => judgeVersion(version)).not.toThrow();
+  expect(() => evaluateVersion(version)).not.toThrow();
 });
 
 test("the server of this run is accepted, and is the expected one", async () => {

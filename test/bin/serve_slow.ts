@@ -146,7 +146,7 @@ test.each([
       await endLock();
       await lock;
     });
-    expect(serving.output()).toContain('"event":"stopped at once"');
+    expect(serving.output()).toContain('"event":"stopped immediately"');
     expect(serving.output()).not.toContain('"event":"stopped"');
   },
 );
@@ -268,13 +268,13 @@ test("without a database at the start, it returns 503 with Retry-After, and serv
   const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
   proxy.refuse();
   const serving = await startServing({ DATABASE_URL, DATABASE_PREPARE: "on" });
-  await serving.until(/"event":"database away"/);
+  await serving.until(/"event":"database unavailable"/);
   const away = await listTodos(serving.url);
   expect([away.status, away.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await away.json()).toMatchObject({ error: "unavailable" });
   expect((await fetch(`${serving.url}/live`)).status).toBe(200);
   await proxy.heal();
-  await serving.until(/"event":"database there"/);
+  await serving.until(/"event":"database available"/);
   expect((await listTodos(serving.url)).status).toBe(200);
   expect(await serving.kill("SIGTERM")).toBe(0);
   await proxy.close();
@@ -282,7 +282,7 @@ test("without a database at the start, it returns 503 with Retry-After, and serv
 
 test("without a database at the start, it can still be stopped", async () => {
   const serving = await startServing({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/c" });
-  await serving.until(/"event":"database away"/);
+  await serving.until(/"event":"database unavailable"/);
   expect(await serving.kill("SIGTERM")).toBe(0);
 });
 

@@ -55,7 +55,7 @@ test("a process with too many sockets rejects callers, serves operators, and rec
   expect(await askLive(adminPort)).toBe(200);
   for (const socket of silent) socket.destroy();
   await eventually(async () => (await askLive(port)) === 200);
-  expect(serving.output()).toContain("room for sockets again");
+  expect(serving.output()).toContain("sockets accepted again");
 });
 
 test("a running request is finished while callers are rejected", async () => {

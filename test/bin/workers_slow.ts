@@ -74,7 +74,7 @@ test("a second signal ends the supervisor and every worker immediately, with the
     );
     await lock;
   });
-  expect(serving.output()).toContain('"event":"stopped at once"');
+  expect(serving.output()).toContain('"event":"stopped immediately"');
 });
 
 /** Whether somebody has the table to himself, or waits for it. */

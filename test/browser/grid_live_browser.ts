@@ -338,10 +338,10 @@ test("a stream that ends is opened again by an active user, from its last event"
     expect(requests).toEqual([]);
     // Each movement is activity; the script waits a second between attempts.
     const shown = isMarked(page, bread, "Changed by another user").then(() => true);
-    let [isShown, x] = [false, 0];
-    while (!isShown) {
+    let [isVisible, x] = [false, 0];
+    while (!isVisible) {
       await page.mouse.move(100 + (x++ % 50), 100);
-      isShown = await Promise.race([shown, Bun.sleep(50).then(() => false)]);
+      isVisible = await Promise.race([shown, Bun.sleep(50).then(() => false)]);
     }
     expect(requests).toBeArrayOfSize(1);
   });

@@ -41,7 +41,7 @@ beforeAll(async () => {
     defineSchema({ todos: { ...TODOS, status: t.enum(["open", "done"]) } }),
   );
   await service.service.admin.message(`
-    insert into rowhouse.kept_requests
+    insert into rowhouse.stored_requests
         (id, app_id, at, method, route, status, code, ms, key_id, table_name, paths)
       values ('${REQUEST_ID}', '${app.id}', now() - interval '2 minutes', 'POST', '/v1/data/db/:table', 422,
         'validation_failed', 1, '${app.key.slice(3, 19)}', 'todos', '{/status}');

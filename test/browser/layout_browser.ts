@@ -33,7 +33,7 @@ beforeAll(async () => {
         generate_series(1, 8) as n
       on conflict do nothing;
     update rowhouse.migrations set applied_at = now() - interval '11 minutes';
-    insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
+    insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
       select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
     insert into rowhouse.audit (actor, action, user_id, app, details, client)
       values ('${person.id}', 'set_targets', '${person.id}', '${SLUG}',
@@ -244,7 +244,7 @@ test("a long address of an app stays in its column", async () => {
     await go("/console");
     const overlap = await page.evaluate(() => {
       const row = [...document.querySelectorAll("tr")].find((one) => one.querySelector(".chart"));
-      const address = row?.querySelector(".row-note")?.getBoundingClientRect();
+      const address = row?.querySelector(".row-detail")?.getBoundingClientRect();
       const chart = row?.querySelector(".chart")?.getBoundingClientRect();
       return (address?.right ?? Number.NaN) - (chart?.left ?? Number.NaN);
     });

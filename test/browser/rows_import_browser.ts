@@ -60,9 +60,10 @@ async function countRows(): Promise<number> {
 }
 
 const makeCsv = (count: number, toSize: (index: number) => string) =>
-  ["What,size,Remarks", ...Array.from({ length: count }, (_, at) => `t${at},${toSize(at)},x`)].join(
-    "\n",
-  );
+  [
+    "What,size,Comments",
+    ...Array.from({ length: count }, (_, at) => `t${at},${toSize(at)},x`),
+  ].join("\n");
 
 test("2,000 rows with 30 bad ones: all errors by line, then the others are stored", async () => {
   await withPage(browser, async (page) => {
@@ -73,7 +74,7 @@ test("2,000 rows with 30 bad ones: all errors by line, then the others are store
     );
     await page.getByLabel("What").selectOption("title");
     expect(await page.getByLabel("size").inputValue()).toBe("size");
-    expect(await page.getByLabel("Remarks").inputValue()).toBe("");
+    expect(await page.getByLabel("Comments").inputValue()).toBe("");
     await press(page, "Check the file");
     await page.getByText("30 errors in 30 lines. Nothing was stored.").waitFor();
     await page.getByText("Line 2, size: Must be a number", { exact: true }).waitFor();

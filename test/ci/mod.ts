@@ -33,7 +33,7 @@ const SLOW_ON_OTHER_SERVERS = [
     "data/values",
     "db/pool",
     "identity/throttle",
-    "push/laws",
+    "push/properties",
     "push/limits",
     "push/locked",
     "push/shared_table",
@@ -107,7 +107,7 @@ async function perform({ name, start, command, env }: Run, place: string): Promi
     if (start !== undefined)
       for (const worker of WORKERS) current.push(await start(`${place}-${worker}`));
     const child = Bun.spawn(
-      [...toWords(command), "--reporter=junit", `--reporter-outfile=${report}`],
+      [...toTerms(command), "--reporter=junit", `--reporter-outfile=${report}`],
       {
         env: { ...process.env, ...NO_SERVER, ...toServers(current), ...env },
         stdio: ["ignore", "inherit", "inherit"],
@@ -155,7 +155,7 @@ async function audit(place: string): Promise<void> {
 }
 
 /** The bun that runs this, whatever the path finds first. */
-function toWords([, ...words]: string[]): string[] {
+function toTerms([, ...words]: string[]): string[] {
   return [process.execPath, ...words];
 }
 

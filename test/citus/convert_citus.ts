@@ -1,6 +1,6 @@
 /** A database with rows that is distributed while it is read and written: what is rejected, what fails, and what is after it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { askNodes, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
@@ -230,7 +230,7 @@ test("the coordinator has no row, every node has its settings, and the audit log
       and (relnamespace = 'data'::regnamespace or oid in ('rowhouse.proofs'::regclass, 'rowhouse.idempotency_keys'::regclass))`,
   );
   expect(local).toEqual([]);
-  expect(await makeIsolationLook(service.service.db)()).toMatchObject({
+  expect(await makeIsolationCheck(service.service.db)()).toMatchObject({
     issues: [],
     ofNodes: {},
     added: [],

@@ -1,7 +1,7 @@
 /** Isolation over the nodes of a cluster: what is broken on one of them stops the apps whose rows are there, and no others. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { makeNodeMap, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
@@ -9,7 +9,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 
 let service: TestService;
 beforeAll(async () => {
-  service = await openTestService({ service: { lookIntervalMs: 50 } });
+  service = await openTestService({ service: { checkIntervalMs: 50 } });
   await service.makeApp(schema);
 });
 afterAll(() => service.close());
@@ -120,7 +120,7 @@ test.each(BREAKS)(
     const shard = await runOn(node, readShard);
     const statement = (text: string) => text.replaceAll("SHARD", shard);
     const list = async () => (await service.call(app, "/v1/data/db/todos")).status;
-    const look = makeIsolationLook(service.service.db);
+    const look = makeIsolationCheck(service.service.db);
     expect(await list()).toBe(200);
     await changeOn(node, statement(hurt));
     expect(await look()).toMatchObject({
@@ -145,7 +145,7 @@ test("a node whose identifier the login cannot read is checked, and gets no call
   const right = "execute on function pg_catalog.pg_control_system()";
   await changeOn(node, `revoke ${right} from public`);
 
-  const state = await makeIsolationLook(service.service.db, map)();
+  const state = await makeIsolationCheck(service.service.db, map)();
 
   await changeOn(node, `grant ${right} to public`);
   expect(state).toMatchObject({ issues: [], ofNodes: {}, silent: [] });

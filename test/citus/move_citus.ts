@@ -1,6 +1,6 @@
 /** An app that is moved from node to node while it is read and written: its callers notice nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
@@ -108,7 +108,7 @@ describe.each([
       const { text } = await service.call(one, `${PATH}?limit=1000`);
       expect(text.split(one.slug)).toHaveLength(2);
     }
-    expect(await makeIsolationLook(service.service.db)()).toMatchObject({
+    expect(await makeIsolationCheck(service.service.db)()).toMatchObject({
       issues: [],
       ofNodes: {},
       added: [],

@@ -1,6 +1,6 @@
 /** A node that is added to a cluster: it stops nobody, and has rows only after `migrate` and a move. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
@@ -12,7 +12,7 @@ const PATH = "/v1/data/db/grown";
 let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  service = await openTestService({ service: { lookIntervalMs: 50 } });
+  service = await openTestService({ service: { checkIntervalMs: 50 } });
   app = await service.makeApp(defineSchema({ grown: { title: t.string() } }));
 });
 afterAll(() => service.close());
@@ -54,7 +54,7 @@ test("a new node blocks no request; after migrate, an app can be moved to it", a
   await service.call(app, PATH, { method: "POST", json: { title: "kept" } });
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const look = makeIsolationLook(service.service.db);
+  const look = makeIsolationCheck(service.service.db);
   const { host, port } = await renewNode();
 
   const name = `${host}:${port}`;

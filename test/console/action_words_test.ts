@@ -1,6 +1,6 @@
 /** Whatever the database writes into the audit log has words in the Console, where it is filtered by them. */
 import { expect, test } from "bun:test";
-import { ACTION_WORDS } from "../../src/console/action_words.ts";
+import { ACTION_LABELS } from "../../src/console/action_labels.ts";
 
 const WRITES =
   /insert into rowhouse\.audit \(actor, action[^)]*\)\s+(?:values \(|select )[^,']+, '([a-z_]+)'/g;
@@ -12,5 +12,5 @@ test("every action of the audit log has a text", async () => {
     [...text.matchAll(WRITES)].map(([, action = ""]) => action),
   );
   expect(actions).toContain("add_passkey");
-  expect(actions.filter((action) => !(action in ACTION_WORDS))).toEqual([]);
+  expect(actions.filter((action) => !(action in ACTION_LABELS))).toEqual([]);
 });

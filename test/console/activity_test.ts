@@ -26,7 +26,7 @@ afterAll(() => service.close());
 
 const show = async (path: string) => await visit(service, jar, path);
 const toCodes = (page: string) =>
-  [...page.matchAll(/class="act-name">(test_\w+)</g)].map(([, code]) => code);
+  [...page.matchAll(/class="action-name">(test_\w+)</g)].map(([, code]) => code);
 
 test.each([
   { name: "an app", query: () => `app=${app.slug}`, want: ["test_first"] },
@@ -73,7 +73,7 @@ test("an invalid day is rejected with all issues, and the input stays", async ()
 test("entries have a text beside their code, links to people, and the client's address", async () => {
   const page = await show(`/console/activity?actor=${admin.id}`);
   expect(page.text).toMatch(/<p><a href="[^"]+"><bdi>[^<]+<wbr>@[^<]+<\/bdi><\/a> signed in<\/p>/);
-  expect(page.text).toContain('<code class="act-name">sign_in</code>');
+  expect(page.text).toContain('<code class="action-name">sign_in</code>');
   expect(page.text).toContain(`href="/console/people/${admin.id}"`);
   expect(page.text).toContain("<bdi>192.0.2.7</bdi>");
   expect(page.text).toContain("<bdi>127.0.0.1</bdi>");

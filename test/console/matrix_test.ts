@@ -60,7 +60,7 @@ beforeAll(async () => {
   await signInAs(service, person);
   sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
   invited = await invite(service);
-  await write(`insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
+  await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
     values ('${requestId}', '${app.id}', now(), 'GET', '/', 422, 'validation_failed', 1)`);
   chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
   for (const path of POSTS) {

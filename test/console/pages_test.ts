@@ -337,7 +337,7 @@ test("activity is filtered by actor, action, app and person, and paged", async (
   );
   const acts = async (query: Record<string, string>) => {
     const page = await visit(service, jar, `/console/activity?${new URLSearchParams(query)}`);
-    const found = [...page.text.matchAll(/<code class="act-name">act_(\d+)<\/code>/g)];
+    const found = [...page.text.matchAll(/<code class="action-name">act_(\d+)<\/code>/g)];
     const older = /href="([^"]+)">Older</.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
     return { found: found.map(([, n]) => Number(n)), older };
   };

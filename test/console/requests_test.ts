@@ -113,7 +113,7 @@ test("a page is not found for an unknown id, or for text that is no id", async (
 
 test("a method that a shell would run is not in the command", async () => {
   const id = crypto.randomUUID();
-  await write(`insert into rowhouse.kept_requests (id, at, method, route, status, code, ms)
+  await write(`insert into rowhouse.stored_requests (id, at, method, route, status, code, ms)
     values ('${id}', now(), '\`id\`$(id)', '/v1/data/db/:table/:id', 405, 'method_not_allowed', 1)`);
   const page = await show(`/console/requests/${id}`);
   expect(page).toContain("curl -sS -X {METHOD} ");
@@ -121,7 +121,7 @@ test("a method that a shell would run is not in the command", async () => {
 });
 
 test("more than a page of requests can be read: Older continues where the page ends", async () => {
-  await write(`insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, requests)
+  await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, requests)
     select gen_random_uuid(), '${app.id}', now() - n * interval '1 minute', 'GET', '/paged', 404, 'not_found', 1, n
     from generate_series(1, 150) as n`);
   const first = await show(`/console/requests?app=${app.slug}&code=not_found`);

@@ -46,7 +46,7 @@ const FILL = [
   `insert into rowhouse.rejections select id, span, date_bin(step, now(), 'epoch') - step * n, 'orders', code, 3
     from rowhouse.apps, ${SPANS} as spans (span, step, steps), unnest(array['validation_failed', 'not_found']) as code,
       generate_series(0, case span when 'minute' then 120 else steps end) as n`,
-  `insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, table_name, paths)
+  `insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, table_name, paths)
     select gen_random_uuid(), id, now() - n * interval '20 minutes', 'POST', '/v1/data/db/:table', 422, 'validation_failed', 1,
       'orders', '{/title}' from rowhouse.apps, generate_series(1, 100) as n`,
   "analyze",

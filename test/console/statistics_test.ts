@@ -159,7 +159,7 @@ test("counts of a distant future go to the next hour, and hide nothing from the 
   expect(await show(`/console/requests/${id}`)).toContain(id);
   const [row] = await service.service.admin.query<{ is_near: boolean }>(
     `select max(at) < now() + interval '2 hours' as is_near from (
-      select at from rowhouse.kept_requests union all select minute from rowhouse.processes) as added`,
+      select at from rowhouse.stored_requests union all select minute from rowhouse.processes) as added`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -266,7 +266,7 @@ test("sensitive actions ask for the password ten minutes after the sign-in, and 
     ...readHidden((await show(paths[0] ?? "")).text),
     typed_name: name,
     app: user.slug,
-    told: name,
+    expected: name,
   };
   await write(
     `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,

@@ -152,7 +152,7 @@ const REJECTED: readonly Rejected[] = [
     details: [{ path: "/1/project", message: "No row of projects has this id" }],
   },
   {
-    name: "a clash before a dangling reference",
+    name: "a conflict before a dangling reference",
     body: () => [good(0), { title: "taken" }, { ...good(2), origin: MISSING }],
     code: "unique_violation",
     details: [{ path: "/1/title", message: "Must be unique: another row has this title" }],
@@ -229,7 +229,7 @@ test("a batch rejected for one row is created without that row", async () => {
   expect((await post(rows.slice(0, 1))).status).toBe(201);
 });
 
-test("batches that clash with each other are created whole or not at all", async () => {
+test("batches that conflict with each other are created whole or not at all", async () => {
   const titles = many(50, (index) => ({ title: `race ${index}` }));
   const responses = await Promise.all(many(4, () => post(titles)));
   expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);

@@ -144,7 +144,7 @@ test("an app that is not live gets the same response as without the preview", as
 });
 
 test("a service that stops serving rows sends no changes", async () => {
-  const guarded = await openTestService({ service: { previews: ["live"], lookIntervalMs: 50 } });
+  const guarded = await openTestService({ service: { previews: ["live"], checkIntervalMs: 50 } });
   try {
     const owner = await guarded.makeApp(schema);
     await setAppLive(guarded.service, owner.slug, true);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toMessage } from "../../src/problem.ts";
-import { nodeAway } from "../../src/push/rejections.ts";
+import { nodeUnreachable } from "../../src/push/rejections.ts";
 import { signatureOf } from "../support/functions.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -418,7 +418,7 @@ describe("the order of the checks", () => {
 });
 
 test("a message states only once that nothing was written", () => {
-  const away = nodeAway("10.0.0.2:5432", undefined);
+  const away = nodeUnreachable("10.0.0.2:5432", undefined);
   expect(toMessage(away, "POST")).toMatch(
     /^Cannot push: node 10\.0\.0\.2:5432 .*; nothing was written$/,
   );

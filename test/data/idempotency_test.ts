@@ -176,13 +176,13 @@ describe("a create", () => {
   test("that was rejected leaves nothing, and is checked again", async () => {
     const project = await service.call(app, PROJECTS, { method: "POST", json: { name: "taken" } });
     const { id } = project.json as { id: string };
-    const [clash, dangling, invalid] = [freshKey(), freshKey(), freshKey()];
-    expect((await post(clash, { name: "taken" }, PROJECTS)).status).toBe(409);
+    const [conflict, dangling, invalid] = [freshKey(), freshKey(), freshKey()];
+    expect((await post(conflict, { name: "taken" }, PROJECTS)).status).toBe(409);
     expect((await post(dangling, { project: freshKey() })).status).toBe(422);
     expect((await post(invalid, { title: 7 })).status).toBe(422);
     await service.call(app, `${PROJECTS}/${id}`, { method: "DELETE" });
     const responses = [
-      await post(clash, { name: "taken" }, PROJECTS),
+      await post(conflict, { name: "taken" }, PROJECTS),
       await post(dangling, {}),
       await post(invalid, {}),
     ];
@@ -317,7 +317,7 @@ describe("stored keys", () => {
     await post(used, { title: "one" }, TODOS, old);
     await post(unused, { title: "one" }, TODOS, old);
     await service.service.admin.message(
-      `update rowhouse.idempotency_keys set made_at = now() - interval '24 hours 1 second' where app_id = '${old.id}'; select 1`,
+      `update rowhouse.idempotency_keys set created_at = now() - interval '24 hours 1 second' where app_id = '${old.id}'; select 1`,
     );
     const again = await post(used, { title: "another" }, TODOS, old);
     expect([again.status, isReplayed(again), await countRows(old)]).toEqual([201, null, 3]);
@@ -334,7 +334,7 @@ describe("stored keys", () => {
   testOne("is swept without a look at what stays", async () => {
     const old = await service.makeApp(schema);
     const read = await service.service.admin.message<{ n: number }>(
-      `insert into rowhouse.idempotency_keys (app_id, key, request, is_whole, made_at)
+      `insert into rowhouse.idempotency_keys (app_id, key, request, is_whole, created_at)
       select '${old.id}', sha256(n::text::bytea), sha256('x'), true, now() - n * interval '1 minute'
       from generate_series(1, 1450) as n;
       select rowhouse.sweep_idempotency_keys(1000);

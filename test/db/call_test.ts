@@ -101,7 +101,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
 });
 
 test("a result that is decoded twice is the same", () => {
-  const shape = { retry: "safe", takes: {}, returns: { one: "bytea" }, isSet: false } as const;
+  const shape = { retry: "safe", parameters: {}, returns: { one: "bytea" }, isSet: false } as const;
   const { decode } = makeStatement("give_bytes", shape);
   const rows = [{ one: Buffer.from([0, 255]) }];
   expect(decode(rows)).toEqual({ one: "00ff" });

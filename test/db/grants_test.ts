@@ -21,7 +21,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 const LIST = join(ROOT, "test/db/grants.json");
 const PAGE = join(ROOT, "docs/security.md");
 const BLOCK = /(<!-- grants -->\n)[\s\S]*?(\n<!-- \/grants -->)/;
-const NOBODY = "rowhouse_test_nobody";
+const NO_EMAIL = "rowhouse_test_nobody";
 /** The page's columns: logins as migrate makes them, the role that functions run as, and a login that may nothing. */
 const LOGINS = {
   all: SERVING_LOGIN,
@@ -32,7 +32,7 @@ const LOGINS = {
   console: CONSOLE_LOGIN,
   rows: ROWS_LOGIN,
   functions: "rowhouse_tenant",
-  nobody: NOBODY,
+  nobody: NO_EMAIL,
 } as const;
 
 let service: TestService;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
   const { admin } = service.service;
   await admin.message(`do $$ begin
-    if pg_catalog.to_regrole('${NOBODY}') is null then create role ${NOBODY} login; end if;
+    if pg_catalog.to_regrole('${NO_EMAIL}') is null then create role ${NO_EMAIL} login; end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
   grants = await readGrants(admin, LOGINS);
   if (process.env["UPDATE_GRANTS"] !== "1") return;

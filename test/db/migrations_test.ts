@@ -7,7 +7,7 @@ import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
 import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
-import { MAX_KEPT_RESPONSE_BYTES, REPLAY } from "../../src/db/replay.ts";
+import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../../src/db/replay.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
@@ -115,14 +115,14 @@ test.each([
   {
     fact: "lengths of kept responses",
     file: "idempotency",
-    sql: `octet_length(first_response) <= ${MAX_KEPT_RESPONSE_BYTES}`,
+    sql: `octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES}`,
   },
   { fact: "letters of whole responses", file: "idempotency", sql: `then '${REPLAY.whole}' ||` },
   { fact: "letters of short responses", file: "idempotency", sql: `else '${REPLAY.short}' ||` },
   { fact: "letters of a mismatch", file: "idempotency", sql: `then '${REPLAY.mismatch}'` },
   { fact: "letters of a full table", file: "idempotency", sql: `return '${REPLAY.full}'` },
   { fact: "ids of all apps", file: "statistics", sql: `app = '${ALL_APPS}'` },
-  { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', '', shown_span` },
+  { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', '', wanted_span` },
   {
     fact: "numbers of latencies",
     file: "statistics",
@@ -199,8 +199,8 @@ comment on function rowhouse.end_one is 'null result';`;
 
   test("of an action proves before it calls the operators' function in the visitor's name", () => {
     const written = defineVisitorFunctions(action).slice(action.length);
-    expect(written).toContain("rowhouse.console_end_one(session_shown text, identity_shown text");
-    expect(written).toContain("shown_from text, person uuid, reason text) returns integer");
+    expect(written).toContain("rowhouse.console_end_one(session_cookie text, identity_cookie text");
+    expect(written).toContain("client_address text, person uuid, reason text) returns integer");
     const body = written.slice(written.indexOf("declare"));
     expect(body).toMatch(
       /^declare\n {2}who uuid := rowhouse\.check_console\([^;]+'admin', true\);/,

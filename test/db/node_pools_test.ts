@@ -27,7 +27,7 @@ afterEach(() => db.close());
 
 function open(entry: { host?: string; port?: number; system?: string } = {}) {
   const nodes = makeNodeMap();
-  nodes.place([EVERYWHERE]);
+  nodes.update([EVERYWHERE]);
   nodes.admit("node", { host, port: Number(port), system, ...entry });
   unavailable = [];
   db = openDatabase({
@@ -105,7 +105,7 @@ test("connections to a node that has left the cluster are closed", async () => {
   const coordinator = await findProcess({ queue: SERVICE_QUEUE });
   await findProcess({ queue: APP, isOfApp: true });
 
-  nodes.place([]);
+  nodes.update([]);
 
   expect(await findProcess({ queue: APP, isOfApp: true })).toBe(coordinator);
   await eventually(() => db.stats().open === 1);

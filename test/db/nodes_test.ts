@@ -22,7 +22,7 @@ test("an app is on the node that PostgreSQL's hash of its id leads to", async ()
   expect(rows).toHaveLength(ids.length);
   const map = makeNodeMap();
   expect(ids.map(map.find)).toEqual(ids.map(() => undefined));
-  map.place(HALVES);
+  map.update(HALVES);
   for (const { id, hash } of rows) {
     expect(hashBytes(Buffer.from(id.replaceAll("-", ""), "hex"))).toBe(hash);
     expect(map.find(id)).toBe(hash < 0 ? "low" : "high");
@@ -32,17 +32,17 @@ test("an app is on the node that PostgreSQL's hash of its id leads to", async ()
 
 test("a silent node has not responded since the request", () => {
   const map = makeNodeMap();
-  map.place(HALVES);
+  map.update(HALVES);
   const app = crypto.randomUUID();
   const [name = ""] = [map.find(app)];
-  map.tell(name, 100);
+  map.setSilence(name, 100);
   map.hear(app, 99);
   expect([map.isSilent(app), map.isSilent(SERVICE_QUEUE)]).toEqual([true, false]);
   expect(map.findSilent()).toBe(name);
   map.hear(app, 100);
   expect(map.isSilent(app)).toBe(false);
-  map.tell(name, 200);
-  map.tell(name, undefined);
+  map.setSilence(name, 200);
+  map.setSilence(name, undefined);
   expect(map.isSilent(app)).toBe(false);
 });
 
@@ -51,20 +51,20 @@ const ON_NODE =
 
 /** What Citus passes on of a write that did not end. */
 test.each([
-  { message: `${ON_NODE}Connection refused\n\tIs the server running`, told: "unavailable" },
-  { message: `${ON_NODE}FATAL:  the database system is starting up`, told: "unavailable" },
-  { message: `${ON_NODE}FATAL:  the database system is shutting down`, told: "unavailable" },
-  { message: `${ON_NODE}server closed the connection unexpectedly`, told: "unknown_outcome" },
-  { message: `${ON_NODE}FATAL:  terminating connection`, told: "unknown_outcome" },
-  { message: `${ON_NODE}connection not open`, told: "unknown_outcome" },
+  { message: `${ON_NODE}Connection refused\n\tIs the server running`, expected: "unavailable" },
+  { message: `${ON_NODE}FATAL:  the database system is starting up`, expected: "unavailable" },
+  { message: `${ON_NODE}FATAL:  the database system is shutting down`, expected: "unavailable" },
+  { message: `${ON_NODE}server closed the connection unexpectedly`, expected: "unknown_outcome" },
+  { message: `${ON_NODE}FATAL:  terminating connection`, expected: "unknown_outcome" },
+  { message: `${ON_NODE}connection not open`, expected: "unknown_outcome" },
   {
     message: "could not establish any connections to the node 10.0.0.2:5432 after 30000 ms",
-    told: "unavailable",
+    expected: "unavailable",
   },
-])("a write that ended with $message is reported as $told", ({ message, told }) => {
+])("a write that ended with $message is reported as $expected", ({ message, expected }) => {
   const error = Object.assign(new Error(message), { code: "08006" });
   const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: true } as const;
-  expect(toDatabaseError(error, call)).toMatchObject({ code: told });
+  expect(toDatabaseError(error, call)).toMatchObject({ code: expected });
 });
 
 test("a command that failed on another node counts as a wait for a lock that was too long", () => {

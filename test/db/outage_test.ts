@@ -199,17 +199,19 @@ describe("in the log, an outage", () => {
     const start = service.log.length;
     proxy.refuse();
     // Which request finds it out is of no matter: before, its outcome may be another.
-    while (named(linesSince(start), "database away").length === 0) await service.call(app, LIST);
+    while (named(linesSince(start), "database unavailable").length === 0)
+      await service.call(app, LIST);
     const first = service.log.length;
     const asked = 25;
     for (let n = 0; n < asked; n++) await service.call(app, n % 2 === 0 ? LIST : row);
     await proxy.heal();
-    while (named(linesSince(start), "database there").length === 0) await service.call(app, LIST);
+    while (named(linesSince(start), "database available").length === 0)
+      await service.call(app, LIST);
     await untilServed();
 
     const lines = linesSince(start);
-    const [away, ...moreAway] = named(lines, "database away");
-    const [there, ...moreThere] = named(lines, "database there");
+    const [away, ...moreAway] = named(lines, "database unavailable");
+    const [there, ...moreThere] = named(lines, "database available");
     expect([moreAway, moreThere]).toEqual([[], []]);
     expect(away).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
     expect(there).toMatchObject({ level: "warn", ms: expect.any(Number) });
@@ -220,7 +222,9 @@ describe("in the log, an outage", () => {
     expect(rejected.length).toBeGreaterThanOrEqual(asked);
     expect(rejected[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(asked);
-    const others = lines.filter(({ event }) => !/^(request|database (away|there))$/.test(event));
+    const others = lines.filter(
+      ({ event }) => !/^(request|database (unavailable|available))$/.test(event),
+    );
     expect(others).toEqual([]);
     expect(service.log.slice(start).join("\n")).not.toContain('"stack"');
     const ids = named(lines, "request").map(({ requestId }) => requestId);
@@ -235,7 +239,7 @@ describe("in the log, an outage", () => {
       { retry: "safe", queue: SERVICE_QUEUE },
     );
     await untilServed();
-    expect(named(linesSince(0), "database away")).toEqual([]);
+    expect(named(linesSince(0), "database unavailable")).toEqual([]);
   });
 });
 

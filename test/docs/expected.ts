@@ -20,16 +20,18 @@ const LOG = /^\{"time":.*\n/gm;
 export function findDifference(shown: string, output: string): string | undefined {
   const wanted = toLines(layOut(shown));
   const found = toLines(layOut(output.replace(LOG, "")));
-  if (isShown(wanted, found)) return undefined;
+  if (isVisible(wanted, found)) return undefined;
   return `The page shows\n${wanted.join("\n")}\nbut it says\n${found.join("\n")}`;
 }
 
-function isShown([line, ...rest]: readonly string[], found: readonly string[]): boolean {
+function isVisible([line, ...rest]: readonly string[], found: readonly string[]): boolean {
   if (line === undefined) return found.length === 0;
   if (line.trim() === "…")
-    return isShown(rest, found) || (found.length > 0 && isShown([line, ...rest], found.slice(1)));
+    return (
+      isVisible(rest, found) || (found.length > 0 && isVisible([line, ...rest], found.slice(1)))
+    );
   const [first] = found;
-  return first !== undefined && toPattern(line).test(first) && isShown(rest, found.slice(1));
+  return first !== undefined && toPattern(line).test(first) && isVisible(rest, found.slice(1));
 }
 
 function toPattern(line: string): RegExp {

@@ -17,10 +17,10 @@ const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
 test("endpoints and pages", () => {
   const docs = ["data", "push", "identity", "operating"].map((name) => read(`docs/${name}.md`));
   const text = docs.join("\n");
-  const toShown = (path: string) =>
+  const toDisplayed = (path: string) =>
     path.replace(":table", "{table}").replace(/^\/docs\/\w+(\.md)?$/, "/docs/<page>$1");
   const endpoints = [...routes, ...docsRoutes].map(
-    ({ method, path }) => `${method} ${toShown(path)}`,
+    ({ method, path }) => `${method} ${toDisplayed(path)}`,
   );
   const named = [...endpoints, ...pages.map(({ path }) => path)]
     .filter((one) => !one.startsWith("/assets/"))

@@ -24,14 +24,14 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
   "new required column without a default": [
     { before: { title }, after: { title, n: t.number().required() } },
   ],
-  "optional column made required": [{ before: { title }, after: { title: title.required() } }],
-  "required column made optional; default set, changed or removed": [
+  "optional column becomes required": [{ before: { title }, after: { title: title.required() } }],
+  "required column becomes optional; default set, changed or removed": [
     { before: { title: title.required() }, after: { title } },
     { before: { title }, after: { title: title.default("x") } },
     { before: { title: title.default("x") }, after: { title: title.default("y") } },
     { before: { title: title.default("x") }, after: { title } },
   ],
-  "new enum value, at any place": [
+  "new enum value, at any position": [
     { before: { state }, after: { state: t.enum(["a", "c", "b"]) } },
   ],
   "enum value removed or moved": [

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isProxy, makeReadAddress, trustsEverybody } from "../../src/gateway/client_address.ts";
+import { isProxy, makeReadAddress, trustsAllAddresses } from "../../src/gateway/client_address.ts";
 
 const PROXY = "10.0.0.1";
 const TRUSTED = ["10.0.0.0/8", "::1", "2001:db8:1::/48"];
@@ -70,6 +70,6 @@ test.each([
   { proxies: ["0.0.0.0/1", "2000::/4"], want: false },
   { proxies: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"], want: false },
   { proxies: [], want: false },
-])("trustsEverybody() of $proxies is $want", ({ proxies, want }) => {
-  expect(trustsEverybody(proxies)).toBe(want);
+])("trustsAllAddresses() of $proxies is $want", ({ proxies, want }) => {
+  expect(trustsAllAddresses(proxies)).toBe(want);
 });

@@ -32,18 +32,18 @@ async function requestLease() {
     lease: { tokens: 0, granted: 0, endsAt: 0, isShort: false, askedAt: 0 },
   };
   await reporter.requestLeases([bucket]);
-  return { isAway: reporter.isAway(), granted: bucket.lease.granted, issues };
+  return { isUnavailable: reporter.isUnavailable(), granted: bucket.lease.granted, issues };
 }
 
 test("an available database gives a lease", async () => {
-  const { isAway, granted, issues } = await requestLease();
-  expect({ isAway, issues }).toEqual({ isAway: false, issues: [] });
+  const { isUnavailable, granted, issues } = await requestLease();
+  expect({ isUnavailable, issues }).toEqual({ isUnavailable: false, issues: [] });
   expect(granted).toBeGreaterThan(0);
 });
 
 test("an unresponsive database is unavailable, and no request waits for it", async () => {
   proxy.onMessage((message) => (isLease(message) ? { failure: "freeze" } : undefined));
-  expect(await requestLease()).toEqual({ isAway: true, granted: 0, issues: [] });
+  expect(await requestLease()).toEqual({ isUnavailable: true, granted: 0, issues: [] });
 });
 
 test("a pause of this process is not mistaken for an outage of the database", async () => {
@@ -51,7 +51,7 @@ test("a pause of this process is not mistaken for an outage of the database", as
     if (isLease(message)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
     return undefined;
   });
-  const { isAway, granted } = await requestLease();
-  expect(isAway).toBe(false);
+  const { isUnavailable, granted } = await requestLease();
+  expect(isUnavailable).toBe(false);
   expect(granted).toBeGreaterThan(0);
 });

@@ -11,7 +11,7 @@ import {
 } from "../../src/accounts/people/mod.ts";
 import { makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { examineIdentitySecrets } from "../../src/service/identity_values.ts";
+import { checkIdentitySecrets } from "../../src/service/identity_values.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";
@@ -140,7 +140,7 @@ test("an address that is changed in the database gets no link; its owner signs i
   expect((await submitSignIn(service, new Map(), { ...victim, email })).status).toBe(303);
   const { unconfirmed } = await readAddresses({ db: service.service.db }, SECRETS);
   expect(unconfirmed.map((one) => one.email)).toEqual([email]);
-  const findings = await examineIdentitySecrets(service.service.db, [NEXT, TEST_IDENTITY_SECRET]);
+  const findings = await checkIdentitySecrets(service.service.db, [NEXT, TEST_IDENTITY_SECRET]);
   expect(findings.map(({ says }) => says)).toContainEqual(
     expect.stringContaining("1 is not confirmed by a secret"),
   );

@@ -66,7 +66,7 @@ test("GET /v1/auth/me?app= returns the user with the role on that app", async ()
 describe("GET /v1/auth/me rejects", () => {
   const dead = `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
   test.each([
-    { name: "nobody", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
+    { name: "other_session", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
     { name: "a dead session", cookie: () => dead, query: "", want: [401, "unauthenticated"] },
     {
       name: "nobody before an unknown app",
@@ -274,7 +274,7 @@ describe("the cookie", () => {
     await send(one, three);
     expect(await count()).toBe(before + 2);
     await service.service.admin.message(
-      "update rowhouse.session_conflicts set noted_at = noted_at - interval '1 hour'; select 1",
+      "update rowhouse.session_conflicts set recorded_at = recorded_at - interval '1 hour'; select 1",
     );
     await send(one, two, three);
     await send(two, one);

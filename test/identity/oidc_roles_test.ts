@@ -18,7 +18,7 @@ import {
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { RoleRule } from "../../src/identity/mod.ts";
 import { setPasswordByLink } from "../../src/identity/password_record.ts";
-import { examineClaimedApps, examineClaimedRoles } from "../../src/service/claimed_apps.ts";
+import { checkClaimedApps, checkClaimedRoles } from "../../src/service/claimed_apps.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
@@ -209,7 +209,7 @@ test("a rule for an unknown or disabled app is logged, and does not prevent the 
     404,
   ]);
   expect(service.log.join("\n")).toContain("no-app does not exist, closed is disabled");
-  expect(await examineClaimedApps(service.service.db, [ours.settings])).toMatchObject([
+  expect(await checkClaimedApps(service.service.db, [ours.settings])).toMatchObject([
     {
       about: "roles by claims of ours",
       level: "warn",
@@ -232,14 +232,14 @@ test("a claimed role does not count without its provider", async () => {
     expect([await roleOn(jar, "wiki"), await roleOn(jar, "todo")]).toEqual([403, 403]);
     expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
     expect(await readPeople()).toContain("by ours not configured: role inactive");
-    expect(await examineClaimedRoles(service.service.db, [ours.settings])).toMatchObject([
+    expect(await checkClaimedRoles(service.service.db, [ours.settings])).toMatchObject([
       { about: "roles by claims of ours", level: "warn" },
     ]);
   } finally {
     ours.settings.name = name;
   }
   expect(await roleOn(jar, "wiki")).toBe("viewer");
-  expect(await examineClaimedRoles(service.service.db, [ours.settings])).toEqual([]);
+  expect(await checkClaimedRoles(service.service.db, [ours.settings])).toEqual([]);
 });
 
 test("a sign-in fails while the provider withholds the claims", async () => {

@@ -48,10 +48,10 @@ function findUndescribed(value: unknown, place = ""): string[] {
 function toMissing(place: string) {
   return ([name, part]: [string, unknown]) => {
     const { description, $ref }: Record<string, unknown> = Object(part);
-    const isTold = typeof description === "string" && description.trim() !== "";
+    const isReported = typeof description === "string" && description.trim() !== "";
     // A response that is referred to is looked at where it stands.
     const isReferred = place.endsWith("/responses") && $ref !== undefined;
-    return isTold || isReferred ? [] : [`${place}/${name}`];
+    return isReported || isReferred ? [] : [`${place}/${name}`];
   };
 }
 

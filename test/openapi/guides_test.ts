@@ -159,7 +159,7 @@ describe("the search in the docs", () => {
     expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
     expect(text).toContain('rel="prev" href="/docs/sdk"');
     expect(text).toContain('rel="next" href="/docs/mistakes"');
-    expect(text).toContain('<span class="code-word">export</span>');
+    expect(text).toContain('<span class="code-keyword">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");
     // Colors change no character of what is copied.
     const [, code = ""] = /<code id="code-1">(.*?)<\/code>/s.exec(text) ?? [];

@@ -107,7 +107,7 @@ begin
   perform set_config('citus.propagate_set_commands', 'none', true);
 end
 $$;
-  create or replace function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
+  create or replace function rowhouse.delete_proof(app uuid, proof_digest bytea) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('rowhouse.app_id', app::text, true);
@@ -116,7 +116,7 @@ begin
   perform set_config('citus.propagate_set_commands', 'none', true);
 end
 $$;
-  create or replace function rowhouse.delete_kept(app uuid) returns void language plpgsql
+  create or replace function rowhouse.delete_stored(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('rowhouse.app_id', app::text, true);
@@ -1721,7 +1721,7 @@ begin
   perform set_config('citus.propagate_set_commands', 'none', true);
 end
 $$;
-  create or replace function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
+  create or replace function rowhouse.delete_proof(app uuid, proof_digest bytea) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('rowhouse.app_id', app::text, true);
@@ -1730,7 +1730,7 @@ begin
   perform set_config('citus.propagate_set_commands', 'none', true);
 end
 $$;
-  create or replace function rowhouse.delete_kept(app uuid) returns void language plpgsql
+  create or replace function rowhouse.delete_stored(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('rowhouse.app_id', app::text, true);

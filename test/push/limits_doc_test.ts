@@ -10,14 +10,14 @@ const WORDS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   columnsPerTable: "columns of a table",
   indexesPerTable: "indexes of a table, unique constraints and references included",
   decimalsPerIndex: "decimals in an index",
-  referencesPerTarget: "references of an app to one table: a delete looks through each",
+  referencesPerTarget: "references of an app to one table: a delete searches each",
   referencesToForeignTable:
     "references of an app to a table that another one owns; those of all such apps together are as many as above",
   enumValues: "values of an enum",
   enumValueBytes: "bytes of an enum's value",
   defaultBytes: "bytes of a default, as JSON",
   tableDefaultBytes: "bytes of all defaults of a table, as JSON",
-  lateDefaultBytes:
+  deferredDefaultBytes:
     "stored bytes of the defaults of columns that are added while other apps use the table",
   defaultDepth: "levels of nesting in a default",
 };

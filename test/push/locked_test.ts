@@ -1,6 +1,6 @@
 /** A table that a session holds locked stops pushes that change it, and nobody else. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -88,7 +88,7 @@ test("checking the isolation waits for no table", async () => {
   await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
 
   await whileLocked(service.database.adminUrl, name, async () => {
-    const looked = await makeIsolationLook(service.service.db)();
+    const looked = await makeIsolationCheck(service.service.db)();
     expect(looked).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
   });
 });

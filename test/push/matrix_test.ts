@@ -28,7 +28,7 @@ function table(other: string, changes: Record<string, unknown> = {}, more: Lists
     parent: t.ref(other, { onDelete: "cascade" }),
     friend: t.ref(other),
     shape: t.json<{ a: number }>(),
-    made_at: t.timestamp().required().default("now"),
+    created_at: t.timestamp().required().default("now"),
     amount: t.decimal().default("1.50"),
     ...changes,
   };
@@ -75,7 +75,7 @@ const OTHER_APP: Case[] = [
   },
   {
     name: "without a required column that has a default",
-    changes: { made_at: undefined },
+    changes: { created_at: undefined },
     makesFunctions: true,
   },
   {

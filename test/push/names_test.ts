@@ -194,17 +194,20 @@ describe("a table with hostile column names", () => {
 
   test("violations name the right columns where derived names were cut or joined", async () => {
     const [a, b] = [`${LONG}a`, `${LONG}b`];
-    const clash = async (table: string, first: object, second: object) => {
+    const conflict = async (table: string, first: object, second: object) => {
       await service.call(app, `/v1/data/db/${table}`, post(first));
       const response = await service.call(app, `/v1/data/db/${table}`, post(second));
       const { details } = response.json as { details: { path: string }[] };
       return [response.status, details.map(({ path }) => path)];
     };
-    expect(await clash(TABLE, { [a]: "it's" }, { [a]: "it's", [b]: "two" })).toEqual([
+    expect(await conflict(TABLE, { [a]: "it's" }, { [a]: "it's", [b]: "two" })).toEqual([
       409,
       [`/${a}`],
     ]);
-    expect(await clash("a", { b: "1", c: "2" }, { b: "1", c: "2" })).toEqual([409, ["/b", "/c"]]);
+    expect(await conflict("a", { b: "1", c: "2" }, { b: "1", c: "2" })).toEqual([
+      409,
+      ["/b", "/c"],
+    ]);
     const dangling = await service.call(
       app,
       `/v1/data/db/${TABLE}`,

@@ -142,9 +142,9 @@ test("a duplicate in a unique constraint with other apps' columns names only the
   const app = await service.makeApp(defineSchema({ [name]: { a: t.string() } }));
   const path = `/v1/data/db/${name}`;
   await service.call(app, path, post({ a: "1" }));
-  const clash = await service.call(app, path, post({ a: "1" }));
-  expect([clash.status, clash.text]).toEqual([409, expect.not.stringContaining("hidden")]);
-  expect(clash.json).toMatchObject({
+  const conflict = await service.call(app, path, post({ a: "1" }));
+  expect([conflict.status, conflict.text]).toEqual([409, expect.not.stringContaining("hidden")]);
+  expect(conflict.json).toMatchObject({
     details: [{ path: "/a", message: "Must be unique: another row has this a" }],
   });
 });

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RELEASE, recordRelease } from "../../src/push/mod.ts";
-import { judgeDriver, judgeSecrets } from "../../src/service/configuration.ts";
-import type { Finding } from "../../src/service/finding.ts";
-import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
-import { judgeLoginLimits } from "../../src/service/login_limits.ts";
+import type { CheckResult } from "../../src/service/check_result.ts";
+import { evaluateDriver, evaluateSecrets } from "../../src/service/configuration.ts";
+import { evaluateIdentitySecrets } from "../../src/service/identity_values.ts";
+import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
 import {
-  judgeConsoleLogin,
-  judgePushingLogin,
-  judgeServingLogin,
+  evaluateConsoleLogin,
+  evaluatePushingLogin,
+  evaluateServingLogin,
   type Login,
 } from "../../src/service/logins.ts";
-import { judgeMails } from "../../src/service/mail_state.ts";
-import { judgeMigrations } from "../../src/service/schema_state.ts";
+import { evaluateMails } from "../../src/service/mail_state.ts";
+import { evaluateMigrations } from "../../src/service/schema_state.ts";
 import {
-  judgeClock,
-  judgeFailureLog,
-  judgeParameterLog,
-  judgeTemp,
-  judgeVersion,
+  evaluateClock,
+  evaluateFailureLog,
+  evaluateParameterLog,
+  evaluateTemp,
+  evaluateVersion,
   type Session,
 } from "../../src/service/session.ts";
 import {
@@ -84,9 +84,13 @@ const made = (secretId: string) => ({
 });
 
 describe("judge", () => {
-  test.each<{ name: string; findings: Finding[]; want: string[] }>([
-    { name: "an unpatched driver", findings: [judgeDriver(false)], want: ["warn"] },
-    { name: "PostgreSQL 14", findings: [judgeVersion({ ...WELL, version: 14 })], want: ["fail"] },
+  test.each<{ name: string; findings: CheckResult[]; want: string[] }>([
+    { name: "an unpatched driver", findings: [evaluateDriver(false)], want: ["warn"] },
+    {
+      name: "PostgreSQL 14",
+      findings: [evaluateVersion({ ...WELL, version: 14 })],
+      want: ["fail"],
+    },
     ...[
       { name: "of least rights", login: {}, want: ["ok"] },
       { name: "of a superuser", login: { isSuperuser: true }, want: ["warn"] },
@@ -103,7 +107,7 @@ describe("judge", () => {
       { name: "without a time limit", login: { statementTimeoutMs: 0 }, want: ["ok", "warn"] },
     ].map(({ name, login, want }) => ({
       name: `a serving login ${name}`,
-      findings: judgeServingLogin({ ...SERVING, ...login }),
+      findings: evaluateServingLogin({ ...SERVING, ...login }),
       want,
     })),
     ...[
@@ -121,7 +125,7 @@ describe("judge", () => {
       { name: "that is nobody's member", login: { memberOf: [] }, want: "fail" },
     ].map(({ name, login, want }) => ({
       name: `a pushing login ${name}`,
-      findings: [judgePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
+      findings: [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
       want: [want],
     })),
     ...[
@@ -140,12 +144,12 @@ describe("judge", () => {
       },
     ].map(({ name, login, want }) => ({
       name: `a login ${name}`,
-      findings: judgeLoginLimits({ ...SERVING, ...login }),
+      findings: evaluateLoginLimits({ ...SERVING, ...login }),
       want,
     })),
     {
       name: "temporary tables",
-      findings: [judgeTemp({ ...WELL, publicTemp: true })],
+      findings: [evaluateTemp({ ...WELL, publicTemp: true })],
       want: ["warn"],
     },
     ...[
@@ -160,75 +164,75 @@ describe("judge", () => {
       { name: "in another role", login: { otherRoles: ["pg_read_all_data"] }, want: "warn" },
     ].map(({ name, login, want }) => ({
       name: `a login ${name} for the Console`,
-      findings: [judgeConsoleLogin({ ...CONSOLE, ...login })],
+      findings: [evaluateConsoleLogin({ ...CONSOLE, ...login })],
       want: [want],
     })),
     {
       name: "a log with the values of parameters",
-      findings: [judgeParameterLog({ ...WELL, logsParameters: true })],
+      findings: [evaluateParameterLog({ ...WELL, logsParameters: true })],
       want: ["warn"],
     },
     {
       name: "a log with the statements that fail",
-      findings: [judgeFailureLog({ ...WELL, logsFailures: true })],
+      findings: [evaluateFailureLog({ ...WELL, logsFailures: true })],
       want: ["warn"],
     },
     {
       name: "one secret for two services",
-      findings: [judgeSecrets({ data: ["new", "one"], identity: ["one"] })],
+      findings: [evaluateSecrets({ data: ["new", "one"], identity: ["one"] })],
       want: ["warn"],
     },
     {
       name: "a secret for each service",
-      findings: [judgeSecrets({ data: ["new", "one"], identity: ["other"] })],
+      findings: [evaluateSecrets({ data: ["new", "one"], identity: ["other"] })],
       want: ["ok"],
     },
-    { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
-    { name: "a clock that agrees", findings: [judgeClock(WELL, 1_000_500)], want: ["ok"] },
+    { name: "a clock an hour off", findings: [evaluateClock(WELL, 4_600_000)], want: ["warn"] },
+    { name: "a clock that agrees", findings: [evaluateClock(WELL, 1_000_500)], want: ["ok"] },
     {
       name: "an older identity secret that passwords need",
-      findings: judgeIdentitySecrets(["new", "old"], [made("new"), made("old")]),
+      findings: evaluateIdentitySecrets(["new", "old"], [made("new"), made("old")]),
       want: ["warn"],
     },
     {
       name: "an older identity secret that nothing needs",
-      findings: judgeIdentitySecrets(["new", "old"], [made("new")]),
+      findings: evaluateIdentitySecrets(["new", "old"], [made("new")]),
       want: ["ok"],
     },
     {
       name: "an identity secret that was taken out too early",
-      findings: judgeIdentitySecrets(["new"], [made("new"), made("old")]),
+      findings: evaluateIdentitySecrets(["new"], [made("new"), made("old")]),
       want: ["warn"],
     },
     {
       name: "one identity secret",
-      findings: judgeIdentitySecrets(["new"], [made("new")]),
+      findings: evaluateIdentitySecrets(["new"], [made("new")]),
       want: ["ok"],
     },
-    { name: "no mail at all", findings: judgeMails(MAILS), want: [] },
+    { name: "no mail at all", findings: evaluateMails(MAILS), want: [] },
     {
       name: "mails that are sent",
-      findings: judgeMails({ ...MAILS, hasSender: true }),
+      findings: evaluateMails({ ...MAILS, hasSender: true }),
       want: ["ok"],
     },
     {
       name: "mails that nobody sends",
-      findings: judgeMails({ ...MAILS, waiting: 1 }),
+      findings: evaluateMails({ ...MAILS, waiting: 1 }),
       want: ["warn"],
     },
     {
       name: "mails that are late, and others that were given up",
-      findings: judgeMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
+      findings: evaluateMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
       want: ["warn", "warn"],
     },
     {
       name: "a missing migration",
-      findings: [judgeMigrations({ missing: [3], isOtherBaseline: false })],
+      findings: [evaluateMigrations({ missing: [3], isOtherBaseline: false })],
       want: ["fail"],
     },
     {
       name: "another baseline",
-      findings: [judgeMigrations({ missing: [], isOtherBaseline: true })],
+      findings: [evaluateMigrations({ missing: [], isOtherBaseline: true })],
       want: ["fail"],
     },
   ])("$name", ({ findings, want }) => {
@@ -800,7 +804,7 @@ describe("rowhouse doctor", () => {
 
   test("names the driver's patch where the package has it", async () => {
     const { patchedDependencies } = await Bun.file(`${ROOT}/package.json`).json();
-    const { remedy } = judgeDriver(false);
+    const { remedy } = evaluateDriver(false);
     for (const [name, path] of Object.entries(patchedDependencies)) {
       expect(remedy).toContain(`node_modules/rowhouse/${path} to patches/`);
       expect(remedy).toContain(`"patchedDependencies": { "${name}": "${path}" }`);

@@ -13,7 +13,7 @@ import { casesHere } from "../support/skip.ts";
 let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  service = await openTestService({ service: { lookIntervalMs: 50 } });
+  service = await openTestService({ service: { checkIntervalMs: 50 } });
   app = await service.makeApp(schema);
 });
 afterAll(() => service.close());
@@ -350,7 +350,7 @@ test.each([
   // As a killed `rowhouse migrate` leaves it.
   { release: null, event: "functions of no release" },
 ])("the log reports $event, which are served", async ({ release, event }) => {
-  const one = await openTestService({ service: { lookIntervalMs: 50 } });
+  const one = await openTestService({ service: { checkIntervalMs: 50 } });
   try {
     const user = await one.makeApp(schema);
     await one.service.admin.message(swapBody("begin", "begin perform 1;"));
@@ -386,7 +386,7 @@ describe("a check that fails without an outage,", () => {
         `alter table rowhouse.versions rename to versions_gone;
         alter table rowhouse.service_migrations rename checksum to checksum_gone; select 1`,
       );
-      await eventually(() => one.log.some((line) => line.includes("the look at versions")));
+      await eventually(() => one.log.some((line) => line.includes("the check of versions")));
       const response = await one.service.adminFetch(new Request("http://localhost/ready"));
       expect(response.status).toBe(500);
       expect(one.log.filter((line) => line.includes("an operator's request"))).toEqual([
@@ -407,11 +407,11 @@ describe("a check that fails without an outage,", () => {
     const one = await openTestService({ service: UNGUARDED });
     const guard = makeGuard({ db: one.service.db, log: () => undefined, now: () => 0 });
     try {
-      await guard.look();
+      await guard.read();
       await one.service.admin.message(
         `update rowhouse.isolation_checks set checked_at = now() + interval '1 hour'; ${PLANT}; select 1`,
       );
-      const { issues } = await guard.look();
+      const { issues } = await guard.read();
       expect(issues.join()).toContain("data.planted");
     } finally {
       guard.stop();
@@ -433,9 +433,9 @@ describe("a check that fails without an outage,", () => {
         `${verb} select on pg_catalog.pg_policy ${verb === "grant" ? "to" : "from"} public; select 1`,
       );
     try {
-      await guard.look();
+      await guard.read();
       await rights("revoke");
-      await expect(guard.look()).rejects.toThrow();
+      await expect(guard.read()).rejects.toThrow();
       now = MAX_AGE_MS;
       await guard.check();
       now = MAX_AGE_MS + 1;

@@ -61,11 +61,11 @@ beforeAll(async () => {
   const metrics = makeMetrics({ pools: { serving: stats }, inFlight: () => 0 });
   for (const code of Object.keys(PROBLEMS))
     for (const status of [200, 304, 400, 500])
-      metrics.note({ route: "none", method: "GET", status, code, ms: 1 } as Parameters<
-        typeof metrics.note
+      metrics.record({ route: "none", method: "GET", status, code, ms: 1 } as Parameters<
+        typeof metrics.record
       >[0]);
   for (const outcome of ["sent", "failed", "rejected", "void"] as const)
-    metrics.noteMail({ mailId: 1, template: "invitation", outcome });
+    metrics.recordMail({ mailId: 1, template: "invitation", outcome });
   sampled = readFamilies(await metrics.print());
 });
 afterAll(() => service.close());

@@ -6,11 +6,11 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 let proxy: PostgresProxy;
 let service: TestService;
-async function open(lookIntervalMs?: number): Promise<void> {
+async function open(checkIntervalMs?: number): Promise<void> {
   service = await openTestService({
     shape: "one",
     toServingUrl: proxy.toUrl,
-    ...(lookIntervalMs === undefined ? {} : { service: { lookIntervalMs } }),
+    ...(checkIntervalMs === undefined ? {} : { service: { checkIntervalMs } }),
   });
 }
 beforeEach(async () => {

@@ -69,7 +69,7 @@ test("100,000 different errors of a client are counted, and few rows without val
   const [stored] = await read<{ kinds: number; samples: number; text: string }>(
     `select (select count(distinct (table_name, code))::int4 from rowhouse.rejections) as kinds,
       count(*)::int4 as samples, string_agg(kept::text, ' ') as text
-    from rowhouse.kept_requests as kept`,
+    from rowhouse.stored_requests as kept`,
   );
   console.log(`${ERRORS} errors: ${stored?.kinds} counts, ${stored?.samples} requests kept`);
   expect(stored?.kinds).toBeLessThanOrEqual(MAX_KINDS + 1);

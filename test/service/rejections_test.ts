@@ -4,7 +4,7 @@ import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { ResponseRecord } from "../../src/observe.ts";
-import { addRejection, makeRejections, toKept } from "../../src/service/rejections.ts";
+import { addRejection, makeRejections, toStored } from "../../src/service/rejections.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -41,7 +41,7 @@ const readCounts = (appId = app.id) =>
 const readSamples = () =>
   read<{ id: string; key: string; table: string; code: string; paths: string[]; requests: number }>(
     `select id, key_id as key, table_name as "table", code, to_json(paths) as paths, requests
-    from rowhouse.kept_requests where app_id = '${app.id}' and status between 400 and 499
+    from rowhouse.stored_requests where app_id = '${app.id}' and status between 400 and 499
     order by at, id`,
   );
 
@@ -90,7 +90,7 @@ test("rejected requests are counted by table and code, and stored with key and f
   ] as never);
   expect(samples[0]?.id).toBe(first.headers.get("x-request-id") ?? "");
   const [stored] = await read<{ text: string }>(
-    `select string_agg(kept::text, ' ') as text from rowhouse.kept_requests as kept`,
+    `select string_agg(kept::text, ' ') as text from rowhouse.stored_requests as kept`,
   );
   expect(stored?.text).not.toContain("secret");
 });
@@ -104,7 +104,7 @@ test("a request with a revoked key counts for the key's app; an unknown key for 
   await untilCounted(1);
   expect((await readCounts())[0]).toMatchObject({ span: "hour", code: "unauthenticated" });
   expect((await readSamples())[0]).toMatchObject({ key: app.key.slice(3, 19), paths: [] });
-  expect(await read("select key_id from rowhouse.kept_requests where app_id is null")).toEqual([
+  expect(await read("select key_id from rowhouse.stored_requests where app_id is null")).toEqual([
     { key_id: null },
   ]);
 });
@@ -146,7 +146,7 @@ test("an app keeps 1,000 rejected requests; a key with many errors does not evic
   await add([], kept("forbidden", 10));
   for (let minute = 0; minute < 3; minute++) await add([], kept("validation_failed", 1000));
   const counts = await read(
-    "select code, count(*)::int4 as rows from rowhouse.kept_requests group by 1 order by 1",
+    "select code, count(*)::int4 as rows from rowhouse.stored_requests group by 1 order by 1",
   );
   expect(counts).toEqual([
     { code: "forbidden", rows: 10 },
@@ -173,7 +173,7 @@ test("many different errors in a minute take little memory, and are all counted"
     const path = `/${place % 1000}/c${place % 100}`;
     const details = Array.from({ length: 1000 }, () => ({ path, message: "" }));
     const rejection = { table: `t${place % 900}`, presentedKey: undefined, details };
-    addRejection(rejections, toKept(response, rejection, { findTable, now: 0 }));
+    addRejection(rejections, toStored(response, rejection, { findTable, now: 0 }));
   }
   const counts = [...rejections.counts.values()];
   expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(errors);
@@ -187,7 +187,7 @@ test("many different errors in a minute take little memory, and are all counted"
 test("rejected requests are kept for a week, their counts by minute for a day and by hour for 15 days", async () => {
   const ages = (...hours: number[]) => `unnest(array[${hours}]) as hours`;
   await service.service.admin.message(`
-    insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+    insert into rowhouse.stored_requests (id, at, method, route, status, ms)
       select gen_random_uuid(), now() - make_interval(hours => hours), 'GET', '/', 422, 1 from ${ages(167, 169)};
     insert into rowhouse.rejections select '${app.id}', span, now() - make_interval(hours => hours), '', 'not_found', hours
       from unnest(array['minute', 'hour']) as span, ${ages(23, 25, 359, 361)};
@@ -202,6 +202,6 @@ test("rejected requests are kept for a week, their counts by minute for a day an
     { span: "hour", table: "", code: "not_found", requests: 23 + 25 + 359 },
     { span: "minute", table: "", code: "not_found", requests: 23 },
   ]);
-  expect(await read("select from rowhouse.kept_requests where status = 422")).toHaveLength(1);
+  expect(await read("select from rowhouse.stored_requests where status = 422")).toHaveLength(1);
   expect(await read("select code from rowhouse.rejection_kinds")).toEqual([{ code: "359" }]);
 });

@@ -132,7 +132,7 @@ test("failed and slow requests are stored by id, with the route and never the ta
   nextMinute();
   const find = () =>
     read<Record<string, unknown>>(
-      `select * from rowhouse.kept_requests where id = '${late.headers.get("x-request-id")}'`,
+      `select * from rowhouse.stored_requests where id = '${late.headers.get("x-request-id")}'`,
     );
   await eventually(async () => (await find()).length === 1);
   const [kept] = await find();
@@ -145,9 +145,9 @@ test("failed and slow requests are stored by id, with the route and never the ta
   });
   expect(JSON.stringify(kept)).not.toContain("secret");
   // Slower ones are kept, too, and a busy machine may have made one of any.
-  expect(await read("select from rowhouse.kept_requests where status < 400 and ms < 1000")).toEqual(
-    [],
-  );
+  expect(
+    await read("select from rowhouse.stored_requests where status < 400 and ms < 1000"),
+  ).toEqual([]);
 });
 
 test("a process that stops adds its last minute and records its end; a new one is listed immediately", async () => {
@@ -174,7 +174,7 @@ test("minutes are deleted after a day, hours after 15 days, failed requests afte
   await service.service.admin.message(`
     insert into rowhouse.statistics select gen_random_uuid(), span, now() - make_interval(hours => hours), 1, 0, 0,
       array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 359, 361]) as hours;
-    insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+    insert into rowhouse.stored_requests (id, at, method, route, status, ms)
       select gen_random_uuid(), now() - make_interval(hours => hours), 'GET', '/', 500, 1 from unnest(array[23, 25]) as hours; select 1`);
   const sweep = () =>
     service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
@@ -193,7 +193,7 @@ test("minutes are deleted after a day, hours after 15 days, failed requests afte
     "minute 23",
   ]);
   expect(
-    await read("select from rowhouse.kept_requests where at < now() - interval '1 hour'"),
+    await read("select from rowhouse.stored_requests where at < now() - interval '1 hour'"),
   ).toHaveLength(1);
 });
 
@@ -210,13 +210,13 @@ test("a gateway counts and stores its own rejections, and nothing that the servi
   nextMinute();
   const find = <Row>(text: string) =>
     split.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
-  await eventually(async () => (await find("select from rowhouse.kept_requests")).length > 0);
-  expect(await find("select id, app_id, code from rowhouse.kept_requests order by status")).toEqual(
-    [
-      { id: rejected.headers.get("x-request-id"), app_id: holder.id, code: "unknown_route" },
-      { id: failed.headers.get("x-request-id"), app_id: holder.id, code: "unavailable" },
-    ],
-  );
+  await eventually(async () => (await find("select from rowhouse.stored_requests")).length > 0);
+  expect(
+    await find("select id, app_id, code from rowhouse.stored_requests order by status"),
+  ).toEqual([
+    { id: rejected.headers.get("x-request-id"), app_id: holder.id, code: "unknown_route" },
+    { id: failed.headers.get("x-request-id"), app_id: holder.id, code: "unavailable" },
+  ]);
   expect(
     await find(
       "select distinct requests::int4, errors::int4, rejections::int4 from rowhouse.statistics",

@@ -32,7 +32,7 @@ function toResult({ status, json }: Awaited<ReturnType<typeof call>>, row: Row):
   return id === row.id && title === row.title ? "right" : "another row";
 }
 
-async function takeTurn({ row, count }: Client): Promise<void> {
+async function readTurn({ row, count }: Client): Promise<void> {
   const title = crypto.randomUUID();
   const created = await call(TODOS, "POST", { title });
   const { id } = created.json as Row;
@@ -88,7 +88,7 @@ test("canceled statements make no row disappear", async () => {
   const canceling = startCanceling();
   await Promise.all(
     rows.map(async (row) => {
-      while (performance.now() < endsAt) await takeTurn({ row, count });
+      while (performance.now() < endsAt) await readTurn({ row, count });
     }),
   );
   const canceled = await canceling.stop();

@@ -39,7 +39,7 @@ export async function runHere(
     env: { ...env, NO_COLOR: "1" },
     folder,
     terminal: {
-      say: (line) => {
+      print: (line) => {
         printed.out += `${line}\n`;
       },
       warn: (line) => {

@@ -64,7 +64,7 @@ export async function startMachine(): Promise<Machine> {
   const run: Machine["run"] = async (commands, options = {}) => {
     const { exits = 0, input } = options;
     const output = Bun.file(join(folder, crypto.randomUUID()));
-    const child = Bun.spawn(toWords(pid, commands, options), {
+    const child = Bun.spawn(toTerms(pid, commands, options), {
       stdin: input === undefined ? "ignore" : new Blob([input]),
       // A file: a server that is left running would keep a pipe open.
       stdout: output,
@@ -95,7 +95,7 @@ function findInit(pid: number): number {
   return findInit(Number(child));
 }
 
-function toWords(pid: number, commands: string, options: RunOptions): string[] {
+function toTerms(pid: number, commands: string, options: RunOptions): string[] {
   const { folder = "/", env = {}, account = "root", isOnline = false } = options;
   const home = account === "root" ? "/root" : `/home/${account}`;
   const settings = { PATH, HOME: home, LANG: "C.UTF-8", ...readPassedOn(), ...env };

@@ -87,7 +87,7 @@ export type TestServiceOptions = {
  * No look at the isolation but at the start: for tests that take row security off by hand for a moment, and would find the
  * service stopped until the next one; and for those that count statements.
  */
-export const UNGUARDED = { lookIntervalMs: 3_600_000 } satisfies Partial<ServiceOptions>;
+export const UNGUARDED = { checkIntervalMs: 3_600_000 } satisfies Partial<ServiceOptions>;
 
 /** Opens and serves a service on a free port. */
 export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {

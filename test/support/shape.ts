@@ -96,7 +96,7 @@ async function openServices(
     ...options.service,
   };
   // The port first: the pages' origin is made of it.
-  const face = takePort();
+  const face = readPort();
   const settings = options.identity?.(face.port) ?? {};
   const open = (role: SplitRole | "all", more: Partial<ServiceOptions> = {}) =>
     openService({
@@ -151,11 +151,11 @@ export function serveAnother(
 
 /** Serves a service on a free port. */
 export function serve(service: Service): Promise<Opened> {
-  return takePort().serve(service);
+  return readPort().serve(service);
 }
 
 /** A free port, and what serves a service on it. */
-function takePort(): { port: number; serve: (service: Service) => Promise<Opened> } {
+function readPort(): { port: number; serve: (service: Service) => Promise<Opened> } {
   let opened: Service | undefined;
   const server = Bun.serve({
     port: 0,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { push } from "../../src/push/mod.ts";
-import { examine } from "../../src/service/doctor.ts";
+import { checkService } from "../../src/service/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { PUSH_LOGIN } from "../support/cluster.ts";
@@ -229,7 +229,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
 
   test("passes the doctor", async () => {
     const { servingUrl } = original.database;
-    const findings = await examine({
+    const findings = await checkService({
       db: copy.db,
       admin: pushing,
       adminVariable: "ADMIN_DATABASE_URL",
@@ -254,7 +254,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     );
     const db = openDatabase({ url: serving, connections: 2, prepare: true, name: "test" });
     const admin = openDatabase({ url, connections: 2, prepare: true, name: "test" });
-    const findings = await examine({
+    const findings = await checkService({
       db,
       admin,
       adminVariable: "ADMIN_DATABASE_URL",

@@ -90,7 +90,7 @@ describe("planted code runs in no session with other rights:", () => {
       expect(await findEndedUse(deps, { slug, table: "todos" })).toEqual([
         { name: "todos", rows: 2 },
       ]);
-      expect(await endRegistration(deps, { slug, table: "todos", told: ["todos"] })).toEqual([
+      expect(await endRegistration(deps, { slug, table: "todos", expected: ["todos"] })).toEqual([
         { name: "todos", rows: 2 },
       ]);
       // Statements after the planted code ran.

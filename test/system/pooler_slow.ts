@@ -205,22 +205,22 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         name: "DATABASE_PREPARE=on",
         prepare: "on",
         admin: (url: string) => url,
-        told: `FAIL pooler: ${MIXED}\n     set DATABASE_PREPARE=off\n`,
+        expected: `FAIL pooler: ${MIXED}\n     set DATABASE_PREPARE=off\n`,
         rejected: `Cannot serve this database\n  pooler: ${MIXED}; set DATABASE_PREPARE=off\n`,
       },
       {
         name: "DATABASE_PREPARE=off",
         prepare: "off",
         admin: (url: string) => url,
-        told: "ok   pooler: found; compatible with DATABASE_PREPARE=off\n",
+        expected: "ok   pooler: found; compatible with DATABASE_PREPARE=off\n",
       },
       {
         name: "pushes that go through it",
         prepare: "off",
         admin: (url: string) => pooler.toUrl(url),
-        told: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
+        expected: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
       },
-    ])("$name", async ({ prepare, admin, told, rejected }) => {
+    ])("$name", async ({ prepare, admin, expected, rejected }) => {
       const project = makeProject();
       const env = {
         DATABASE_URL: pooler.toUrl(service.database.servingUrl),
@@ -231,7 +231,10 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       };
       const { code, out } = await runCommand(["doctor"], { ...project, env });
-      expect([code, out]).toEqual([rejected === undefined ? 0 : 1, expect.stringContaining(told)]);
+      expect([code, out]).toEqual([
+        rejected === undefined ? 0 : 1,
+        expect.stringContaining(expected),
+      ]);
       const serving = startCommand(["serve"], { ...project, env });
       if (rejected === undefined) await serving.until(/"event":"listening"/);
       else expect(await serving.ended).toBe(1);

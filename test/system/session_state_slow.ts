@@ -359,7 +359,7 @@ async function tourConsole(page: Page): Promise<void> {
     await page(path, { ...readHidden((await page(path)).text), ...typed });
   const made = "/console/apps/toured";
   const keptId = crypto.randomUUID();
-  await service.service.admin.message(`insert into rowhouse.kept_requests (id, at, method, route, status, ms)
+  await service.service.admin.message(`insert into rowhouse.stored_requests (id, at, method, route, status, ms)
     values ('${keptId}', now(), 'GET', '/', 500, 1); select 1`);
   const kept = `/requests/${keptId}`;
   for (const path of ["", "/apps", "/activity", "/activity/csv", "/requests", kept, "/changes"])

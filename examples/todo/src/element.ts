@@ -8,12 +8,12 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   properties: Properties,
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
-    if (typeof value === "function") made.addEventListener(key.slice(2), value);
-    else if (typeof value === "boolean") made.toggleAttribute(key, value);
-    else made.setAttribute(key, value);
+    if (typeof value === "function") created.addEventListener(key.slice(2), value);
+    else if (typeof value === "boolean") created.toggleAttribute(key, value);
+    else created.setAttribute(key, value);
   }
-  made.append(...children);
-  return made;
+  created.append(...children);
+  return created;
 }

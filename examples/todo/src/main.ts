@@ -18,13 +18,13 @@ try {
 async function show(): Promise<void> {
   if (location.pathname !== "/") return showMissing();
   const session = await identity.getSession();
-  if (session.status === "unauthenticated") return showDoor();
+  if (session.status === "unauthenticated") return showSignIn();
   showPerson(session.user);
   if (session.status === "forbidden") return showRejection();
   await showTodos(main);
 }
 
-function showDoor(): void {
+function showSignIn(): void {
   showWithButton(
     [element("p", {}, "Sign in to see your list.")],
     element(

@@ -4,7 +4,7 @@ import { element } from "./element.ts";
 import type { View } from "./view.ts";
 
 /** Shows the list in `place` and keeps it in sync with the server. */
-export async function showTodos(place: HTMLElement): Promise<void> {
+export async function showTodos(position: HTMLElement): Promise<void> {
   const list = element("ul", { class: "todos", "aria-label": "Todos" });
   const notice = element("p", { class: "notice", role: "alert", hidden: true });
   const title = element("input", {
@@ -46,7 +46,7 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     view = { ...view, ...part };
     void runChange(async () => undefined);
   };
-  place.replaceChildren(form, makeControls(change), notice, list);
+  position.replaceChildren(form, makeControls(change), notice, list);
   await refresh();
   followTodos(() => void runChange(async () => undefined));
 }

@@ -33,9 +33,9 @@ export function toQuery({ search, isOpenOnly, isByDueDate }: View): TodoQuery {
 /** Applies the view to todos that the service returned without filtering. */
 export function arrange(todos: readonly Todo[], view: View): Todo[] {
   const { where } = toQuery(view);
-  const shown = todos.filter((todo) => matches(todo, where));
-  if (!view.isByDueDate) return shown;
-  return shown.sort((a, b) => toMoment(a) - toMoment(b));
+  const listed = todos.filter((todo) => matches(todo, where));
+  if (!view.isByDueDate) return listed;
+  return listed.sort((a, b) => toMoment(a) - toMoment(b));
 }
 
 /** Todos without a date come last. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Database } from "../../db/mod.ts";
-import { callShown, type ShownCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import { type SessionStart, toSessionValues } from "../sessions/sessions.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
@@ -20,7 +20,7 @@ export type OwnSession = {
   signedInAt: string;
   lastSeenAt: string;
 };
-export type OwnAccount = {
+export type AccountSettings = {
   id: string;
   email: string;
   displayName: string | null;
@@ -36,8 +36,11 @@ export type OwnAccount = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promise<OwnAccount> {
-  return (await callShown(deps, shown, "read_own_account", {})) as OwnAccount;
+export async function readAccountSettings(
+  deps: OwnDeps,
+  presented: PresentedCookies,
+): Promise<AccountSettings> {
+  return (await callAuthenticated(deps, presented, "read_account_settings", {})) as AccountSettings;
 }
 
 export const PICTURE_MAX_CHARS = 2048;
@@ -47,20 +50,20 @@ export type OwnProfile = { displayName: string | null; avatarUrl: string | null 
 /** Changes the name and the address of the picture. @throws {NotSignedIn} */
 export async function changeOwnProfile(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
   const values = { new_name: displayName, new_picture: avatarUrl };
-  await callShown(deps, shown, "change_own_profile", values);
+  await callAuthenticated(deps, presented, "change_own_profile", values);
 }
 
 /** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
 export async function endOwnSessions(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   sessionId: string | undefined,
 ): Promise<number> {
-  return await callShown(deps, shown, "end_own_sessions", { wanted: sessionId });
+  return await callAuthenticated(deps, presented, "end_own_sessions", { wanted: sessionId });
 }
 
 /** The new session replaces all sessions. */
@@ -74,12 +77,12 @@ export type PasswordChange = Omit<SessionStart, "presented"> & {
 /** Sets a new password; false if the current password has changed since. @throws {NotSignedIn} */
 export async function changeOwnPassword(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   change: PasswordChange,
 ): Promise<boolean> {
   const { password, attempt, isKnownDevice } = change;
-  return await callShown(deps, shown, "change_own_password", {
-    shown: change.proof,
+  return await callAuthenticated(deps, presented, "change_own_password", {
+    presented_proof: change.proof,
     new_hash: password.hash,
     new_digest: password.digest,
     new_hash_secret_id: password.secretId,

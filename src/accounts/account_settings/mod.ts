@@ -1,12 +1,12 @@
 /** Account settings: what signed-in people read and change. @module */
 export {
+  type AccountSettings,
   changeOwnPassword,
   changeOwnProfile,
   endOwnSessions,
-  type OwnAccount,
   type OwnSession,
   PICTURE_MAX_CHARS,
-  readOwnAccount,
+  readAccountSettings,
 } from "./account.ts";
 export {
   type AddOutcome,

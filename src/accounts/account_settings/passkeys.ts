@@ -1,6 +1,6 @@
 /** A person's passkeys: each action is one call of a function that authenticates the caller by both cookies. @module */
 import type { Database } from "../../db/mod.ts";
-import { callShown, type ShownCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "../sessions/passkeys.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
@@ -31,15 +31,18 @@ export type OwnPasskeys = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promise<OwnPasskeys> {
-  return (await callShown(deps, shown, "read_own_passkeys", {})) as OwnPasskeys;
+export async function readOwnPasskeys(
+  deps: OwnDeps,
+  presented: PresentedCookies,
+): Promise<OwnPasskeys> {
+  return (await callAuthenticated(deps, presented, "read_own_passkeys", {})) as OwnPasskeys;
 }
 
 /**
- * The result for a new passkey: `first`: it is the person's first second factor, and their other sessions have ended; `taken`:
- * it is already registered; `full`: the person has ten passkeys; `nobody`: another session is signed in.
+ * The result for a new passkey: `first`: it is the person's first second factor, and their other sessions have ended; `in_use`:
+ * it is already registered; `full`: the person has ten passkeys; `other_session`: another session is signed in.
  */
-export type AddOutcome = "first" | "done" | "nobody" | "replayed" | "full" | "taken";
+export type AddOutcome = "first" | "done" | "other_session" | "replayed" | "full" | "in_use";
 export type AddedPasskey = PasskeyKey & {
   sessionId: string;
   challenge: string;
@@ -54,11 +57,11 @@ export type AddedPasskey = PasskeyKey & {
 /** Stores a passkey after its response was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function addOwnPasskey(
   deps: OwnDeps & { identitySecrets: IdentitySecrets },
-  shown: ShownCookies,
+  presented: PresentedCookies,
   added: AddedPasskey,
 ): Promise<AddOutcome> {
   const { digest, secretId } = makePasskeyRecord(deps, added);
-  const outcome = await callShown(deps, shown, "add_own_passkey", {
+  const outcome = await callAuthenticated(deps, presented, "add_own_passkey", {
     expected: added.userId,
     expected_session: added.sessionId,
     challenge_key: toChallengeKey(added.challenge),
@@ -79,19 +82,21 @@ export async function addOwnPasskey(
 /** @throws {NotSignedIn} */
 export async function renameOwnPasskey(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   { ref, label }: { ref: string; label: string },
 ): Promise<"done" | "unknown"> {
   const values = { wanted: ref, new_label: label };
-  return (await callShown(deps, shown, "rename_own_passkey", values)) as "done" | "unknown";
+  return (await callAuthenticated(deps, presented, "rename_own_passkey", values)) as
+    | "done"
+    | "unknown";
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function removeOwnPasskey(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   ref: string,
 ): Promise<"done" | "unknown"> {
-  const outcome = await callShown(deps, shown, "remove_own_passkey", { wanted: ref });
+  const outcome = await callAuthenticated(deps, presented, "remove_own_passkey", { wanted: ref });
   return outcome as "done" | "unknown";
 }

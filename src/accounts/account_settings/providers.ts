@@ -1,22 +1,22 @@
 /** The providers linked to an account: list, link and unlink, authenticated by both cookies. @module */
 import { call, type Database } from "../../db/mod.ts";
-import { callShown, type ShownCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
-import type { OwnAccount } from "./account.ts";
+import type { AccountSettings } from "./account.ts";
 
-/** The result of linking: `taken`: another person has the link; `another`: another account of the provider is linked. */
-export type LinkOutcome = "done" | "nobody" | "too_old" | "taken" | "another";
+/** The result of linking: `in_use`: another person has the link; `another`: another account of the provider is linked. */
+export type LinkOutcome = "done" | "other_session" | "too_old" | "in_use" | "another";
 type OwnDeps = { db: Database; identitySecrets: IdentitySecrets; sessionIdleS: number };
 
 /** Links the signed-in person, if it is still `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
   const { digest, secretId } = makeLinkRecord(deps, linked, userId);
-  const outcome = await callShown(deps, shown, "link_provider", {
+  const outcome = await callAuthenticated(deps, presented, "link_provider", {
     expected: userId,
     link_issuer: linked.issuer,
     link_subject: linked.subject,
@@ -30,11 +30,11 @@ export async function linkOwnProvider(
 /** Unlinks a provider from the signed-in person, unless it is the last way to sign in. @throws {NotSignedIn} */
 export async function unlinkOwnProvider(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
   const values = { link_issuer: issuer, provider };
-  return (await callShown(deps, shown, "unlink_provider", values)) as "done" | "last";
+  return (await callAuthenticated(deps, presented, "unlink_provider", values)) as "done" | "last";
 }
 
 export type OwnLinks = {
@@ -47,7 +47,7 @@ export type OwnLinks = {
 /** The links of the account. */
 export async function readOwnLinks(
   { db }: { db: Database },
-  { id, sessions }: Pick<OwnAccount, "id" | "sessions">,
+  { id, sessions }: Pick<AccountSettings, "id" | "sessions">,
 ): Promise<OwnLinks> {
   const own = sessions.find(({ isOwn }) => isOwn);
   const links = await call(db, "read_own_links", { who: id, own: own?.id ?? "" });

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Database } from "../../db/mod.ts";
-import { callShown, type ShownCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import type { TotpRecord } from "../sessions/totp.ts";
 
@@ -27,21 +27,26 @@ export type OwnSecondFactor = {
 /** @throws {NotSignedIn} */
 export async function readOwnSecondFactor(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
 ): Promise<OwnSecondFactor> {
-  return (await callShown(deps, shown, "read_own_second_factor", {})) as OwnSecondFactor;
+  return (await callAuthenticated(
+    deps,
+    presented,
+    "read_own_second_factor",
+    {},
+  )) as OwnSecondFactor;
 }
 
 /**
  * The result: `first`: it is the person's first factor, and their other sessions have ended; `repeated`: the old factor was
- * already replaced; `nobody`: another person is signed in.
+ * already replaced; `other_session`: another person is signed in.
  */
-export type PutOutcome = "first" | "done" | "repeated" | "nobody";
+export type PutOutcome = "first" | "done" | "repeated" | "other_session";
 
 /** Stores an authenticator app with recovery codes, replacing an existing app. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnTotp(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   options: {
     userId: string;
     totp: TotpRecord;
@@ -51,7 +56,7 @@ export async function putOwnTotp(
   },
 ): Promise<PutOutcome> {
   const { userId, totp, step, codes, replaced } = options;
-  const outcome = await callShown(deps, shown, "put_own_totp", {
+  const outcome = await callAuthenticated(deps, presented, "put_own_totp", {
     expected: userId,
     new_sealed: totp.sealed,
     new_digest: totp.digest,
@@ -66,10 +71,10 @@ export async function putOwnTotp(
 /** Replaces all recovery codes. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnRecoveryCodes(
   deps: OwnDeps,
-  shown: ShownCookies,
+  presented: PresentedCookies,
   { userId, codes, replaced }: { userId: string; codes: RecoveryCodes; replaced: string },
 ): Promise<Exclude<PutOutcome, "first">> {
-  const outcome = await callShown(deps, shown, "put_own_recovery_codes", {
+  const outcome = await callAuthenticated(deps, presented, "put_own_recovery_codes", {
     expected: userId,
     code_digests: codes.digests,
     new_secret_id: codes.secretId,
@@ -79,6 +84,6 @@ export async function putOwnRecoveryCodes(
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function removeOwnTotp(deps: OwnDeps, shown: ShownCookies): Promise<void> {
-  await callShown(deps, shown, "remove_own_totp", {});
+export async function removeOwnTotp(deps: OwnDeps, presented: PresentedCookies): Promise<void> {
+  await callAuthenticated(deps, presented, "remove_own_totp", {});
 }

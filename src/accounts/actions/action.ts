@@ -1,7 +1,7 @@
 /**
  * An action is an SQL function that checks, executes and writes the audit log for its argument `actor`. An operator calls it on
  * the administrator's connection. An administrator calls the Console function generated from it, which authenticates the
- * caller: the line `-- action:` above the SQL function says what it needs (`db/migrations/visitor_functions.ts`).
+ * caller: the line `-- action:` above the SQL function states what it needs (`db/migrations/visitor_functions.ts`).
  *
  * @module
  */
@@ -18,39 +18,39 @@ import { toRejection } from "./rejections.ts";
 
 export type PageCookies = { session: string; identity: string };
 /** The cookies and the client of a browser; the audit log records the client. */
-export type ShownCookies = PageCookies & { from: string };
+export type PresentedCookies = PageCookies & { from: string };
 
 /** The login that can only call Console functions. */
 export type ConsoleDeps = { consoleDb: Database; sessionIdleS: number };
 /** An administrator in the Console, identified by the cookies. */
-export type ConsoleActor = ConsoleDeps & { cookies: ShownCookies };
+export type ConsoleActor = ConsoleDeps & { cookies: PresentedCookies };
 /** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
-type Presented = "session_shown" | "identity_shown" | "idle_s" | "shown_from";
+type Presented = "session_cookie" | "identity_cookie" | "idle_s" | "client_address";
 /** A function that authenticates the caller by both cookies before it does anything else. */
-export type ShownFunction = {
+export type DisplayedFunction = {
   [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
 /** Its arguments without the cookies. */
-export type ShownArguments<Name extends ShownFunction> = Omit<Arguments<Name>, Presented>;
+export type ArgumentLabels<Name extends DisplayedFunction> = Omit<Arguments<Name>, Presented>;
 
 type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
 /** A function of the Console, without the prefix of its name. */
-export type ConsoleFunction = WithoutPrefix<ShownFunction>;
+export type ConsoleFunction = WithoutPrefix<DisplayedFunction>;
 
-/** Whether a sign-in of the last ten minutes is needed, as the line above the SQL function says. */
+/** Whether the line above the SQL function requires a sign-in of the last ten minutes. */
 export function needsRecentSignIn(name: ConsoleFunction): boolean {
   return isForRecentSignIn(`console_${name}`);
 }
 
-type ConsoleName<Name extends string> = `console_${Name}` & ShownFunction;
+type ConsoleName<Name extends string> = `console_${Name}` & DisplayedFunction;
 export type ActionName = {
-  [Name in FunctionName]: `console_${Name}` extends ShownFunction ? Name : never;
+  [Name in FunctionName]: `console_${Name}` extends DisplayedFunction ? Name : never;
 }[FunctionName];
 /** The arguments of both functions, without `actor`. Each function gets its own arguments. */
 export type ActionValues<Name extends ActionName> = Omit<Arguments<Name>, "actor"> &
-  Omit<ShownArguments<ConsoleName<Name>>, keyof Arguments<Name>>;
+  Omit<ArgumentLabels<ConsoleName<Name>>, keyof Arguments<Name>>;
 
 /** The error to throw instead of {@linkcode toRejection}'s; `undefined` for {@linkcode toRejection}'s. */
 type Reject = (error: unknown) => unknown;
@@ -64,10 +64,10 @@ export async function runAction<Name extends ActionName>(
 ): Promise<Result<Name>> {
   if (!("cookies" in actor))
     return await callAsOperator(actor, name, values as unknown as OperatorArguments<Name>, reject);
-  const shown: ConsoleName<Name> = `console_${name}` as ConsoleName<Name>;
-  const all = values as unknown as ShownArguments<ConsoleName<Name>>;
+  const wrapper: ConsoleName<Name> = `console_${name}` as ConsoleName<Name>;
+  const all = values as unknown as ArgumentLabels<ConsoleName<Name>>;
   // Both return the same: the compiler cannot compare their shapes.
-  return (await callConsole(actor, actor.cookies, shown, all, reject)) as Result<Name>;
+  return (await callConsole(actor, actor.cookies, wrapper, all, reject)) as Result<Name>;
 }
 
 export type OperatorArguments<Name extends FunctionName> = Omit<Arguments<Name>, "actor">;
@@ -86,18 +86,18 @@ export async function callAsOperator<Name extends FunctionName>(
 }
 
 /** The result of a function for the person whose cookies are presented. @throws {Problem} as {@linkcode runAction} */
-export async function callShown<Name extends ShownFunction>(
+export async function callAuthenticated<Name extends DisplayedFunction>(
   { db, sessionIdleS }: { db: Database; sessionIdleS: number },
-  { session, identity, from }: ShownCookies,
+  { session, identity, from }: PresentedCookies,
   name: Name,
-  values: ShownArguments<Name>,
+  values: ArgumentLabels<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
   const presented = {
-    session_shown: session,
-    identity_shown: identity,
+    session_cookie: session,
+    identity_cookie: identity,
     idle_s: sessionIdleS,
-    shown_from: from,
+    client_address: from,
   };
   // Both parts together are the arguments: the compiler cannot rejoin the types that it split.
   const all = { ...presented, ...values } as unknown as Arguments<Name>;
@@ -108,12 +108,12 @@ export async function callShown<Name extends ShownFunction>(
 }
 
 /** The same on the Console's login. @throws {Problem} as {@linkcode runAction} */
-export async function callConsole<Name extends ShownFunction>(
+export async function callConsole<Name extends DisplayedFunction>(
   { consoleDb: db, sessionIdleS }: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   name: Name,
-  values: ShownArguments<Name>,
+  values: ArgumentLabels<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
-  return await callShown({ db, sessionIdleS }, cookies, name, values, reject);
+  return await callAuthenticated({ db, sessionIdleS }, cookies, name, values, reject);
 }

@@ -10,7 +10,7 @@ import { quote } from "../../std/quote.ts";
 /** The texts of an input; the action validates the value. */
 export type Field = {
   label: string;
-  /** What to write. */
+  /** The expected input. */
   hint?: string;
   /** The placeholder of the value in the command's help. */
   placeholder: string;

@@ -5,7 +5,7 @@ export {
   type ConsoleDeps,
   type ConsoleFunction,
   needsRecentSignIn,
-  type ShownCookies,
+  type PresentedCookies,
 } from "./action.ts";
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";

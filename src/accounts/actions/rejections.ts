@@ -135,7 +135,9 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     ({ values }) =>
       `This form was already sent: ${values["mail"]} was invited. The link is not shown again. Resend the invitation on the person's page`,
   ),
-  users_email_key: reject("invalid_request", ({ values }) => toTakenText(String(values["mail"]))),
+  users_email_key: reject("invalid_request", ({ values }) =>
+    toDuplicateText(String(values["mail"])),
+  ),
   api_keys_pkey: reject(
     "invalid_request",
     "This form was already sent and created a key, which is not shown again. Create another key, and revoke the first key if you did not copy it",
@@ -183,7 +185,7 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
     ),
   },
   change_email: {
-    users_email_key: ({ values }) => takenEmail(String(values["new_mail"])),
+    users_email_key: ({ values }) => usedEmail(String(values["new_mail"])),
   },
   show_person: {
     [SIGNALS.unknownUser]: unknownPerson,
@@ -213,12 +215,12 @@ export function unknownPerson(): Problem {
   return new Problem("not_found", { message: "Person not found" });
 }
 
-export function takenEmail(email: string): Problem {
+export function usedEmail(email: string): Problem {
   return new Problem("invalid_request", {
     message: `Address ${email} is already in use`,
   });
 }
 
-export function toTakenText(email: string): string {
+export function toDuplicateText(email: string): string {
   return `Cannot create the user ${email}: the address is already in use`;
 }

@@ -8,7 +8,7 @@ type Deps = { admin: Database };
 /** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = Deps & { rows: Database };
 
-/** What an app has. */
+/** The contents of an app. */
 export type AppContents = {
   id: string;
   keys: number;
@@ -32,7 +32,7 @@ export type Described = Omit<AppContents, "tables"> & {
  */
 export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
   const described = (await callAsOperator(deps, "describe_app", { app_slug: slug })) as Described;
-  const details = findHindrances(described);
+  const details = findBlockers(described);
   if (details.length > 0)
     throw new Problem("invalid_request", {
       message: `Cannot delete app ${slug}: other apps need its tables`,
@@ -49,7 +49,7 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
 }
 
 /** The blockers of an app's deletion, each with a fix. */
-export function findHindrances({
+export function findBlockers({
   used,
   referredTo,
 }: Pick<Described, "used" | "referredTo">): Detail[] {

@@ -27,7 +27,7 @@ const WAIT_PER_TABLE_S = 0.3;
 /** Writes that wait longer get a timeout. */
 const MAX_WAIT_S = EXECUTION_LIMIT_MS / 1000;
 
-/** Copying can take long: max 12 hours. */
+/** Copying can last long: max 12 hours. */
 const MOVE_LIMIT_MS = 43_200_000;
 
 /**
@@ -39,10 +39,10 @@ const MOVE_LIMIT_MS = 43_200_000;
  */
 export async function moveApp(deps: Deps, asked: AskedMove): Promise<AppMove> {
   const { slug, to } = asked;
-  const { id, place } = await check(deps, asked);
-  if (place.is_shared) await isolate(deps, id);
+  const { id, placement } = await check(deps, asked);
+  if (placement.is_shared) await isolate(deps, id);
   await move(deps, { id, slug, to });
-  return { from: place.node, to, isIsolated: place.is_shared };
+  return { from: placement.node, to, isIsolated: placement.is_shared };
 }
 
 type AskedMove = { slug: string; to: string; acceptsTimeouts?: boolean };
@@ -52,7 +52,7 @@ type Found = { is_superuser: boolean; is_distributed: boolean; id: string | null
 async function check(
   { admin }: Deps,
   { slug, to, acceptsTimeouts = false }: AskedMove,
-): Promise<{ id: string; place: Place }> {
+): Promise<{ id: string; placement: Placement }> {
   const [found] = await readRows<Found>(
     admin,
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
@@ -62,11 +62,11 @@ async function check(
   if (found === undefined) throw new Error("The query of the app gave no row");
   const { id, is_distributed } = found;
   const nodes = is_distributed ? await readNodes(admin) : undefined;
-  const place = is_distributed && id !== null ? await readPlace(admin, id) : undefined;
+  const placement = is_distributed && id !== null ? await readPlacement(admin, id) : undefined;
   const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
   const tables = is_distributed && !acceptsTimeouts ? await countTables(admin) : 0;
-  const details = findIssues(found, { slug, to, nodes, place, gaps, tables });
-  if (details.length === 0 && id !== null && place !== undefined) return { id, place };
+  const details = findIssues(found, { slug, to, nodes, placement, gaps, tables });
+  if (details.length === 0 && id !== null && placement !== undefined) return { id, placement };
   throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
 }
 
@@ -74,12 +74,12 @@ type Asked = {
   slug: string;
   to: string;
   nodes: string[] | undefined;
-  place: Place | undefined;
+  placement: Placement | undefined;
   gaps: readonly string[];
   tables: number;
 };
 
-function findIssues(found: Found, { slug, to, nodes, place, gaps, tables }: Asked): Detail[] {
+function findIssues(found: Found, { slug, to, nodes, placement, gaps, tables }: Asked): Detail[] {
   const waitS = Math.ceil(tables * WAIT_PER_TABLE_S);
   const issues: [boolean, string, string][] = [
     [!found.is_superuser, "/login", "must be a superuser: Citus requires it to move rows"],
@@ -94,7 +94,7 @@ function findIssues(found: Found, { slug, to, nodes, place, gaps, tables }: Aske
       "/to",
       `must be a node of the cluster: ${nodes?.join(", ")}`,
     ],
-    [place?.node === to, "/to", `the app is already on ${to}`],
+    [placement?.node === to, "/to", `the app is already on ${to}`],
     [
       gaps.length > 0,
       "/to",
@@ -131,21 +131,21 @@ async function readNodes(admin: Database): Promise<string[]> {
 }
 
 /** An app's node, and whether its shard has other apps. */
-type Place = { node: string; is_shared: boolean };
+type Placement = { node: string; is_shared: boolean };
 
 const SHARD_OF = (app: string) =>
   `pg_catalog.get_shard_id_for_distribution_column('${ANCHOR}', ${app})`;
-const PLACE = "pg_catalog.pg_dist_placement natural join pg_catalog.pg_dist_node";
+const PLACEMENTS = "pg_catalog.pg_dist_placement natural join pg_catalog.pg_dist_node";
 
-async function readPlace(admin: Database, id: string): Promise<Place | undefined> {
-  const [place] = await readRows<Place>(
+async function readPlacement(admin: Database, id: string): Promise<Placement | undefined> {
+  const [placement] = await readRows<Placement>(
     admin,
     `select nodename || ':' || nodeport as node, exists (
       select from rowhouse.apps where id <> $1::pg_catalog.text::pg_catalog.uuid and ${SHARD_OF("id")} = shardid) as is_shared
-    from ${PLACE} where shardid = ${SHARD_OF("$1::pg_catalog.text::pg_catalog.uuid")} and noderole = 'primary'`,
+    from ${PLACEMENTS} where shardid = ${SHARD_OF("$1::pg_catalog.text::pg_catalog.uuid")} and noderole = 'primary'`,
     [id],
   );
-  return place;
+  return placement;
 }
 
 async function isolate({ admin }: Deps, id: string): Promise<void> {
@@ -164,10 +164,10 @@ async function move(
   const [app, node] = [`${quoteLiteral(id)}::pg_catalog.uuid`, quoteLiteral(to)];
   await admin.message(
     `with moved as materialized (
-      select one.nodename || ':' || one.nodeport as node, pg_catalog.citus_move_shard_placement(
-        one.shardid, one.nodename, one.nodeport, there.nodename, there.nodeport, 'block_writes')
-      from (${PLACE}) as one, pg_catalog.pg_dist_node as there
-      where one.shardid = ${SHARD_OF(app)} and one.noderole = 'primary'
+      select source.nodename || ':' || source.nodeport as node, pg_catalog.citus_move_shard_placement(
+        source.shardid, source.nodename, source.nodeport, there.nodename, there.nodeport, 'block_writes')
+      from (${PLACEMENTS}) as source, pg_catalog.pg_dist_node as there
+      where source.shardid = ${SHARD_OF(app)} and source.noderole = 'primary'
         and there.nodename || ':' || there.nodeport = ${node}
     )
     insert into rowhouse.audit (actor, action, app, details)

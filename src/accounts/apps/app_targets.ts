@@ -27,11 +27,11 @@ export async function setTargets(
   { slug, replaced, add, remove, cookieDomain }: SetTargetsOptions,
 ): Promise<RegisteredTargets> {
   const added = readTargets(add, cookieDomain);
-  const gone = [
+  const removed = [
     ...remove.origins.map((url) => ({ kind: "origin", url })),
     ...remove.redirects.map((url) => ({ kind: "redirect", url })),
   ];
-  const values = { app_slug: slug, replaced, gone, added };
+  const values = { app_slug: slug, replaced, removed, added };
   const result = await runAction(actor, "set_targets", values);
   return readResult(slug, result as Result);
 }
@@ -40,8 +40,8 @@ type Result = RegisteredTargets | { missing: { kind: Target["kind"]; url: string
 
 function readResult(slug: string, result: Result): RegisteredTargets {
   if (!("missing" in result)) return result;
-  const shown = result.missing.map(({ kind, url }) => `${kind} ${quote(url)}`).join(", ");
+  const missing = result.missing.map(({ kind, url }) => `${kind} ${quote(url)}`).join(", ");
   throw new Problem("invalid_request", {
-    message: `Cannot remove ${shown}: ${slug} has not registered it`,
+    message: `Cannot remove ${missing}: ${slug} has not registered it`,
   });
 }

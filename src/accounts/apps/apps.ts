@@ -2,7 +2,7 @@
 import { call, type Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
-import { SLUG_PATTERN, SLUG_WORDS } from "../../std/stored_text.ts";
+import { SLUG_PATTERN, SLUG_TEXTS } from "../../std/stored_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/audit.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
@@ -52,7 +52,7 @@ function readNewApp(options: CreateAppOptions): Target[] {
 export function checkSlug(slug: string): void {
   if (!APP_SLUG.test(slug))
     throw new Problem("invalid_request", {
-      message: `Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`,
+      message: `Cannot name an app ${quote(slug)}: must be ${SLUG_TEXTS}`,
     });
 }
 

@@ -1,13 +1,13 @@
 /** The inputs of actions on apps, their keys and limits. @module */
 
-import { SLUG_WORDS } from "../../std/stored_text.ts";
+import { SLUG_TEXTS } from "../../std/stored_text.ts";
 import type { Field, Input } from "../actions/input.ts";
 import { GRACES, type Grace } from "./key_life.ts";
 import { checkLimit, DEFAULT_PER_MINUTE } from "./limits.ts";
 
 export const SLUG: Field = {
   label: "Name",
-  hint: `${SLUG_WORDS}. Addresses and commands use it.`,
+  hint: `${SLUG_TEXTS}. Addresses and commands use it.`,
   placeholder: "slug",
   maxChars: 40,
   isRequired: true,

@@ -67,13 +67,13 @@ export async function useKeys(
   const rows = await call(
     deps.db,
     "use_keys",
-    { wanted: sorted.map((use) => use.keyId), shown: sorted.map((use) => use.proof) },
+    { wanted: sorted.map((use) => use.keyId), presented_proof: sorted.map((use) => use.proof) },
     // A separate queue: a flood of unknown keys blocks only itself.
     { queue: "keys" },
   );
   return new Map(
-    rows.map(({ place, version, ...key }) => {
-      const use = sorted[place - 1];
+    rows.map(({ ordinal, version, ...key }) => {
+      const use = sorted[ordinal - 1];
       return [`${use?.keyId} ${use?.proof}`, { record: toRecord(key), version }];
     }),
   );
@@ -85,7 +85,7 @@ export async function useKey(deps: { db: Database }, use: KeyUse): Promise<UsedK
   return used;
 }
 
-function toRecord(key: Omit<Result<"use_keys">[number], "place" | "version">): KeyRecord {
+function toRecord(key: Omit<Result<"use_keys">[number], "ordinal" | "version">): KeyRecord {
   return {
     keyId: key.key_id,
     appId: key.app_id,

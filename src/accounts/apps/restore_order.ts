@@ -29,13 +29,15 @@ export type RestorePlan = {
 
 /** The steps for storing the rows of tables in this order. */
 export function planRestore(ordered: readonly TableDefinition[]): RestorePlan {
-  const places = new Map(ordered.map(({ name }, place) => [name, place]));
+  const positions = new Map(ordered.map(({ name }, position) => [name, position]));
   const steps: RestoreStep[] = [];
   const blockers: string[] = [];
-  for (const [place, table] of ordered.entries()) {
-    const late = table.columns.filter((column) => (places.get(column.table ?? "") ?? -1) >= place);
-    const empty = late.filter(({ required }) => !required).map(({ name }) => name);
-    const needed = late.filter((column) => column.required && column.table !== table.name);
+  for (const [position, table] of ordered.entries()) {
+    const deferred = table.columns.filter(
+      (column) => (positions.get(column.table ?? "") ?? -1) >= position,
+    );
+    const empty = deferred.filter(({ required }) => !required).map(({ name }) => name);
+    const needed = deferred.filter((column) => column.required && column.table !== table.name);
     steps.push({ table, empty });
     blockers.push(...needed.map(({ name }) => `${table.name}.${name}`));
   }

@@ -44,16 +44,16 @@ export async function findEndedUse(
 }
 
 /**
- * Ends an app's use of the `told` tables, and deletes its rows in them. The app loses access to the tables immediately. If a
+ * Ends an app's use of the `expected` tables, and deletes its rows in them. The app loses access to the tables immediately. If a
  * step fails, repeat the call to continue.
  *
- * @throws {Problem} as `findEndedUse`; push_busy — also if other tables than `told` are affected
+ * @throws {Problem} as `findEndedUse`; push_busy — also if other tables than `expected` are affected
  */
 export async function endRegistration(
   deps: RowsDeps,
-  { table, slug, told }: { table: string; slug: string; told: readonly string[] },
+  { table, slug, expected }: { table: string; slug: string; expected: readonly string[] },
 ): Promise<EndedUse[]> {
-  const { job } = await beginEndRegistration(deps, { table, slug, told });
+  const { job } = await beginEndRegistration(deps, { table, slug, expected });
   const toProblem = (error: unknown) => toRejection(error, { name: BEGIN_END, values: {} });
   if (job === null) throw new Error("An end of a registration gave no job");
   try {
@@ -70,12 +70,12 @@ export async function endRegistration(
 const BEGIN_END = "begin_end_registration";
 type Begun = { app: string; tables: string[]; job: string | null };
 
-/** Without `told` it only checks. @throws {Problem} as {@linkcode findEndedUse} */
+/** Without `expected` it only checks. @throws {Problem} as {@linkcode findEndedUse} */
 export async function beginEndRegistration(
   actor: Actor,
-  { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
+  { table, slug, expected }: { table: string; slug: string; expected?: readonly string[] },
 ): Promise<Begun> {
-  const values = { wanted_slug: slug, wanted_table: table, told };
+  const values = { wanted_slug: slug, wanted_table: table, expected };
   return (await runAction(actor, BEGIN_END, values)) as Begun;
 }
 
@@ -83,15 +83,15 @@ export async function beginEndRegistration(
 export type DroppedTable = { name: string; owner: string };
 
 /**
- * Drops an unused table and the tables of its reference circle. Any app can then use the names. Without `told` it only checks.
+ * Drops an unused table and the tables of its reference circle. Any app can then use the names. Without `expected` it only checks.
  *
- * @throws {Problem} unknown_table; push_busy — also if other tables than `told` are affected; invalid_request — an
+ * @throws {Problem} unknown_table; push_busy — also if other tables than `expected` are affected; invalid_request — an
  *  app uses one of them, or another table references one
  */
 export async function dropTable(
   actor: Actor,
-  { table, told }: { table: string; told?: readonly string[] },
+  { table, expected }: { table: string; expected?: readonly string[] },
 ): Promise<DroppedTable[]> {
-  const values = { wanted_table: table, told };
+  const values = { wanted_table: table, expected };
   return (await runAction(actor, "drop_table", values)) as DroppedTable[];
 }

@@ -42,14 +42,17 @@ export function readTargets(
   cookieDomain: string | undefined,
 ): Target[] {
   const read = [
-    ...origins.map((text, place) => ({ kind: "origin" as const, text, place })),
-    ...redirects.map((text, place) => ({ kind: "redirect" as const, text, place })),
-  ].map(({ kind, text, place }) => {
+    ...origins.map((text, position) => ({ kind: "origin" as const, text, position })),
+    ...redirects.map((text, position) => ({ kind: "redirect" as const, text, position })),
+  ].map(({ kind, text, position }) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const issue =
       url === undefined ? "must be a URL" : findIssue(url, { kind, text, cookieDomain });
     if (url === undefined || issue !== undefined)
-      return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${issue}` };
+      return {
+        path: `/${kind}s/${position}`,
+        message: `Cannot use ${kind} ${quote(text)}: ${issue}`,
+      };
     return toTarget(kind, url);
   });
   const issues = read.flatMap((target) => ("message" in target ? [target] : []));

@@ -1,23 +1,23 @@
 /** Deletes an app in the Console, whose login never touches rows: the data service deletes the rows. @module */
 
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 
 /** The contents of an app, and what blocks its deletion. */
 export type AppEnd = Described;
 
 /**
- * Deletes an app in steps until it is deleted or `isLate` is true. Returns whether it is deleted. The data service deletes the
+ * Deletes an app in steps until it is deleted or `isOverdue` is true. Returns whether it is deleted. The data service deletes the
  * rows. A repeated call continues.
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */
 export async function deleteAppByConsole(
-  deps: ConsoleDeps & { isLate: () => boolean },
-  cookies: ShownCookies,
+  deps: ConsoleDeps & { isOverdue: () => boolean },
+  cookies: PresentedCookies,
   slug: string,
 ): Promise<boolean> {
-  while (!deps.isLate()) {
+  while (!deps.isOverdue()) {
     const values = { app_slug: slug };
     const [step] = await callConsole(deps, cookies, "console_delete_app_step", values);
     if (step === undefined) throw new Error("A step of an app's deletion gave no row");

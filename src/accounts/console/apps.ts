@@ -1,6 +1,6 @@
 /** Reads of the Console's pages, each one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../../principal.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
@@ -19,7 +19,7 @@ export type ConsoleVisitor = {
   counts: Record<"Apps" | "People" | "Tables", number>;
 };
 /** The content of a page, and its viewer. */
-export type Shown<Content> = Content & { me: ConsoleVisitor };
+export type PageView<Content> = Content & { me: ConsoleVisitor };
 
 export type ConsoleApp = {
   slug: string;
@@ -31,7 +31,7 @@ export type ConsoleApp = {
   tables: number;
   pushedAt: string | null;
 };
-export type ShownApp = RegisteredTargets & {
+export type AppView = RegisteredTargets & {
   slug: string;
   id: string;
   createdAt: string;
@@ -51,12 +51,12 @@ export type ShownApp = RegisteredTargets & {
 };
 
 export type AppKey = ListedKey & {
-  /** The key that a rotation made in its place. */
+  /** The key that replaced it in a rotation. */
   replacedBy: string | null;
 };
 
-type ShownAppPage = Shown<{
-  app: ShownApp;
+type AppPageView = PageView<{
+  app: AppView;
   /** Null where no span was asked for. */
   axis: Axis | null;
   keys: AppKey[];
@@ -65,14 +65,13 @@ type ShownAppPage = Shown<{
 /** An app, with its requests over a span if there is one. @throws {Problem} unknown_app */
 export async function showConsoleApp(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { slug, span }: { slug: string; span?: Span | undefined },
-): Promise<ShownAppPage> {
-  const values = { app_slug: slug, shown_span: span ?? "" };
-  const page = await callConsole(deps, cookies, "console_show_app", values);
-  const shown = page as ShownAppPage;
-  const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
-  return { ...shown, keys };
+): Promise<AppPageView> {
+  const values = { app_slug: slug, wanted_span: span ?? "" };
+  const page = (await callConsole(deps, cookies, "console_show_app", values)) as AppPageView;
+  const keys = page.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
+  return { ...page, keys };
 }
 
 function toScopes(given: readonly Scope[]): Scope[] {

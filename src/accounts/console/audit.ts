@@ -1,6 +1,6 @@
 /** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
-import type { Shown } from "./apps.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+import type { PageView } from "./apps.ts";
 
 export type ConsoleAuditEntry = {
   id: number;
@@ -37,7 +37,7 @@ export type AuditPage = {
   detailsChars: number;
 };
 
-export type ShownAudit = Shown<{
+export type AuditView = PageView<{
   /** The app that is asked for, if there is one. */
   app: { disabledAt: string | null } | null;
   entries: ConsoleAuditEntry[];
@@ -46,11 +46,11 @@ export type ShownAudit = Shown<{
 /** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   filter: AuditFilter & AuditPage,
-): Promise<ShownAudit> {
+): Promise<AuditView> {
   const { actor, action, app, person, from, until, before, maxRows, detailsChars } = filter;
-  const shown = await callConsole(deps, cookies, "console_list_audit", {
+  const page = await callConsole(deps, cookies, "console_list_audit", {
     of_actor: actor,
     of_action: action,
     of_app: app,
@@ -61,7 +61,7 @@ export async function listConsoleAudit(
     max_rows: maxRows,
     details_chars: detailsChars,
   });
-  return shown as ShownAudit;
+  return page as AuditView;
 }
 
 function toDate(text: string | undefined): Date | undefined {

@@ -22,7 +22,7 @@ export type PushedDefinition = {
   before: string | null;
 };
 
-export type ShownChanges = {
+export type ChangesView = {
   requests: number;
   requestsBefore: number;
   /** Those first that rose most. */

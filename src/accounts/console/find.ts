@@ -1,5 +1,5 @@
 /** The results of a search in the Console. @module */
-export type ConsoleFindings = {
+export type ConsoleMatches = {
   apps: { slug: string; disabledAt: string | null }[];
   people: { id: string; email: string; displayName: string | null }[];
   tables: { name: string; owner: string }[];

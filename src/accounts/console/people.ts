@@ -1,12 +1,12 @@
 /** Reads of pages about people, each one call on the Console's login. Never a password or a link. @module */
 import { isUuid } from "../../std/is_uuid.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";
 import type { Invitation } from "../people/invitations.ts";
 import type { FailedSignIns, ListedUser, SessionRecord } from "../people/people_lists.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
-import type { Shown } from "./apps.ts";
+import type { PageView } from "./apps.ts";
 
 export type AnyPerson = ListedUser & {
   /** Whether the person signs in with a provider; then none needs a password. */
@@ -15,7 +15,7 @@ export type AnyPerson = ListedUser & {
 
 export type ConsolePerson = AnyPerson & {
   apps: number;
-  /** Of the live sessions. */
+  /** The last use of a live session. */
   lastSeenAt: string | null;
 };
 
@@ -25,7 +25,7 @@ export type PeopleList = {
   invited: number;
 };
 
-export type ShownPerson = Shown<{
+export type PersonView = PageView<{
   person: AnyPerson & {
     /** Until when an unused link sets the password. */
     linkEndsAt: string | null;
@@ -59,7 +59,7 @@ export type ShownPerson = Shown<{
   })[];
 }>;
 
-type StoredPerson = Omit<ShownPerson["person"], "isConfirmed"> & {
+type StoredPerson = Omit<PersonView["person"], "isConfirmed"> & {
   addressDigest: string | null;
   addressSecretId: string | null;
 };
@@ -67,18 +67,18 @@ type StoredPerson = Omit<ShownPerson["person"], "isConfirmed"> & {
 /** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
 export async function showConsolePerson(
   deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { id, app, after = "", maxRows }: { id: string; app?: string; after?: string; maxRows: number },
-): Promise<ShownPerson> {
+): Promise<PersonView> {
   // A malformed id belongs to no person.
   if (!isUuid(id)) throw unknownPerson();
   const values = { person: id, of_app: app, after_slug: after, max_rows: maxRows };
   const found = await callConsole(deps, cookies, "console_show_person", values);
-  const shown = found as ShownPerson & { person: StoredPerson };
-  const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
+  const page = found as PersonView & { person: StoredPerson };
+  const { addressDigest: digest, addressSecretId: secretId, ...person } = page.person;
   const stored = { userId: person.id, email: person.email, digest, secretId };
   const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
-  return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
+  return { ...page, person: { ...person, isConfirmed: isAddressConfirmed } };
 }
 
 export type AppPerson = AnyPerson & {

@@ -1,10 +1,10 @@
 /** Reads of pages about pushes, each one call on the Console's login. @module */
 import { Problem } from "../../problem.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 import type { ConsoleBuild, PageApp } from "./tables.ts";
 
-type Shown<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
+type PageView<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
 
 /** A push as a list shows it. */
 export type ConsolePush = {
@@ -20,7 +20,7 @@ export type ConsolePush = {
 };
 
 /** A push with what it declared, as JSON, and what the one before it did. */
-export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
+export type PushView = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
   sql: string;
   definition: string;
   before: string | null;
@@ -30,12 +30,12 @@ export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "applied
 /** One push of an app, and the builds that it put off. @throws {Problem} unknown_app; not_found */
 export async function showConsolePush(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { slug, seq }: { slug: string; seq: number },
-): Promise<Shown<{ push: ShownPush }>> {
+): Promise<PageView<{ push: PushView }>> {
   const values = { app_slug: slug, wanted: seq };
-  const shown = await callConsole(deps, cookies, "console_show_push", values);
-  const { push, ...rest } = shown as Shown<{ push: ShownPush | null }>;
+  const page = await callConsole(deps, cookies, "console_show_push", values);
+  const { push, ...rest } = page as PageView<{ push: PushView | null }>;
   if (push === null) throw new Problem("not_found");
   return { ...rest, push };
 }

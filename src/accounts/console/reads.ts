@@ -1,19 +1,19 @@
 /** Reads of each page of the Console, each one call on the Console's login. Never a secret. @module */
-import { type ConsoleActor, callConsole, type ShownArguments } from "../actions/action.ts";
+import { type ArgumentLabels, type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";
-import type { ConsoleApp, Shown } from "./apps.ts";
-import type { ShownChanges } from "./changes.ts";
-import type { ConsoleFindings } from "./find.ts";
+import type { ConsoleApp, PageView } from "./apps.ts";
+import type { ChangesView } from "./changes.ts";
+import type { ConsoleMatches } from "./find.ts";
 import type { ConsoleHome } from "./home.ts";
 import type { AppPerson, PeopleList } from "./people.ts";
 import type { ConsolePush } from "./pushes.ts";
-import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, ShownTable } from "./tables.ts";
+import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
 /** The JSON of each SQL function, without the prefix of its name. Lists go on after a name or a number. */
 export type ConsoleReads = {
   describe_app: AppEnd;
-  find: ConsoleFindings;
+  find: ConsoleMatches;
   home: ConsoleHome;
   list_app_people: { isDisabled: boolean; administrators: number; people: AppPerson[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
@@ -22,16 +22,16 @@ export type ConsoleReads = {
   list_people: PeopleList;
   list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
   list_tables: { tables: ConsoleTable[] };
-  show_changes: ShownChanges;
-  show_table: { table: ShownTable };
+  show_changes: ChangesView;
+  show_table: { table: TableView };
 };
 
 /** The content of a page, and its viewer. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
 export async function readConsole<Name extends keyof ConsoleReads>(
   actor: ConsoleActor,
   name: Name,
-  values: ShownArguments<`console_${Name}`>,
-): Promise<Shown<ConsoleReads[Name]>> {
-  const shown = await callConsole(actor, actor.cookies, `console_${name}`, values);
-  return shown as Shown<ConsoleReads[Name]>;
+  values: ArgumentLabels<`console_${Name}`>,
+): Promise<PageView<ConsoleReads[Name]>> {
+  const page = await callConsole(actor, actor.cookies, `console_${name}`, values);
+  return page as PageView<ConsoleReads[Name]>;
 }

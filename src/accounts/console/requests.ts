@@ -1,9 +1,9 @@
 /** Failed, slow and rejected requests in the Console. @module */
 import { Problem } from "../../problem.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
-import type { Shown } from "./apps.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+import type { PageView } from "./apps.ts";
 
-export type KeptRequest = {
+export type StoredRequest = {
   id: string;
   app: string | null;
   at: string;
@@ -42,10 +42,10 @@ export type RequestFilter = {
 /** The latest requests that match, at most `maxRows`. */
 export async function listConsoleRequests(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { maxRows, ...filter }: RequestFilter & { maxRows: number },
-): Promise<Shown<{ requests: KeptRequest[] }>> {
-  const shown = await callConsole(deps, cookies, "console_list_requests", {
+): Promise<PageView<{ requests: StoredRequest[] }>> {
+  const page = await callConsole(deps, cookies, "console_list_requests", {
     of_reference: filter.reference,
     of_app: filter.app,
     of_kind: filter.kind,
@@ -57,10 +57,10 @@ export async function listConsoleRequests(
     before_at: filter.before,
     max_rows: maxRows,
   });
-  return shown as Shown<{ requests: KeptRequest[] }>;
+  return page as PageView<{ requests: StoredRequest[] }>;
 }
 
-export type ShownRequest = KeptRequest & {
+export type RequestView = StoredRequest & {
   /** Null where there is no such key any more. */
   key: {
     name: string;
@@ -76,11 +76,11 @@ export type ShownRequest = KeptRequest & {
 /** @throws {Problem} not_found — the request is not stored */
 export async function showConsoleRequest(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   id: string,
-): Promise<Shown<{ request: ShownRequest }>> {
+): Promise<PageView<{ request: RequestView }>> {
   const page = await callConsole(deps, cookies, "console_show_request", { wanted: id });
-  const { me, request } = page as Shown<{ request: ShownRequest | null }>;
+  const { me, request } = page as PageView<{ request: RequestView | null }>;
   if (request !== null) return { me, request };
   throw new Problem("not_found", { message: "No stored request has this id" });
 }

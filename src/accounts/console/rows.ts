@@ -8,12 +8,12 @@ import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "../actions/action.ts";
+import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import { toProof, toProofDigest } from "../apps/key_proof.ts";
 import { makeKeyText } from "../apps/key_text.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 
-export type ShownRows = {
+export type RowsView = {
   me: ConsoleVisitor;
   appId: string;
   isDisabled: boolean;
@@ -28,12 +28,12 @@ export type ShownRows = {
 /** @throws {Problem} unknown_app; unknown_table */
 export async function showConsoleRows(
   deps: ConsoleDeps,
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { slug, table }: { slug: string; table: string },
-): Promise<ShownRows> {
+): Promise<RowsView> {
   const values = { app_slug: slug, wanted_table: table };
-  const shown = await callConsole(deps, cookies, "console_show_rows", values);
-  return shown as ShownRows;
+  const page = await callConsole(deps, cookies, "console_show_rows", values);
+  return page as RowsView;
 }
 
 /** A key's text, and when it ends. */
@@ -42,7 +42,7 @@ export type RowsKey = { text: string; endsAt: number };
 /** @throws {Problem} unknown_app; forbidden — the app is disabled */
 export async function openRows(
   deps: ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string },
-  cookies: ShownCookies,
+  cookies: PresentedCookies,
   { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);

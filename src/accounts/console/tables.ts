@@ -61,7 +61,7 @@ export type ConsoleTable = {
 /** Apps that declare the same columns of a table: how many, and the first 100. */
 export type TableUse = { columns: string[]; count: number; apps: string[] };
 
-export type ShownTable = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
+export type TableView = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
 
 /** A table as one app uses it. */
 export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "size" | "builds"> & {
@@ -76,20 +76,20 @@ export type PageApp = { slug: string; disabledAt: string | null };
 export type EndState = "waiting" | "done" | "rejected";
 
 /**
- * Begins to end an app's use of the `told` tables, and waits until the data service has deleted the rows or `isLate` is true. The
+ * Begins to end an app's use of the `expected` tables, and waits until the data service has deleted the rows or `isOverdue` is true. The
  * deletion continues after that.
  *
  * @throws {Problem} as `findEndedUse`
  */
 export async function endRegistrationByConsole(
-  deps: ConsoleActor & { isLate: () => boolean },
-  { table, slug, told }: { table: string; slug: string; told: readonly string[] },
+  deps: ConsoleActor & { isOverdue: () => boolean },
+  { table, slug, expected }: { table: string; slug: string; expected: readonly string[] },
 ): Promise<EndState> {
-  await beginEndRegistration(deps, { table, slug, told });
+  await beginEndRegistration(deps, { table, slug, expected });
   const values = { app_slug: slug, wanted: table };
   for (;;) {
     const state = await callConsole(deps, deps.cookies, "console_find_end", values);
-    if (state !== "waiting" || deps.isLate()) return state as EndState;
+    if (state !== "waiting" || deps.isOverdue()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }
 }

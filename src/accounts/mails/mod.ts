@@ -53,7 +53,7 @@ export async function askForPassword(
     client_networks: networks,
     bounds: [SIGN_IN_LIMITS.pair, ...bounds],
     window_s: SIGN_IN_LIMITS.windowS,
-    shown_from: address,
+    client_address: address,
     return_app: returnTo?.slug,
     return_to: returnTo?.redirectUri,
   });
@@ -97,14 +97,14 @@ export async function findMailedLink(
   await renewAddress(deps, address);
   if (mail.link !== null) return readMailedLink(deps, mail.link);
   if (mail.password === null) return undefined;
-  const shown = proveSignIn(deps.identitySecrets, mail.userId, mail.password);
-  if (shown === undefined) return undefined;
+  const proof = proveSignIn(deps.identitySecrets, mail.userId, mail.password);
+  if (proof === undefined) return undefined;
   const link = makeLink(deps, FORGOTTEN_LINK_LIFE_S);
   const { link_id, link_secret_id, ...values } = toLinkValues(link);
   const isDone = await call(deps.db, "put_forgotten_link", {
     mail_id: mail.id,
     sent_to: email,
-    shown,
+    presented_proof: proof,
     new_id: link_id,
     new_secret_id: link_secret_id,
     ...values,

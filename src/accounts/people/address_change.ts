@@ -1,7 +1,7 @@
 /** Another address of a person, as operators and administrators in the Console set it. @module */
 import { type Actor, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
-import { takenEmail, unknownUser } from "../actions/rejections.ts";
+import { unknownUser, usedEmail } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveByEach, toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
@@ -46,12 +46,12 @@ async function findChanging(
 ): Promise<{ id: string; proofs: string[] }> {
   const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
   const person = found.find((user) => user.email === email);
-  const isTaken = found.some((user) => user.email === newEmail && user.email !== email);
-  if (person !== undefined && !isTaken)
+  const isInUse = found.some((user) => user.email === newEmail && user.email !== email);
+  if (person !== undefined && !isInUse)
     return { id: person.id, proofs: proveByEach(actor.identitySecrets, person.id, email) };
-  if (person !== undefined) throw takenEmail(newEmail);
-  if (!isTaken) throw unknownUser(email);
-  const details = [unknownUser(email), takenEmail(newEmail)].map(({ message }) => ({
+  if (person !== undefined) throw usedEmail(newEmail);
+  if (!isInUse) throw unknownUser(email);
+  const details = [unknownUser(email), usedEmail(newEmail)].map(({ message }) => ({
     path: "",
     message,
   }));

@@ -72,11 +72,11 @@ export async function renewAddress(
   const by = findIdentitySecret(identitySecrets, secretId ?? "");
   const { current } = identitySecrets;
   if (by === undefined || by === current) return;
-  const shown = Buffer.from(proveAddress(by, userId, email)).toString("hex");
+  const presentedProof = Buffer.from(proveAddress(by, userId, email)).toString("hex");
   await call(db, "renew_address", {
     who: userId,
     mail: email,
-    shown,
+    presented_proof: presentedProof,
     fresh_digest: makeAddressDigest(identitySecrets, userId, email),
     fresh_secret_id: current.id,
   });

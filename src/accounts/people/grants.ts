@@ -2,7 +2,7 @@
 import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
-import { ROLE_WORDS } from "../../std/stored_text.ts";
+import { ROLE_LABELS } from "../../std/stored_text.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { rejectFor } from "../actions/issues.ts";
 import { unknownApp, unknownUser } from "../actions/rejections.ts";
@@ -22,20 +22,21 @@ export async function grantRole(
   { email: text, slug, role }: GrantOptions,
 ): Promise<void> {
   const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
-  const email = ofEmail === undefined ? readEmail(text) : NOBODY;
+  const email = ofEmail === undefined ? readEmail(text) : NO_EMAIL;
   // Only the database knows the people and the apps: it reports unknown ones together with malformed values.
   const new_role = ofRole === undefined ? role : null;
   const values = { mail: email, app_slug: toAskedSlug(slug), new_role };
   await runAction(actor, "grant_role", values, (error) => {
     const unknown = findUnknown(error, { email, slug });
-    const isRoleAlone = error instanceof ViolationError && ofRole !== undefined;
-    if (unknown !== undefined || isRoleAlone) return toOne([ofEmail, ...(unknown ?? []), ofRole]);
+    const isOnlyRole = error instanceof ViolationError && ofRole !== undefined;
+    if (unknown !== undefined || isOnlyRole)
+      return toProblem([ofEmail, ...(unknown ?? []), ofRole]);
     return undefined;
   });
 }
 
 /** The address of no user: the database rejects it, and reports whether the app exists. */
-const NOBODY = "";
+const NO_EMAIL = "";
 
 function findProblem(check: () => unknown): Problem | undefined {
   try {
@@ -53,10 +54,10 @@ function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined
   if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
   if (error.signal !== SIGNALS.unknownUser) return undefined;
   const ofApp = error.detail === "unknown app" ? [unknownApp(slug)] : [];
-  return email === NOBODY ? ofApp : [unknownUser(email), ...ofApp];
+  return email === NO_EMAIL ? ofApp : [unknownUser(email), ...ofApp];
 }
 
-function toOne(found: readonly (Problem | undefined)[]): Problem {
+function toProblem(found: readonly (Problem | undefined)[]): Problem {
   const problems = found.filter((problem) => problem !== undefined);
   const [only] = problems;
   if (only !== undefined && problems.length === 1) return only;
@@ -68,7 +69,7 @@ function toOne(found: readonly (Problem | undefined)[]): Problem {
 export function checkRole(role: string): void {
   if (isAppRole(role)) return;
   throw new Problem("invalid_request", {
-    message: `Cannot grant the role ${quote(role)}: must be ${ROLE_WORDS}, and super_admin is a Console role`,
+    message: `Cannot grant the role ${quote(role)}: must be ${ROLE_LABELS}, and super_admin is a Console role`,
   });
 }
 

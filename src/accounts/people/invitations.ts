@@ -12,9 +12,9 @@ import { checkRole } from "./grants.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import {
   type ConsoleRole,
+  type CreatedLink,
   changePerson,
-  findTakenIssues,
-  type MadeLink,
+  findUsedIssues,
   type PersonRef,
   readPersonRef,
 } from "./users.ts";
@@ -29,7 +29,7 @@ export type Invitation = {
   /** Null if that person was deleted. */
   invitedByEmail: string | null;
   invitedAt: string;
-  /** Of the latest link; null if it was ended. */
+  /** When the latest link was created; null if it was ended. */
   linkMadeAt: string | null;
   linkEndsAt: string | null;
   /** The outcome of the mail with the latest link; null if no mail was requested. */
@@ -65,10 +65,10 @@ export type InviteOptions = {
   /** Chosen before, so that a form that is sent twice invites one person. */
   id?: string;
 };
-export type MadeInvitation = {
+export type CreatedInvitation = {
   email: string;
   outcome: InvitationOutcome;
-  /** Of a new invitation: the text in its link. */
+  /** The text in the link of a new invitation. */
   linkText: string | undefined;
 };
 
@@ -81,7 +81,7 @@ export type MadeInvitation = {
 export async function invite(
   deps: LinkDeps & Actor & { makeId: () => string },
   options: InviteOptions,
-): Promise<MadeInvitation> {
+): Promise<CreatedInvitation> {
   await checkInvitation(deps, options);
   const { displayName, consoleRole, slug, role, id = deps.makeId() } = options;
   const [email, link] = [readEmail(options.email), makeLink(deps)];
@@ -157,8 +157,8 @@ export async function inviteSeveral(
     app_slug: slug && toAskedSlug(slug),
     new_role: role,
   })) as InvitedPerson["outcome"][];
-  return invited.map(({ id, email, link }, place) => {
-    const outcome = outcomes[place] ?? "taken";
+  return invited.map(({ id, email, link }, position) => {
+    const outcome = outcomes[position] ?? "taken";
     const isNew = outcome === "mailed" || outcome === "made";
     return { id, email, outcome, linkText: isNew ? link.text : undefined };
   });
@@ -177,7 +177,7 @@ async function checkInvitation(actor: Actor, options: InviteOptions): Promise<vo
   const isNew = slug === undefined || consoleRole !== undefined;
   throw rejectFor([
     ...issues,
-    ...(isNew ? await findTakenIssues(actor, email) : []),
+    ...(isNew ? await findUsedIssues(actor, email) : []),
     ...(await findAppIssues(actor, slug)),
   ]);
 }
@@ -209,7 +209,7 @@ export async function listInvitations(
 export async function resendInvitation(
   deps: LinkDeps & Actor,
   person: PersonRef,
-): Promise<MadeLink> {
+): Promise<CreatedLink> {
   const { email } = readPersonRef(person);
   const link = makeLink(deps);
   const outcome = await changePerson(deps, "resend_invitation", person, toLinkValues(link));

@@ -52,6 +52,7 @@ export {
 export {
   CONSOLE_ROLES,
   type ConsoleRole,
+  type CreatedLink,
   createUser,
   deleteUser,
   endSessionOf,
@@ -59,7 +60,6 @@ export {
   endSessionsOfApp,
   findNewUserIssues,
   giveConsoleRole,
-  type MadeLink,
   makePasswordLink,
   type PersonRef,
   removeConsoleRole,

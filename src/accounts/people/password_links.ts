@@ -119,7 +119,7 @@ export async function usePasswordLink(
 ): Promise<boolean> {
   return await call(deps.db, "use_password_link", {
     link_id: link.id,
-    shown: Buffer.from(link.proof).toString("hex"),
+    presented_proof: Buffer.from(link.proof).toString("hex"),
     new_hash: password.hash,
     new_digest: password.digest,
     new_secret_id: password.secretId,

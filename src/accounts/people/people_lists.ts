@@ -12,7 +12,7 @@ export type ListedUser = {
   consoleRole: ConsoleRole | null;
   hasPassword: boolean;
   hasProvider: boolean;
-  /** Of an invited person who cannot sign in yet. */
+  /** For an invited person who cannot sign in yet. */
   invitationState: InvitationState | null;
   createdAt: string;
   disabledAt: string | null;
@@ -52,7 +52,7 @@ export async function listSessions(
 /** Wrong passwords since the last correct one. */
 export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
 
-export type ShownUser = ListedUser & {
+export type UserView = ListedUser & {
   /** `provider` is the provider whose claim gave the role; null: a person granted it. */
   grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
   sessions: SessionRecord[];
@@ -64,10 +64,12 @@ export type ShownUser = ListedUser & {
  *
  * @throws {Problem} invalid_request — no one has this address
  */
-export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
+export async function showUser(deps: { admin: Database }, text: string): Promise<UserView> {
   const email = readEmail(text);
-  const shown = await callAsOperator(deps, "show_user", { mail: email });
-  const { person, ...rest } = shown as Omit<ShownUser, keyof ListedUser> & { person: ListedUser };
+  const presented = await callAsOperator(deps, "show_user", { mail: email });
+  const { person, ...rest } = presented as Omit<UserView, keyof ListedUser> & {
+    person: ListedUser;
+  };
   return { ...person, ...rest };
 }
 
@@ -81,7 +83,7 @@ export type AppPeople = {
     provider: string | null;
     disabledAt: string | null;
   }[];
-  /** Whom a Console role makes admin on every app. */
+  /** The people with a Console role: admin on every app. */
   administrators: {
     userId: string;
     email: string;

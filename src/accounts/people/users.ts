@@ -9,7 +9,7 @@ import {
   runAction,
 } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
-import { toTakenText } from "../actions/rejections.ts";
+import { toDuplicateText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveByEach, toAddressValues } from "./addresses.ts";
 import { checkDisplayName } from "./display_name.ts";
@@ -60,15 +60,15 @@ export async function findNewUserIssues(
 ): Promise<Detail[]> {
   const ofEmail = findIssues(() => readEmail(text), "");
   const ofName = findIssues(() => checkDisplayName(displayName), "");
-  return [...ofEmail, ...ofName, ...(await findTakenIssues(deps, text))];
+  return [...ofEmail, ...ofName, ...(await findUsedIssues(deps, text))];
 }
 
 /** Whether a person has the address; false for an invalid address. */
-export async function findTakenIssues(actor: Actor, text: string): Promise<Detail[]> {
+export async function findUsedIssues(actor: Actor, text: string): Promise<Detail[]> {
   if (findIssues(() => readEmail(text), "").length > 0) return [];
   const email = readEmail(text);
   const found = await runAction(actor, "find_addresses", { mails: [email] });
-  return found.map(() => ({ path: "", message: toTakenText(email) }));
+  return found.map(() => ({ path: "", message: toDuplicateText(email) }));
 }
 
 /** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
@@ -92,13 +92,13 @@ export function readPersonRef(person: PersonRef): { id: string | undefined; emai
 }
 
 /** The text of a link that sets a password, and whether it is mailed. */
-export type MadeLink = { email: string; linkText: string; isMailed: boolean };
+export type CreatedLink = { email: string; linkText: string; isMailed: boolean };
 
 /** A new set-password link; an older link ends. */
 export async function makePasswordLink(
   deps: LinkDeps & Actor,
   person: PersonRef,
-): Promise<MadeLink> {
+): Promise<CreatedLink> {
   const link = makeLink(deps);
   const isMailed = await changePerson(deps, "make_password_link", person, toLinkValues(link));
   return { email: readPersonRef(person).email, linkText: link.text, isMailed };

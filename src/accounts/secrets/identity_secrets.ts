@@ -34,7 +34,7 @@ export type Purpose =
   | "passkey challenge";
 
 export type IdentitySecret = {
-  /** Stored with each value that the secret made; does not reveal the secret. */
+  /** Stored with each value derived from the secret; does not reveal the secret. */
   readonly id: string;
   /** 32 bytes that cannot be computed without the secret. */
   readonly prove: (purpose: Purpose, ...parts: readonly string[]) => Uint8Array;
@@ -61,7 +61,7 @@ function makeIdentitySecret(text: string): IdentitySecret {
   };
 }
 
-/** The secret that made a value; `undefined` if it was removed from the settings. */
+/** The secret behind a stored value; `undefined` if it was removed from the settings. */
 export function findIdentitySecret(
   { all }: IdentitySecrets,
   id: string,

@@ -48,7 +48,7 @@ export function makeSession(
 
 /**
  * The database's argument: each different well-formed text once, as comma-separated `<id>.<proof>`, for every secret that may
- * have made it. Malformed texts are ignored; if there are too many texts, all are ignored.
+ * have signed it. Malformed texts are ignored; if there are too many texts, all are ignored.
  */
 export function toPresented(
   { all }: IdentitySecrets,

@@ -56,13 +56,13 @@ export async function readPeople(
   const listed = found.people as (Omit<AppPerson, "role"> & { on: RoleSource })[] | null;
   if (listed === null || (me.user?.role ?? null) === null)
     return { ...me, people: undefined, next: null };
-  const shown = listed.slice(0, limit);
+  const page = listed.slice(0, limit);
   return {
     ...me,
-    people: shown.flatMap(({ on, ...person }) => {
+    people: page.flatMap(({ on, ...person }) => {
       const role = toRole(deps, person.id, on);
       return role === undefined ? [] : [{ ...person, role }];
     }),
-    next: listed.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    next: listed.length > limit ? (page.at(-1)?.id ?? null) : null,
   };
 }

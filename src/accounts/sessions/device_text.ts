@@ -27,7 +27,7 @@ const DEVICE = new RegExp(
 );
 const ID_LENGTH = 36;
 
-/** The device of a text; `undefined` if none of the secrets made it. */
+/** The device of a text; `undefined` if none of the secrets signed it. */
 export function readDevice({ all }: IdentitySecrets, text: string): Device | undefined {
   const [, named = "", id = "", users = "", given = ""] = DEVICE.exec(text) ?? [];
   const isOurs = all.some((by) => isEqualText(given, toMac(by, named)));

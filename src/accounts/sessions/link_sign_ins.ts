@@ -23,13 +23,13 @@ export async function signInByLink(
 ): Promise<Admission> {
   const outcome = await call(deps.db, "sign_in_by_link", {
     link_id: link.id,
-    shown: Buffer.from(link.proof).toString("hex"),
+    presented_proof: Buffer.from(link.proof).toString("hex"),
     fresh_hash: password.hash,
     fresh_digest: password.digest,
     fresh_secret_id: password.secretId,
     presented: start.presented,
     ...toSessionValues(start),
-    shown_from: start.address,
+    client_address: start.address,
     device_name: start.deviceName,
     pending_id: pending.id,
     pending_digest: pending.digest,

@@ -12,7 +12,7 @@ export {
   type NewPending,
   PENDING_LIFE_S,
   type PendingSignIn,
-  toPendingShown,
+  toPendingCookieText,
 } from "./pending_sign_ins.ts";
 export {
   createLinked,
@@ -24,7 +24,7 @@ export {
 export {
   beginProviderSignIn,
   finishProviderSignIn,
-  noteRejectedSignIn,
+  recordRejectedSignIn,
 } from "./provider_sign_ins.ts";
 export {
   makeRecoveryCodes,
@@ -38,8 +38,8 @@ export {
   type FactorFrom,
   type FactorKind,
   finishSecondFactor,
-  noteWrongFactor,
   type RightFactor,
+  recordWrongFactor,
 } from "./second_factors.ts";
 export {
   endSessions,

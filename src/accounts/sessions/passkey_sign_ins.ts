@@ -33,7 +33,7 @@ export async function finishPasskeySignIn(
   const outcome = await call(deps.db, "finish_passkey_sign_in", {
     wanted: toHex(stored.credentialId),
     who: stored.userId,
-    shown: proof,
+    presented_proof: proof,
     new_count: finish.signCount,
     fresh_digest: fresh.digest,
     fresh_secret_id: fresh.secretId,
@@ -42,7 +42,7 @@ export async function finishPasskeySignIn(
     client_networks: toClient(finish.address).networks,
     presented: finish.presented,
     ...toSessionValues(finish),
-    shown_from: finish.address,
+    client_address: finish.address,
     device_name: finish.deviceName,
     is_known_device: finish.isKnownDevice,
   });

@@ -57,7 +57,7 @@ export function makePasskeyRecord(
   return { digest: toStoredDigest(provePasskey(current, key), key.userId), secretId: current.id };
 }
 
-/** The verified passkey as a second factor; `undefined` if the settings lack the secret that made it. */
+/** The verified passkey as a second factor; `undefined` if the settings lack its secret. */
 export function toPasskeyFactor(
   deps: Pick<PasskeyDeps, "identitySecrets">,
   stored: StoredPasskey,
@@ -72,7 +72,7 @@ export function toPasskeyFactor(
 /** The result of a use. All except `done` get the same rejection. */
 export type PasskeyOutcome = "done" | "unknown" | "replayed" | "planted" | "counter";
 
-/** The proof of a stored passkey for the database; `undefined` if the settings lack the secret that made it. */
+/** The proof of a stored passkey for the database; `undefined` if the settings lack its secret. */
 export function provePasskeyUse(
   { identitySecrets }: Pick<PasskeyDeps, "identitySecrets">,
   stored: StoredPasskey,

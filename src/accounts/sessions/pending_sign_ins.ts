@@ -30,8 +30,8 @@ export function makePending(
   };
 }
 
-/** The database's arguments: `<id>.<proof>` for every secret that may have made it. */
-export function toPendingShown({ all }: IdentitySecrets, text: string): string {
+/** The database's arguments: `<id>.<proof>` for every secret that may have signed it. */
+export function toPendingCookieText({ all }: IdentitySecrets, text: string): string {
   const parts = splitSecretText(text);
   if (parts === undefined) return "";
   return all
@@ -53,9 +53,9 @@ export type PendingSignIn = {
 /** The pending sign-in; `undefined` if there is none. */
 export async function findPendingSignIn(
   { db }: { db: Database },
-  shown: string,
+  presented: string,
 ): Promise<PendingSignIn | undefined> {
-  if (shown === "") return undefined;
-  const pending = await call(db, "show_pending_sign_in", { pending_shown: shown });
+  if (presented === "") return undefined;
+  const pending = await call(db, "show_pending_sign_in", { pending_cookie: presented });
   return (pending ?? undefined) as PendingSignIn | undefined;
 }

@@ -25,7 +25,7 @@ export type ProviderPerson =
   /** A row exists that this service did not create. */
   | { kind: "planted" }
   /** No person is linked; `invited` has the address, a pending invitation and no way to sign in. */
-  | { kind: "unlinked"; invited: Invited | undefined; isEmailTaken: boolean };
+  | { kind: "unlinked"; invited: Invited | undefined; isEmailInUse: boolean };
 /** An invited person, and the proof in hexadecimal that this service has set the address. */
 export type Invited = { userId: string; proof: string };
 
@@ -43,7 +43,7 @@ export async function findProviderPerson(
     return {
       kind: "unlinked",
       invited: findInvited(identitySecrets, row, email ?? ""),
-      isEmailTaken: row.mail_user !== null,
+      isEmailInUse: row.mail_user !== null,
     };
   const by = findIdentitySecret(identitySecrets, row.secret_id);
   const proof = by && proveLink(by, { issuer, subject }, row.link_user);
@@ -94,14 +94,14 @@ type NewLinkOptions = Subject & { email: string; provider: string };
 /** Links an invited person for the first time; `undefined` if the person can already sign in. */
 export async function linkInvited(
   deps: LinkDeps,
-  { userId, proof: shown }: Invited,
+  { userId, proof: presentedProof }: Invited,
   { email, provider, ...linked }: NewLinkOptions,
 ): Promise<Linked | undefined> {
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
   const isDone = await call(deps.db, "link_invited_person", {
     who: userId,
     mail: email,
-    shown,
+    presented_proof: presentedProof,
     link_issuer: linked.issuer,
     link_subject: linked.subject,
     new_digest: digest,

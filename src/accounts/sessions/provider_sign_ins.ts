@@ -52,7 +52,7 @@ export async function finishProviderSignIn(
     who: linked.userId,
     link_issuer: issuer,
     link_subject: subject,
-    shown: linked.proof,
+    presented_proof: linked.proof,
     fresh_digest: fresh.digest,
     fresh_secret_id: fresh.secretId,
     presented: finish.presented,
@@ -61,7 +61,7 @@ export async function finishProviderSignIn(
     state: toDigest(finish.state),
     client_networks: toClient(finish.address).networks,
     provider: finish.provider,
-    shown_from: finish.address,
+    client_address: finish.address,
     device_name: finish.deviceName,
     is_known_device: finish.isKnownDevice,
     claimed: finish.claimed,
@@ -73,10 +73,15 @@ export async function finishProviderSignIn(
 }
 
 /** Records why a provider's response was rejected: a word for operators, never the data that was sent. */
-export async function noteRejectedSignIn(
+export async function recordRejectedSignIn(
   deps: { db: Database },
   rejected: { provider: string; reason: string; userId?: string | undefined; from: string },
 ): Promise<void> {
   const { provider, reason, userId, from } = rejected;
-  await call(deps.db, "note_rejected_sign_in", { provider, reason, who: userId, shown_from: from });
+  await call(deps.db, "record_rejected_sign_in", {
+    provider,
+    reason,
+    who: userId,
+    client_address: from,
+  });
 }

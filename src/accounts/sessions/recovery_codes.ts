@@ -47,7 +47,7 @@ export function readRecoveryCode(typed: string): string | undefined {
   return CODE.test(code) ? code : undefined;
 }
 
-/** The proofs of a code by every secret that may have made the stored digest; comma-separated. */
+/** The proofs of a code by every secret that the stored digest may depend on; comma-separated. */
 export function proveRecoveryCode({ all }: IdentitySecrets, userId: string, code: string): string {
   return all.map((by) => Buffer.from(prove(by, userId, code)).toString("hex")).join(",");
 }

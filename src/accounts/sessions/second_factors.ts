@@ -19,7 +19,7 @@ export const FACTOR_LIMITS = { pair: 5, person: 15, lasting: 100, lastingS: 30 *
 /** The origin of an attempt. */
 export type FactorFrom = {
   /** The pending sign-in that the browser presents. */
-  shown: string;
+  presented: string;
   kind: FactorKind;
   /** The client's IP address. */
   address: string;
@@ -46,7 +46,7 @@ export async function beginSecondFactor(
 ): Promise<FactorAttempt | undefined> {
   const keys = toFactorKeys(from);
   const attempt = await call(db, "begin_second_factor", {
-    pending_shown: from.shown,
+    pending_cookie: from.presented,
     kind: from.kind,
     client_key: keys.client,
     device_key: keys.device,
@@ -77,17 +77,17 @@ export type FactorFinish = SessionStart & {
   factor: RightFactor;
 };
 
-/** Creates the session; `wrong` if the factor was already used, `gone` if no sign-in is pending. */
+/** Creates the session; `wrong` if the factor was already used, `no_sign_in` if no sign-in is pending. */
 export async function finishSecondFactor(
   { db }: { db: Database },
   { from, factor, ...finish }: FactorFinish,
-): Promise<"done" | "wrong" | "gone"> {
+): Promise<"done" | "wrong" | "no_sign_in"> {
   const keys = toFactorKeys(from);
   const outcome = await call(db, "finish_second_factor", {
-    pending_shown: from.shown,
+    pending_cookie: from.presented,
     kind: from.kind,
     factor_key: factor.key,
-    factor_shown: factor.proofs === "" ? [] : factor.proofs.split(","),
+    factor_proofs: factor.proofs === "" ? [] : factor.proofs.split(","),
     factor_count: factor.count,
     fresh_sealed: factor.fresh?.sealed,
     fresh_digest: factor.fresh?.digest,
@@ -96,10 +96,10 @@ export async function finishSecondFactor(
     ...toSessionValues(finish),
     client_key: keys.client,
     device_key: finish.isKnownDevice ? keys.device : null,
-    shown_from: from.address,
+    client_address: from.address,
     device_name: finish.deviceName,
   });
-  return outcome as "done" | "wrong" | "gone";
+  return outcome as "done" | "wrong" | "no_sign_in";
 }
 
 function toFactorKeys({ address, device }: FactorFrom): { client: string; device: string } {
@@ -108,9 +108,9 @@ function toFactorKeys({ address, device }: FactorFrom): { client: string; device
 }
 
 /** Records a wrong second factor: someone knows the password. */
-export async function noteWrongFactor(
+export async function recordWrongFactor(
   { db }: { db: Database },
   { userId, kind, from }: { userId: string; kind: FactorKind; from: string },
 ): Promise<void> {
-  await call(db, "note_wrong_factor", { who: userId, kind, shown_from: from });
+  await call(db, "record_wrong_factor", { who: userId, kind, client_address: from });
 }

@@ -162,7 +162,7 @@ export async function endSessions(
   deps: { db: Database },
   { presented, from }: { presented: string; from: string },
 ): Promise<void> {
-  await call(deps.db, "sign_out", { presented, shown_from: from });
+  await call(deps.db, "sign_out", { presented, client_address: from });
 }
 
 /**
@@ -173,9 +173,9 @@ export async function endSessionsEverywhere(
   { session, identity, from }: PageCookies & { from: string },
 ): Promise<void> {
   await call(deps.db, "sign_out_everywhere", {
-    session_shown: session,
-    identity_shown: identity,
-    shown_from: from,
+    session_cookie: session,
+    identity_cookie: identity,
+    client_address: from,
   });
 }
 

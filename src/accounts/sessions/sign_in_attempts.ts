@@ -60,7 +60,7 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
     client_networks: networks,
     device_id: from.device?.id,
     device_users: from.device?.userIds ?? [],
-    shown_from: from.address,
+    client_address: from.address,
     max_pair: SIGN_IN_LIMITS.pair,
     max_clients: bounds,
     max_global: SIGN_IN_LIMITS.globalPerMinute,
@@ -74,7 +74,7 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
   return { waitS: 0, known, isDisabled, isKnownDevice };
 }
 
-/** Who must add a second factor; `default`: people with a Console role, as soon as any of them has one. */
+/** The people who must add a second factor; `default`: people with a Console role, as soon as any of them has one. */
 export type FactorRule = "none" | "console" | "all" | "default";
 
 /** The result of a sign-in: a session, a session of a person who should add a second factor, or a pending sign-in. */
@@ -100,7 +100,7 @@ export async function finishSignIn(
   const { pending, fresh } = finish;
   const outcome = await call(deps.db, "finish_sign_in", {
     who: finish.userId,
-    shown: finish.proof,
+    presented_proof: finish.proof,
     fresh_hash: fresh?.hash,
     fresh_digest: fresh?.digest,
     fresh_secret_id: fresh?.secretId,
@@ -108,7 +108,7 @@ export async function finishSignIn(
     ...toSessionValues(finish),
     client_networks: toClient(finish.from.address).networks,
     known_device: toKnownDevice(finish),
-    shown_from: finish.from.address,
+    client_address: finish.from.address,
     device_name: finish.deviceName,
     pending_id: pending.id,
     pending_digest: pending.digest,

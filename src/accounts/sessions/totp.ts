@@ -48,7 +48,7 @@ export function findStep(key: string, code: string, nowMs: number): number | und
 /** The stored form of an app's secret: sealed, with a digest of the proof that this service sealed it; in hexadecimal. */
 export type TotpRecord = { sealed: string; digest: string; secretId: string };
 
-/** The record of an app's secret `key`, in Base32, made with the current secret of the service. */
+/** The record of an app's secret `key`, in Base32, sealed with the current secret of the service. */
 export function makeTotpRecord(
   { identitySecrets: { current }, randomBytes }: TotpDeps,
   userId: string,

@@ -45,8 +45,8 @@ export async function writeArchive(
   writeRows: (writer: ArchiveWriter) => Promise<TableDigests>,
 ): Promise<void> {
   if (existsSync(path)) throw new RejectedError(`File ${path} already exists: choose another name`);
-  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const file = await open(beside, "wx", 0o600);
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  const file = await open(temporary, "wx", 0o600);
   try {
     const hash = createHash("sha256");
     const write = (text: string) => append(file, hash, text);
@@ -61,12 +61,12 @@ export async function writeArchive(
     await file.writeFile(`${JSON.stringify({ sha256: hash.digest("hex") })}\n`);
     await file.sync();
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   } finally {
     await file.close();
   }
-  await rename(beside, path);
+  await rename(temporary, path);
 }
 
 async function append(file: FileHandle, hash: Hash, text: string): Promise<void> {
@@ -166,22 +166,22 @@ async function readArchive<Result>(
     if (done === true) throw broken(path);
     return value;
   };
-  const take = async (): Promise<string> => {
+  const nextHashed = async (): Promise<string> => {
     const line = await next();
     hash.update(line);
     return line;
   };
-  const header = readHeader(path, await take());
+  const header = readHeader(path, await nextHashed());
   let digests: TableDigests | undefined;
   const readAll = async function* (): AsyncGenerator<Block> {
     for (;;) {
-      const line = tryParseJson(await take());
+      const line = tryParseJson(await nextHashed());
       const head = v.safeParse(BlockHead, line);
       if (!head.success) {
         digests = parse(path, Digests, line).tables;
         return;
       }
-      yield { table: head.output.table, rows: await takeRows(path, head.output.rows, take) };
+      yield { table: head.output.table, rows: await readRows(path, head.output.rows, nextHashed) };
     }
   };
   const result = await read(header, readAll());
@@ -192,15 +192,15 @@ async function readArchive<Result>(
   return { result, tables: digests };
 }
 
-async function takeRows(
+async function readRows(
   path: string,
   count: number,
-  take: () => Promise<string>,
+  nextHashed: () => Promise<string>,
 ): Promise<RowLines> {
   const lines: string[] = [];
   let bytes = 0;
   for (let row = 0; row < count; row++) {
-    const line = await take();
+    const line = await nextHashed();
     bytes += Buffer.byteLength(line);
     if (bytes > ARCHIVE_BATCH.bytes && row > 0) throw broken(path);
     lines.push(line);

@@ -4,11 +4,11 @@ import { readWhole } from "../cli/settings.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "50";
-const MOST = 10_000;
+const MAX_LIMIT = 10_000;
 
 const auditTask: AdminTask = async (deps, args) => {
   const text = args.text("limit") ?? DEFAULT_LIMIT;
-  const entries = await listAudit(deps, readWhole("--limit", text, [1, MOST]));
+  const entries = await listAudit(deps, readWhole("--limit", text, [1, MAX_LIMIT]));
   const lines = entries.map(({ at, actor, action, email, userId, app, details }) =>
     [at, actor, action, email ?? userId ?? "", app ?? "", toText(details)]
       .filter((part) => part !== "")
@@ -29,7 +29,7 @@ export const adminAuditCommands = [
 operator (this command line), sign-in (by a provider) or browser (a browser with several live sessions). Prints
 { entries: [{ id, at, actor, action, userId, email, app, client, details }] } with --json; client is an address.`,
       positionals: [],
-      flags: { limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` } },
+      flags: { limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` } },
     },
     auditTask,
   ),

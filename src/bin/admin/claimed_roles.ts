@@ -25,7 +25,7 @@ export async function revokeByProvider(
     );
   const isSetUp = deps.config.providers.some(({ name }) => name === provider);
   await confirm(deps, args, {
-    says: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
+    message: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
     question: "Continue? [y/N]",
     isYes: (reply) => /^y(es)?$/i.test(reply),
   });

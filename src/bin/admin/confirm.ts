@@ -4,18 +4,18 @@ import type { AdminDeps } from "./task.ts";
 
 export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 
-/** What will happen, the question, and whether a reply confirms it. */
-export type Confirmation = { says: string; question: string; isYes: (reply: string) => boolean };
+/** The effect, the question, and whether a reply confirms it. */
+export type Confirmation = { message: string; question: string; isYes: (reply: string) => boolean };
 
 /** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: AdminDeps,
   args: Arguments,
-  { says, question, isYes }: Confirmation,
+  { message, question, isYes }: Confirmation,
 ): Promise<void> {
   if (args.has("yes")) return;
-  const reply = await ask(`${says} ${question}`);
+  const reply = await ask(`${message} ${question}`);
   if (reply === undefined)
-    throw new RejectedError(`${says} Cannot ask for confirmation without a terminal: add --yes`);
+    throw new RejectedError(`${message} Cannot ask for confirmation without a terminal: add --yes`);
   if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
 }

@@ -12,11 +12,11 @@ const convertTask: AdminTask = async (deps, args) => {
   await checkIsolation(deps.admin);
   const plan = await planConversion(deps.admin);
   await confirm(deps, args, {
-    says: describe(plan, shards),
+    message: describe(plan, shards),
     question: "Type the name of the database to continue:",
     isYes: (reply) => reply === plan.database,
   });
-  const tables = await convertToCitus(deps.admin, { shards }, deps.tell);
+  const tables = await convertToCitus(deps.admin, { shards }, deps.report);
   return {
     document: { database: plan.database, shards, nodes: plan.nodes, tables },
     lines: [
@@ -38,8 +38,8 @@ function describe({ database, nodes, tables, processes }: ConversionPlan, shards
   ].join(" ");
 }
 
-function show(count: number | string, one: string, many = `${one}s`): string {
-  return `${count} ${String(count) === "1" ? one : many}`;
+function show(count: number | string, singular: string, plural = `${singular}s`): string {
+  return `${count} ${String(count) === "1" ? singular : plural}`;
 }
 
 export const adminConvertCommands = [

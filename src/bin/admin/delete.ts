@@ -22,7 +22,7 @@ async function deleteAppOverRows(
 ): Promise<AdminResult> {
   const contents = await findAppContents(deps, slug);
   await confirm(deps, args, {
-    says: describeApp(slug, contents),
+    message: describeApp(slug, contents),
     question: "Type the name of the app to continue:",
     isYes: (reply) => reply === slug,
   });
@@ -34,7 +34,7 @@ async function deleteAppOverRows(
   };
 }
 
-/** What will be deleted and what stays. */
+/** The parts that are deleted and the parts that stay. */
 function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const list = (isOwned: boolean) =>
@@ -61,7 +61,7 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
 const deleteUserTask: AdminTask = async (deps, args) => {
   const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
   await confirm(deps, args, {
-    says: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
+    message: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
     question: "Type the address to continue:",
     isYes: (reply) => reply.toLowerCase() === email,
   });
@@ -72,8 +72,8 @@ const deleteUserTask: AdminTask = async (deps, args) => {
   };
 };
 
-function show(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+function show(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
 export const adminDeleteCommands = [

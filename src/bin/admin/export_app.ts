@@ -68,7 +68,7 @@ async function exportRows(
 
 /** Returns the digests of all tables; `onRows` receives the rows. */
 export async function readTables(
-  { rows, tell }: Pick<AdminDeps, "tell"> & { rows: Database },
+  { rows, report }: Pick<AdminDeps, "report"> & { rows: Database },
   { id, tables }: Pick<ArchivedApp, "id" | "tables">,
   onRows: (table: string, rows: { count: number; lines: string }) => Promise<void> = async () =>
     undefined,
@@ -82,7 +82,7 @@ export async function readTables(
     }
     const end = digest.end();
     digests.push([table.name, end]);
-    if (end.rows >= REPORTED_ROWS) tell(`${table.name}: ${end.rows} rows`);
+    if (end.rows >= REPORTED_ROWS) report(`${table.name}: ${end.rows} rows`);
   }
   return Object.fromEntries(digests);
 }

@@ -49,11 +49,11 @@ async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Prom
   await setAppDisabled(deps, app.slug, true);
   try {
     await replayAll(deps, plan);
-    const made = await findArchive(deps, app.slug);
-    checkTables(made, archive);
+    const created = await findArchive(deps, app.slug);
+    checkTables(created, archive);
     await deps.withRows(async (rows) => {
       await storeRows({ ...deps, rows }, { path, archive, plan });
-      checkDigests(await readTables({ ...deps, rows }, made), archive.tables);
+      checkDigests(await readTables({ ...deps, rows }, created), archive.tables);
     });
     await applySettings(deps, app.slug, plan.settings);
   } catch (error) {
@@ -84,7 +84,7 @@ async function replayAll(
   { app, migrations, definition }: ImportPlan,
 ): Promise<void> {
   if (migrations.length === 0) return;
-  const log = openLog(deps.config, deps.tell);
+  const log = openLog(deps.config, deps.report);
   await deps.withPush(async (admin) => {
     for (const migration of migrations) {
       const { deferred } = await replay({ admin, log }, migration, {
@@ -136,7 +136,7 @@ async function storeRows(
     });
 }
 
-/** What `jsonb_populate_recordset` says of a line that is JSON, and no object. */
+/** The error of `jsonb_populate_recordset` for a line of JSON that is not an object. */
 const NO_OBJECT = "22023";
 
 function explainViolation(error: unknown, table: string): unknown {
@@ -160,7 +160,7 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
 function explainRest(error: unknown, slug: string): unknown {
   const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${slug}, then import again`;
   if (error instanceof RejectedError)
-    return new RejectedError(`${error.message}\n${rest}`, error.exitCode, error.told);
+    return new RejectedError(`${error.message}\n${rest}`, error.exitCode, error.report);
   if (!(error instanceof Problem)) return error;
   const { code, details, headers, cause } = error;
   const message = `${error.message}\n${rest}`;
@@ -188,7 +188,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       `${verb} app ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
     ],
     notes: [
-      ...plan.notes.map((note) => `Notice: ${note}`),
+      ...plan.notes.map((notice) => `Notice: ${notice}`),
       ...describeSettings(settings),
       ...skipped.map(({ url, reason }) => `Not imported: ${toPrintableLine(url)} (${reason})`),
       ...roles.map(

@@ -65,13 +65,13 @@ export async function planImport(
     steps,
     migrations,
     definition,
-    notes: listNotes(plan),
+    notes: listNotices(plan),
     settings: await planSettings(deps, header.settings, { slug, found: found?.settings }),
     ...sorted,
   };
 }
 
-function listNotes(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
+function listNotices(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
   const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
   return [...new Set([...notes, ...(plan?.notes ?? [])])];
 }

@@ -17,7 +17,7 @@ import { describeLink, toLink } from "./links.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets, toFlag } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
-const MOST = 10_000;
+const MAX_LIMIT = 10_000;
 
 const inviteTask: AdminTask = async (deps, args) => {
   const [text = "", slug = "", role = ""] = args.positionals;
@@ -44,7 +44,7 @@ function describeOutcome(
 }
 
 const listTask: AdminTask = async (deps, args) => {
-  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
+  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
   const after = args.text("after");
   const found = await listInvitations(deps, { limit, ...(after === undefined ? {} : { after }) });
   const invitations = found.invitations.map((invitation) => ({
@@ -75,7 +75,7 @@ function toSecond(text: string | null): string | null {
   return text === null ? null : new Date(text).toISOString().replace(/\.\d{3}Z$/, "Z");
 }
 
-const MAIL_WORDS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
+const MAIL_TEXTS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
 
 function toLine(invitation: ListedInvitation): string {
   const { email, displayName, state, disabledAt, consoleRole, mail, mailedAt } = invitation;
@@ -90,15 +90,15 @@ function toLine(invitation: ListedInvitation): string {
     more > 0 ? `and ${more} more` : "",
     `by ${invitation.invitedByEmail ?? invitation.invitedBy} ${invitation.invitedAt}`,
     invitation.linkEndsAt === null ? "no link" : `link until ${invitation.linkEndsAt}`,
-    mail === null ? "not mailed" : `${MAIL_WORDS[mail]}${mailedAt === null ? "" : ` ${mailedAt}`}`,
+    mail === null ? "not mailed" : `${MAIL_TEXTS[mail]}${mailedAt === null ? "" : ` ${mailedAt}`}`,
   ];
   return parts.filter((part) => part !== "").join("  ");
 }
 
 const resendTask: AdminTask = async (deps, args) => {
   const identitySecrets = readIdentitySecrets(deps.config);
-  const made = await resendInvitation({ ...deps, identitySecrets }, args.positionals[0] ?? "");
-  const { email, linkText } = made;
+  const created = await resendInvitation({ ...deps, identitySecrets }, args.positionals[0] ?? "");
+  const { email, linkText } = created;
   const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
   const link = toLink(deps.config, linkText);
   return {
@@ -140,7 +140,7 @@ linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; st
 waiting, failed or null, and roles are the first five.`,
       positionals: [],
       flags: {
-        limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
+        limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
         after: { value: "email", about: "starts after this address" },
       },
     },

@@ -141,9 +141,9 @@ Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revoke
 ];
 
 function readScopes(text: string): Scope[] {
-  const words = text.split(",").map((word) => word.trim());
-  const scopes = SCOPES.filter((scope) => words.includes(scope));
-  const unknown = words.find((word) => !SCOPES.some((scope) => scope === word));
+  const terms = text.split(",").map((term) => term.trim());
+  const scopes = SCOPES.filter((scope) => terms.includes(scope));
+  const unknown = terms.find((term) => !SCOPES.some((scope) => scope === term));
   if (unknown === undefined) return scopes;
   throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(",")}`);
 }

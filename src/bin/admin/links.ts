@@ -12,16 +12,16 @@ export function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): stri
 
 /** Lines for people: the link, and whether it is mailed. */
 export function describeLink(link: string, mail: LinkMail): string[] {
-  const remark = link.startsWith("/")
+  const notice = link.startsWith("/")
     ? [
         "This path belongs to the origin of the identity pages; set IDENTITY_URL to print the full link",
       ]
     : [];
-  const says = `This link sets the password once, within ${toDurationText(LINK_LIFE_S)}:`;
-  return [says, link, ...MAIL_WORDS[mail], ...remark];
+  const message = `This link sets the password once, within ${toDurationText(LINK_LIFE_S)}:`;
+  return [message, link, ...MAIL_TEXTS[mail], ...notice];
 }
 
-const MAIL_WORDS: Readonly<Record<LinkMail, readonly string[]>> = {
+const MAIL_TEXTS: Readonly<Record<LinkMail, readonly string[]>> = {
   mailed: ["It is also sent by mail"],
   unconfirmed: [
     "Not mailed: the address is not confirmed with IDENTITY_SECRET; see rowhouse admin confirm-addresses",

@@ -13,10 +13,10 @@ const moveAppTask: AdminTask = async (deps, args) => {
     ...{ slug, to },
     acceptsTimeouts: args.has("accept-timeouts"),
   });
-  const alone = isIsolated ? "; it no longer shares a shard with other apps" : "";
+  const isolation = isIsolated ? "; it no longer shares a shard with other apps" : "";
   return {
     document: { app: slug, from, to, isIsolated },
-    lines: [`Moved app ${slug} from ${from} to ${to}${alone}`],
+    lines: [`Moved app ${slug} from ${from} to ${to}${isolation}`],
   };
 };
 

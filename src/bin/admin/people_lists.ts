@@ -12,12 +12,12 @@ import { toDocument, toPrintableLine } from "../cli/terminal.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
-const MOST = 10_000;
+const MAX_LIMIT = 10_000;
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
 isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;
 
 const listUsersTask: AdminTask = async (deps, args) => {
-  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
+  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
   const after = args.text("after");
   const found = await listUsers(deps, { limit, ...(after === undefined ? {} : { after }) });
   const last = found.users.at(-1)?.email;
@@ -51,7 +51,7 @@ const showUserTask: AdminTask = async (deps, args) => {
       ),
       ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
     ],
-    notes: listGone(grants),
+    notes: listRemoved(grants),
   };
 };
 
@@ -82,7 +82,7 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   return {
     document: { app: slug, grants, administrators },
     lines: lines.length === 0 ? [`No one can open ${slug} yet`] : lines,
-    notes: listGone(grants),
+    notes: listRemoved(grants),
   };
 };
 
@@ -108,11 +108,11 @@ function toGiver({ provider, isProviderSetUp }: Giver): string {
 }
 
 /** A notice for each provider that is not set up here: the service can have other settings. */
-function listGone(givers: readonly Giver[]): string[] {
-  const gone = givers.flatMap(({ provider, isProviderSetUp }) =>
+function listRemoved(givers: readonly Giver[]): string[] {
+  const removed = givers.flatMap(({ provider, isProviderSetUp }) =>
     provider !== null && isProviderSetUp === false ? [provider] : [],
   );
-  return [...new Set(gone)]
+  return [...new Set(removed)]
     .sort()
     .map(
       (provider) =>
@@ -150,7 +150,7 @@ export const adminPeopleListCommands = [
 disabledAt }], hasMore } with --json.`,
       positionals: [],
       flags: {
-        limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
+        limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
         after: { value: "email", about: "starts after this address" },
       },
     },

@@ -18,9 +18,9 @@ import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets }
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
 
 const setRoleTask: AdminTask = async (deps, args) => {
-  const [text = "", word = ""] = args.positionals;
+  const [text = "", term = ""] = args.positionals;
   const email = readEmail(text);
-  const role = word === "none" ? undefined : readConsoleRole(word, [...CONSOLE_ROLES, "none"]);
+  const role = term === "none" ? undefined : readConsoleRole(term, [...CONSOLE_ROLES, "none"]);
   if (role === undefined) await removeConsoleRole(deps, email);
   else await giveConsoleRole({ ...deps, identitySecrets: readRoleSecrets(deps) }, email, role);
   return {
@@ -89,7 +89,7 @@ removed provider. Prints { email, app, role: null } or { provider, revoked: [{ e
       flags: {
         provider: {
           value: "name",
-          isInPlace: true,
+          isEditedInCell: true,
           about: "revokes every role from claims of this provider; replaces <email> <app>",
         },
         ...YES,

@@ -41,11 +41,11 @@ async function endUse(
   const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
-    says: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
+    message: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
     question: "Continue? [y/N]",
     isYes: (reply) => /^y(es)?$/i.test(reply),
   });
-  const ended = await endRegistration(deps, { slug, table, told: namesOf(found) });
+  const ended = await endRegistration(deps, { slug, table, expected: namesOf(found) });
   return {
     document: { app: slug, tables: ended },
     lines: [`${slug} no longer uses ${namesOf(ended).join(", ")}; ${showRows(ended)} deleted`],
@@ -58,11 +58,11 @@ const dropTableTask: AdminTask = async (deps, args) => {
   const found = await dropTable(deps, { table });
   const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
   await confirm(deps, args, {
-    says: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
+    message: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
     question: "Type the name of the table to continue:",
     isYes: (reply) => reply === table,
   });
-  const dropped = await dropTable(deps, { table, told: namesOf(found) });
+  const dropped = await dropTable(deps, { table, expected: namesOf(found) });
   return {
     document: { tables: dropped },
     lines: [

@@ -24,7 +24,7 @@ import {
 } from "../cli/database.ts";
 import { type Address, findAdminAddress, readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { DEV_FILE, readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
+import { DEV_FILE, readDevFile, reportDevDatabase, toDevAddress } from "../dev/file.ts";
 
 export type AdminDeps = {
   admin: Database;
@@ -41,7 +41,7 @@ export type AdminDeps = {
   /** Asks the person at the terminal. */
   ask: Terminal["ask"];
   /** Writes a progress line to standard error. */
-  tell: (line: string) => void;
+  report: (line: string) => void;
 };
 /** The result of a task: a document for `--json`, lines for people, and notices for standard error. */
 export type AdminResult = {
@@ -123,23 +123,23 @@ async function runTask(
           randomBytes: systemRandomBytes,
           now,
           ask: terminal.ask,
-          tell: terminal.warn,
+          report: terminal.warn,
         },
         args,
       );
     },
-    { onNotice: (text) => tellProgress(terminal, text) },
+    { onNotice: (text) => reportProgress(terminal, text) },
   );
-  if (args.has("json")) terminal.say(toDocument(document));
+  if (args.has("json")) terminal.print(toDocument(document));
   else {
-    for (const line of lines) terminal.say(line);
-    for (const note of notes) terminal.warn(note);
+    for (const line of lines) terminal.print(line);
+    for (const notice of notes) terminal.warn(notice);
   }
   return EXIT.done;
 }
 
 /** Shows progress notices of the service's own SQL, and no other notices of PostgreSQL or an extension. */
-function tellProgress(terminal: Terminal, text: string): void {
+function reportProgress(terminal: Terminal, text: string): void {
   if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
 }
 
@@ -179,7 +179,7 @@ function findAddress(
     throw new UsageError(
       "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
-  tellDevDatabase(terminal);
+  reportDevDatabase(terminal);
   return {
     address: toDevAddress(dev),
     cookieDomain: DEV_COOKIE_DOMAIN,

@@ -37,9 +37,9 @@ function findFlag(command: Command, typed: string): Flag {
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
   if (flag !== undefined && typed.startsWith("--")) return flag;
   const near = findNearest(name, Object.keys(command.flags));
-  const says =
+  const message =
     near === undefined ? `expected ${listFlags(command.flags)}` : `did you mean --${near}?`;
-  throw new UsageError(`Unknown flag ${quote(typed)} for rowhouse ${command.name}: ${says}`);
+  throw new UsageError(`Unknown flag ${quote(typed)} for rowhouse ${command.name}: ${message}`);
 }
 
 function listFlags(flags: Flags): string {
@@ -70,8 +70,10 @@ function checkCounts(
     if (given.length > 1 && command.flags[name]?.many !== true)
       throw new UsageError(`Flag --${name} is given ${given.length} times: expected once`);
   }
-  const isInPlace = [...values.keys()].some((name) => command.flags[name]?.isInPlace === true);
-  const wanted = isInPlace ? [] : command.positionals;
+  const isEditedInCell = [...values.keys()].some(
+    (name) => command.flags[name]?.isEditedInCell === true,
+  );
+  const wanted = isEditedInCell ? [] : command.positionals;
   if (positionals.length < wanted.length)
     throw new UsageError(
       `Missing <${wanted.slice(positionals.length).join("> <")}> after rowhouse ${command.name}`,

@@ -18,7 +18,7 @@ export type Flag = {
   readonly value?: string;
   readonly many?: true;
   /** The flag replaces the positional arguments. */
-  readonly isInPlace?: true;
+  readonly isEditedInCell?: true;
   readonly about: string;
 };
 /** The flag of commands with machine-readable output. */
@@ -45,7 +45,7 @@ export type Setting = {
 
 export type Terminal = {
   /** Writes a result line to standard output. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** Writes an error or notice to standard error. */
   readonly warn: (line: string) => void;
   /** Shows progress on a terminal until the returned function is called. */
@@ -80,15 +80,15 @@ export type CommandRow = Pick<Command, "name"> & {
 export class UsageError extends Error {}
 
 /** For scripts: a stable code, and all errors with their paths. */
-export type Told = { code?: string; details?: readonly Detail[] };
+export type Report = { code?: string; details?: readonly Detail[] };
 
-/** A command fails. The message says what to do. */
+/** A command fails. The message names the next step. */
 export class RejectedError extends Error {
   readonly exitCode: ExitCode;
-  readonly told: Told;
-  constructor(message: string, exitCode: ExitCode = EXIT.rejected, told: Told = {}) {
+  readonly report: Report;
+  constructor(message: string, exitCode: ExitCode = EXIT.rejected, report: Report = {}) {
     super(message);
     this.exitCode = exitCode;
-    this.told = told;
+    this.report = report;
   }
 }

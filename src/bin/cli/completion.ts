@@ -1,4 +1,4 @@
-/** `rowhouse completion`: shell scripts that complete commands and flags, made from the table of commands. @module */
+/** `rowhouse completion`: shell scripts that complete commands and flags, rendered from the table of commands. @module */
 import { quote } from "../../std/quote.ts";
 import { type Command, EXIT, UsageError } from "./command.ts";
 
@@ -19,7 +19,7 @@ export function makeCompletionCommand(loadCommands: () => Promise<readonly Comma
         throw new UsageError(
           `Unknown shell ${quote(shell)}: expected ${Object.keys(SHELLS).join(", ")}`,
         );
-      terminal.say(render(await loadCommands()));
+      terminal.print(render(await loadCommands()));
       return EXIT.done;
     },
   };
@@ -46,8 +46,8 @@ function toFirsts(commands: readonly Command[]): string[] {
   return [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
 }
 
-/** Lists the places in rowhouse.json: names followed by a URL or an object. */
-const LIST_PLACES = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*["{]' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|url'`;
+/** Lists the environments in rowhouse.json: names followed by a URL or an object. */
+const LIST_ENVIRONMENTS = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*["{]' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|url'`;
 
 function renderBash(commands: readonly Command[]): string {
   const firsts = toFirsts(commands);
@@ -68,7 +68,7 @@ ${ofGroups.join("\n")}
   [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]} $([ "$COMP_CWORD" -gt 2 ] && echo "\${COMP_WORDS[2]}")" in
 ${ofCommands.join("\n")}
   esac
-  [ "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" = "db --to" ] && words="all $(${LIST_PLACES})"
+  [ "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" = "db --to" ] && words="all $(${LIST_ENVIRONMENTS})"
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _rowhouse rowhouse`;
@@ -80,7 +80,10 @@ function renderFish(commands: readonly Command[]): string {
     ...firsts.map((first) => toFishLine("__fish_use_subcommand", `-f -a '${first}'`)),
     ...firsts.flatMap((first) => toFishGroup(first, toSeconds(commands, first))),
     ...commands.flatMap(toFishFlags),
-    toFishLine("__fish_seen_subcommand_from db", `-l to -x -a "all (${toFishText(LIST_PLACES)})"`),
+    toFishLine(
+      "__fish_seen_subcommand_from db",
+      `-l to -x -a "all (${toFishText(LIST_ENVIRONMENTS)})"`,
+    ),
   ].join("\n");
 }
 
@@ -100,8 +103,8 @@ function toFishGroup(first: string, seconds: readonly string[]): string[] {
 }
 
 function toFishFlags({ name, flags }: Command): string[] {
-  const words = name.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
+  const conditions = name.split(" ").map((part) => `__fish_seen_subcommand_from ${part}`);
   return Object.entries(flags).map(([flag, { value }]) =>
-    toFishLine(words.join("; and "), `-l ${flag}${value === undefined ? "" : " -r"}`),
+    toFishLine(conditions.join("; and "), `-l ${flag}${value === undefined ? "" : " -r"}`),
   );
 }

@@ -32,8 +32,8 @@ function findPortConflicts({ PORT, ADMIN_PORT, WORKERS = 1, ...hosts }: SoundSet
     issues.push(
       `ADMIN_PORT must be at most ${MAX_PORT - WORKERS + 1} if WORKERS is ${WORKERS}, because each worker uses the next port: set a lower port`,
     );
-  const isTaken = PORT !== undefined && PORT >= ADMIN_PORT && PORT <= last;
-  if (isTaken && sharesHost(hosts))
+  const isInUse = PORT !== undefined && PORT >= ADMIN_PORT && PORT <= last;
+  if (isInUse && sharesHost(hosts))
     issues.push(
       `ADMIN_PORT must not include PORT, which is for clients: ${WORKERS > 1 ? `the ${WORKERS} WORKERS would use ${ADMIN_PORT} to ${last}` : `both are ${PORT}`}; set another ADMIN_PORT, such as ${PORT === 9090 ? 9190 : 9090}`,
     );
@@ -90,9 +90,9 @@ function findLoginConflicts(config: SoundSettings): string[] {
     const url = config[name];
     return url === undefined ? undefined : toLogin(url);
   };
-  return OWN_LOGINS.flatMap((name, place) => {
+  return OWN_LOGINS.flatMap((name, position) => {
     const login = loginOf(name);
-    const others = [...shared, ...OWN_LOGINS.slice(0, place)];
+    const others = [...shared, ...OWN_LOGINS.slice(0, position)];
     if (login === undefined || !others.map(loginOf).includes(login)) return [];
     return [
       `${name} must name its own login, not the login of ${others.join(" or ")}: create a role with only the attribute LOGIN`,

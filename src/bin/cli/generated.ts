@@ -59,10 +59,10 @@ export const TABLES = {
 export function renderPage(page: string, text: string): string {
   return Object.entries(TABLES)
     .filter((table) => table[1].page === page)
-    .reduce((made, [name, { render }]) => {
-      const place = new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`);
-      if (!place.test(made)) throw new Error(`${page} lacks the markers of the table ${name}`);
-      return made.replace(place, () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`);
+    .reduce((created, [name, { render }]) => {
+      const section = new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`);
+      if (!section.test(created)) throw new Error(`${page} lacks the markers of the table ${name}`);
+      return created.replace(section, () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`);
     }, text);
 }
 

@@ -1,4 +1,4 @@
-/** Help texts, made from the table of commands. Each starts with an example. @module */
+/** Help texts, rendered from the table of commands. Each starts with an example. @module */
 import { showFlag } from "./arguments.ts";
 import type { Command, CommandRow, Flag } from "./command.ts";
 
@@ -28,13 +28,13 @@ export function describeCommand(command: Command, summary: string): string {
   const flags = Object.entries(command.flags).map(
     ([name, flag]) => [showFlag(name, flag), describeFlag(flag)] as const,
   );
-  const width = Math.max(0, ...flags.map(([shown]) => shown.length)) + 2;
-  const words = command.positionals.map((word) => ` <${word}>`).join("");
+  const width = Math.max(0, ...flags.map(([label]) => label.length)) + 2;
+  const terms = command.positionals.map((term) => ` <${term}>`).join("");
   return [
     `Example:\n${indent(command.example)}\n`,
-    `rowhouse ${command.name}${words}${flags.length > 0 ? " [flags]" : ""}: ${summary}`,
+    `rowhouse ${command.name}${terms}${flags.length > 0 ? " [flags]" : ""}: ${summary}`,
     ...(flags.length > 0 ? ["\nFlags:"] : []),
-    ...flags.map(([shown, about]) => `  ${shown.padEnd(width)}${about}`),
+    ...flags.map(([label, about]) => `  ${label.padEnd(width)}${about}`),
     ...(command.about === undefined ? [] : [`\n${command.about.trim()}`]),
     `\n${EXIT_CODES}`,
     ...(command.flags["json"] === undefined ? [] : [JSON_FAILURES]),

@@ -1,4 +1,4 @@
-/** This package's own manifest, and slugs made from folder names. @module */
+/** This package's own manifest, and slugs from folder names. @module */
 import manifest from "../../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;
@@ -16,7 +16,7 @@ export const BUN_MISSING =
 
 const MAX_SLUG_CHARS = 40;
 
-/** An app's slug made from any name; `app` if no character can be used. */
+/** An app's slug from any name; `app` if no character can be used. */
 export function toSlug(name: string): string {
   const slug = name
     .normalize("NFKD")

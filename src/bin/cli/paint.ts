@@ -1,4 +1,4 @@
-/** Color on terminals, unless it is disabled. Color never carries meaning alone. @module */
+/** Color on terminals, unless it is disabled. Color is never the only sign. @module */
 import type { Environment } from "../../config/mod.ts";
 
 const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;

@@ -18,7 +18,7 @@ export function openTerminal(env: Environment): Terminal {
   });
   // Only one of the two is buffered at a time, to preserve the order across both.
   return {
-    say: (line) => {
+    print: (line) => {
       err.pass();
       out.write(line);
     },

@@ -13,7 +13,7 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
   const table = app.findTable(name);
   const writer = makeRowsWriter(table, format, { isInert });
   const print = (text: string) => {
-    if (text !== "") terminal.say(text.slice(0, -1));
+    if (text !== "") terminal.print(text.slice(0, -1));
   };
   print(writer.start);
   for await (const rows of listAll(app, table.name)) {

@@ -58,8 +58,8 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   const replayed = dryRun ? 0 : await sendFile(task, checked);
   const { rows, batches } = checked;
   if (args.has("json"))
-    terminal.say(toDocument({ table: table.name, rows, batches, replayed, dryRun }));
-  else terminal.say(describe(table.name, { rows, replayed, dryRun }));
+    terminal.print(toDocument({ table: table.name, rows, batches, replayed, dryRun }));
+  else terminal.print(describe(table.name, { rows, replayed, dryRun }));
   return EXIT.done;
 }
 

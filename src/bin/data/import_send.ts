@@ -71,7 +71,7 @@ function explainStop(
     return new RejectedError(
       `${error.message}\n${state}. Repeat the command to continue`,
       error.exitCode,
-      error.told,
+      error.report,
     );
   if (!(error instanceof Problem)) return error;
   if (error.code === "idempotency_mismatch")

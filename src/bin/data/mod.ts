@@ -1,26 +1,26 @@
 /** `rowhouse data …`: imports and exports rows of an app's table, with the app's key. @module */
 import { FILE_FORMATS } from "../../rows/mod.ts";
 import { type Command, type Flags, JSON_FLAG } from "../cli/command.ts";
-import { PLACES_FILE } from "../db/places.ts";
+import { PROJECT_FILE } from "../db/environments.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { runExport } from "./export.ts";
 import { runImport } from "./import.ts";
 
-const PLACE_FLAGS: Flags = {
+const ENVIRONMENT_FLAGS: Flags = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "place", about: `a place in ${PLACES_FILE}, such as staging` },
+  to: { value: "environment", about: `an environment in ${PROJECT_FILE}, such as staging` },
 };
 
 const FORMATS = FILE_FORMATS.join(" or ");
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for a place from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
+const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
 flag for a key. Without --to, --url and ROWHOUSE_URL, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
 
 export const dataCommands: readonly Command[] = [
   {
     name: "data import",
     example: `rowhouse data import todos todos.csv --dry-run
-rowhouse data import todos todos.csv --map "Due date=due" --skip Remarks
+rowhouse data import todos todos.csv --map "Due date=due" --skip Comments
 rowhouse data import todos todos.ndjson --match project=projects.name`,
     about: `${ABOUT} The key requires the scope data:write, and data:read for --match.
 
@@ -31,7 +31,7 @@ database rejects a row, such as a duplicate, the import stops and prints the lin
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
     flags: {
-      ...PLACE_FLAGS,
+      ...ENVIRONMENT_FLAGS,
       format: { value: "format", about: `${FORMATS}; default: from the file name` },
       map: {
         value: "name=column",
@@ -61,7 +61,7 @@ Prints all rows with their ids, in the order of creation. Importing the file giv
 values: for a spreadsheet add --spreadsheet, which puts an apostrophe before text that a spreadsheet would treat as a formula.`,
     positionals: ["table"],
     flags: {
-      ...PLACE_FLAGS,
+      ...ENVIRONMENT_FLAGS,
       format: { value: "format", about: `${FORMATS}; default: csv` },
       spreadsheet: { about: "escape text that a spreadsheet would treat as a formula" },
     },

@@ -16,8 +16,8 @@ import { type ChangeResponse, changeProject } from "./change_project.ts";
 import { findColumn } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
+import { readEnvironments } from "./environments.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
-import { readPlaces } from "./places.ts";
 import type { Destination } from "./service.ts";
 import { readShare } from "./sharing.ts";
 
@@ -28,8 +28,8 @@ const FLAGS = {
 } as const;
 
 const ABOUT = `Edit the schema file first: it must already declare the result. The change is a migration: it is written to
-schema/migrations, and rowhouse db push applies it at other places. Only the app that owns the table can change it, and
-only parts that no other app declares. If rowhouse.json has places, select one with --to.
+schema/migrations, and rowhouse db push applies it to other environments. Only the app that owns the table can change it, and
+only parts that no other app declares. If rowhouse.json has environments, select one with --to.
 Prints { status, replays, migration, steps, notes, rows, types, files } with --json.`;
 
 export const changeCommands: readonly Command[] = [
@@ -97,20 +97,20 @@ function readDropValue({ args: { positionals } }: Setting): Change {
 /** Enum values and the default come from the schema file. */
 function readRetype({ args: { positionals } }: Setting): ToChange {
   const [thing = "", typed = ""] = positionals;
-  const place = readColumn(thing);
+  const location = readColumn(thing);
   const kind = KINDS.find((known) => known === typed);
   if (kind === undefined)
     throw new UsageError(`Cannot read "${typed}": must be one of ${KINDS.join(", ")}`);
   return (definition) => {
-    const declared = findColumn(place, { definition });
-    if (declared?.kind !== kind) return { kind: "retype_column", ...place, type: { kind } };
+    const declared = findColumn(location, { definition });
+    if (declared?.kind !== kind) return { kind: "retype_column", ...location, type: { kind } };
     const { values, default: initial } = declared;
     const type = {
       kind,
       ...(values === undefined ? {} : { values }),
       ...(initial === undefined ? {} : { default: initial }),
     };
-    return { kind: "retype_column", ...place, type };
+    return { kind: "retype_column", ...location, type };
   };
 }
 
@@ -147,8 +147,8 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode
     },
   ).finally(stop);
   const { result, types = null, files } = changed;
-  if (args.has("json")) terminal.say(toDocument(toJson(result, { types, files })));
-  else for (const line of describePush(changed, paint)) terminal.say(line);
+  if (args.has("json")) terminal.print(toDocument(toJson(result, { types, files })));
+  else for (const line of describePush(changed, paint)) terminal.print(line);
   return EXIT.done;
 }
 
@@ -157,15 +157,17 @@ function toJson(result: ChangeResponse, written: { types: string | null; files: 
   return { status, replays, migration, steps, notes, rows, ...written };
 }
 
-/** @throws {UsageError} the project has places, and the command selects none */
+/** @throws {UsageError} the project has environments, and the command selects none */
 function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): Destination {
   const destination = findDestination(setting, config);
   const isDev =
     destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
   const isNamed = ["to", "app", "url"].some((flag) => setting.args.has(flag));
-  const places = readPlaces(setting.folder).map(({ name }) => name);
-  if (isDev || isNamed || places.length === 0) return destination;
-  throw new UsageError(`Select a place with --to: rowhouse.json has ${places.join(", ")}`);
+  const environments = readEnvironments(setting.folder).map(({ name }) => name);
+  if (isDev || isNamed || environments.length === 0) return destination;
+  throw new UsageError(
+    `Select an environment with --to: rowhouse.json has ${environments.join(", ")}`,
+  );
 }
 
 type Asked = { change: Change; destination: Destination; lines: readonly string[] };
@@ -197,6 +199,6 @@ async function confirm(
 
 function showDestination(destination: Destination): string {
   if (destination.kind === "database") return `app ${destination.app} of the database`;
-  const { place, target } = destination;
-  return place === undefined ? target.url : `${place.name} (${place.url})`;
+  const { environment, target } = destination;
+  return environment === undefined ? target.url : `${environment.name} (${environment.url})`;
 }

@@ -55,7 +55,7 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
     const last = ahead.at(-1);
     const steps =
       last === undefined
-        ? changeAlone({ service, change, entries, log: openLog(config, terminal.warn) })
+        ? changeSingle({ service, change, entries, log: openLog(config, terminal.warn) })
         : replayChange(change, destination, {
             ...{ service, entries, ahead, share: task.share, config, terminal },
             definition: JSON.parse(last.parts.definition) as Definition,
@@ -65,9 +65,9 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
     if (plan.status !== "unchanged") await task.confirm(plan, change);
     const result = plan.status === "unchanged" ? plan : await steps.run();
     await removeJournalFiles(journal, stale);
-    const made = result.migration === null ? [] : [result.migration];
+    const created = result.migration === null ? [] : [result.migration];
     const restored = await fetchMigrations(service, missing);
-    const files = await writeJournalFiles({ folder, journal }, [...restored, ...made]);
+    const files = await writeJournalFiles({ folder, journal }, [...restored, ...created]);
     const tables = definition.tables.map(({ name }) => name);
     return { result, types: writeTypes({ folder, file, tables, terminal }), files };
   });
@@ -88,7 +88,7 @@ function checkEdited(change: Change, { definition, file, folder }: Edited): void
 
 type Steps = { plan: () => Promise<ChangeResponse>; run: () => Promise<ChangeResponse> };
 
-function changeAlone({
+function changeSingle({
   service,
   change,
   entries: journal,

@@ -64,14 +64,14 @@ function declaresTable({ table }: { table: string }, { definition }: Schema): bo
   return definition.tables.some(({ name }) => name === table);
 }
 
-type Place = { table: string; column: string };
+type ColumnLocation = { table: string; column: string };
 
-function declares(place: Place, schema: Schema): boolean {
-  return findColumn(place, schema) !== undefined;
+function declares(location: ColumnLocation, schema: Schema): boolean {
+  return findColumn(location, schema) !== undefined;
 }
 
 export function findColumn(
-  { table, column }: Place,
+  { table, column }: ColumnLocation,
   { definition }: Pick<Schema, "definition">,
 ): NamedColumn | undefined {
   const declared = definition.tables.find(({ name }) => name === table);

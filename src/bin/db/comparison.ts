@@ -1,4 +1,4 @@
-/** `rowhouse db status --to all`: compares the places of a project: their histories and pending steps. @module */
+/** `rowhouse db status --to all`: compares the environments of a project: their histories and pending steps. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import {
@@ -12,28 +12,29 @@ import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument, toPrintable, toPrintableLine } from "../cli/terminal.ts";
-import { toPlace } from "./destination.ts";
+import { toDestination } from "./destination.ts";
+import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "./environments.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { findJournalFolder } from "./journal.ts";
-import { PLACES_FILE, type Place, readPlaces } from "./places.ts";
 import { withService } from "./service.ts";
 import { findSchema, planDefinition } from "./status.ts";
 
-/** The state of a place, compared with the folder. */
+/** The state of an environment, compared with the folder. */
 type Compared = HistoryDifference & {
   /** The file name of its last migration. */
   last: string | null;
   /** The steps of a push; `null` without a schema, or if the history does not allow a plan. */
   pending: string[] | null;
 };
-type Row = { place: Place; outcome: Compared | Error };
+type Row = { environment: ProjectEnvironment; outcome: Compared | Error };
 type Schema = { file: string; definition: Definition } | undefined;
 
 /** Exits with the most urgent code; changes nothing. */
 export async function runComparison(setting: Setting): Promise<ExitCode> {
   const { args, terminal, folder, env } = setting;
-  const places = readPlaces(folder);
-  if (places.length === 0) throw new UsageError(`No places to compare: add them to ${PLACES_FILE}`);
+  const environments = readEnvironments(folder);
+  if (environments.length === 0)
+    throw new UsageError(`No environments to compare: add them to ${PROJECT_FILE}`);
   const config = readSettings(env);
   const file = findSchema(setting);
   const schema: Schema =
@@ -41,21 +42,24 @@ export async function runComparison(setting: Setting): Promise<ExitCode> {
       ? undefined
       : { file, definition: await evaluateSchema({ ...setting, file }) };
   const rows = await Promise.all(
-    places.map(async (place): Promise<Row> => {
-      const outcome = await comparePlace(setting, { place, config, schema });
-      return { place, outcome };
+    environments.map(async (environment): Promise<Row> => {
+      const outcome = await compareEnvironment(setting, { environment, config, schema });
+      return { environment, outcome };
     }),
   );
-  if (args.has("json")) terminal.say(toDocument({ places: rows.map(toJson) }));
-  else for (const line of toTable(rows)) terminal.say(line);
+  if (args.has("json")) terminal.print(toDocument({ places: rows.map(toJson) }));
+  else for (const line of toTable(rows)) terminal.print(line);
   const codes = rows.map(({ outcome }) => toCode(outcome));
   return URGENCY.find((code) => codes.includes(code)) ?? EXIT.done;
 }
 
-type Comparing = { place: Place; config: Config; schema: Schema };
+type Comparing = { environment: ProjectEnvironment; config: Config; schema: Schema };
 
-/** A failure at one place is a row of the table and does not end the command. */
-async function comparePlace(setting: Setting, comparing: Comparing): Promise<Compared | Error> {
+/** A failure in one environment is a row of the table and does not end the command. */
+async function compareEnvironment(
+  setting: Setting,
+  comparing: Comparing,
+): Promise<Compared | Error> {
   try {
     return await compare(setting, comparing);
   } catch (error) {
@@ -64,8 +68,11 @@ async function comparePlace(setting: Setting, comparing: Comparing): Promise<Com
   }
 }
 
-async function compare(setting: Setting, { place, config, schema }: Comparing): Promise<Compared> {
-  const destination = toPlace(setting, place);
+async function compare(
+  setting: Setting,
+  { environment, config, schema }: Comparing,
+): Promise<Compared> {
+  const destination = toDestination(setting, environment);
   const file = schema?.file ?? findSchemaFile(setting.folder, setting.args.text("schema"));
   const journal = setting.args.text("journal");
   const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
@@ -99,14 +106,14 @@ function toCode(outcome: Compared | Error): ExitCode {
   return ahead + behind + (pending?.length ?? 0) > 0 ? EXIT.pending : EXIT.done;
 }
 
-function toJson({ place: { name, url }, outcome }: Row) {
+function toJson({ environment: { name, url }, outcome }: Row) {
   const failure: Failure | null = outcome instanceof Error ? toFailure(outcome) : null;
   const { last, ahead, behind, pending } =
     outcome instanceof Error ? { last: null, ahead: null, behind: null, pending: null } : outcome;
   return { place: name, url, last, ahead, behind, pending, failure };
 }
 
-const HEADINGS = ["place", "last migration", "history", "state"];
+const HEADINGS = ["environment", "last migration", "history", "state"];
 
 function toTable(rows: readonly Row[]): string[] {
   const cells = [HEADINGS, ...rows.map(toCells)];
@@ -121,11 +128,11 @@ function toTable(rows: readonly Row[]): string[] {
   );
 }
 
-function toCells({ place: { name }, outcome }: Row): string[] {
+function toCells({ environment: { name }, outcome }: Row): string[] {
   if (outcome instanceof Error) {
     const [opening = ""] = explain(outcome).split("\n");
-    const word = toExitCode(outcome) === EXIT.unreachable ? "unreachable: " : "";
-    return [name, "-", "-", toPrintableLine(`${word}${opening}`)];
+    const term = toExitCode(outcome) === EXIT.unreachable ? "unreachable: " : "";
+    return [name, "-", "-", toPrintableLine(`${term}${opening}`)];
   }
   return [name, toPrintable(outcome.last ?? "-"), showHistory(outcome), showState(name, outcome)];
 }
@@ -138,17 +145,17 @@ function showHistory({ ahead, behind }: HistoryDifference): string {
   return parts.length === 0 ? "same" : parts.join(", ");
 }
 
-function showState(place: string, { ahead, behind, pending }: Compared): string {
-  if (ahead > 0 && behind > 0) return `diverged: rowhouse db resolve --to ${place}`;
-  if (behind > 0) return `not up to date: rowhouse db push --to ${place}`;
+function showState(environment: string, { ahead, behind, pending }: Compared): string {
+  if (ahead > 0 && behind > 0) return `diverged: rowhouse db resolve --to ${environment}`;
+  if (behind > 0) return `not up to date: rowhouse db push --to ${environment}`;
   const steps = pending?.length ?? 0;
   const waiting =
     steps === 0
       ? ""
-      : `${steps} ${steps === 1 ? "step" : "steps"} pending: rowhouse db plan --to ${place}`;
+      : `${steps} ${steps === 1 ? "step" : "steps"} pending: rowhouse db plan --to ${environment}`;
   if (ahead > 0)
     return [
-      `files are missing here: rowhouse db pull --to ${place}`,
+      `files are missing here: rowhouse db pull --to ${environment}`,
       ...(waiting ? [waiting] : []),
     ].join("; ");
   if (pending === null) return "no schema in this folder";

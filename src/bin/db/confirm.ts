@@ -1,6 +1,6 @@
 /**
  * Questions before a push on a terminal: whether to delete the data that migrations drop, to share tables of other apps, and to
- * push to a place with `confirm`.
+ * push to an environment with `confirm`.
  *
  * @module
  */
@@ -24,14 +24,14 @@ export function findConfirm(
   describe: (plan: Pushed) => readonly string[],
 ): Confirm | undefined {
   if (args.has("yes") || !terminal.canAsk) return undefined;
-  const place = destination.kind === "service" ? destination.place : undefined;
+  const environment = destination.kind === "service" ? destination.environment : undefined;
   const askFor = async (lines: readonly string[], { question, otherwise }: Question) => {
     for (const line of lines) terminal.warn(line);
     const reply = await terminal.ask(`${question} [y/N]`);
     if (reply !== undefined && !/^y(es)?$/i.test(reply.trim())) throw new RejectedError(otherwise);
   };
   return {
-    isForAll: place?.confirm === true,
+    isForAll: environment?.confirm === true,
     ask: async (plan, dropped = []) => {
       const lines = describe(plan);
       if (dropped.length > 0) for (const line of lines) terminal.warn(line);
@@ -45,9 +45,9 @@ export function findConfirm(
           question: `Share ${shared.join(", ")}?`,
           otherwise: "Nothing was pushed: to have a table that is not shared, choose another name",
         });
-      if (place?.confirm === true && plan.status !== "unchanged")
+      if (environment?.confirm === true && plan.status !== "unchanged")
         await askFor(lines, {
-          question: `Push this to ${place.name} (${place.url})?`,
+          question: `Push this to ${environment.name} (${environment.url})?`,
           otherwise: "Nothing was pushed",
         });
     },

@@ -47,6 +47,6 @@ function describeSteps(
       .map((step) =>
         CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
       ),
-    ...notes.map((note) => paint("dim", `Notice: ${toPrintable(note)}`)),
+    ...notes.map((notice) => paint("dim", `Notice: ${toPrintable(notice)}`)),
   ];
 }

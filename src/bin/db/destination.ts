@@ -1,11 +1,16 @@
-/** The destination of a `db` command: a named place, a URL, the running `dev`, or directly a database. @module */
-import { type Config, readPlaceKey, toKeyVariable } from "../../config/mod.ts";
+/** The destination of a `db` command: a named environment, a URL, the running `dev`, or directly a database. @module */
+import { type Config, readEnvironmentKey, toKeyVariable } from "../../config/mod.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/settings.ts";
-import { readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
+import { readDevFile, reportDevDatabase, toDevAddress } from "../dev/file.ts";
+import {
+  ALL_ENVIRONMENTS,
+  findEnvironment,
+  type ProjectEnvironment,
+  readEnvironments,
+} from "./environments.ts";
 import type { Target } from "./http.ts";
-import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";
 import type { Destination, ServiceDestination } from "./service.ts";
 
 /** The required scope of a key, for messages. */
@@ -17,13 +22,13 @@ type Where = Pick<Setting, "args" | "env" | "folder" | "terminal">;
 const EXCLUSIVE: readonly (readonly [string, string, string])[] = [
   ["app", "url", "push either to a service or directly to the database"],
   ["app", "to", "push either to a service or directly to the database"],
-  ["to", "url", "a place has its own URL"],
+  ["to", "url", "an environment has its own URL"],
 ];
 
 /**
  * Warns if the key would be sent unencrypted.
  *
- * @throws {UsageError} a setting is missing, or the place does not exist
+ * @throws {UsageError} a setting is missing, or the environment does not exist
  */
 export function findDestination(where: Where, config: Config): Destination {
   const { args } = where;
@@ -42,35 +47,35 @@ export function findService(
   scope = SCHEMA_SCOPE,
 ): ServiceDestination {
   const { args, folder } = where;
-  const places = readPlaces(folder);
+  const environments = readEnvironments(folder);
   const name = args.text("to");
-  if (name === ALL_PLACES)
+  if (name === ALL_ENVIRONMENTS)
     throw new UsageError(
-      `Flag --to ${ALL_PLACES} is only for rowhouse db status: select one place`,
+      `Flag --to ${ALL_ENVIRONMENTS} is only for rowhouse db status: select one environment`,
     );
-  if (name !== undefined) return toPlace(where, findPlace(places, name), scope);
+  if (name !== undefined) return toDestination(where, findEnvironment(environments, name), scope);
   const target = findTarget(where, config, scope);
   if (target.isDev !== true) warnPlain(where, target.url);
-  const place = places.find(({ url }) => url === target.url);
-  return { kind: "service", target, ...(place === undefined ? {} : { place }) };
+  const environment = environments.find(({ url }) => url === target.url);
+  return { kind: "service", target, ...(environment === undefined ? {} : { environment }) };
 }
 
-/** @throws {UsageError} the key of the place is not set; the key of another service is never sent */
-export function toPlace(
+/** @throws {UsageError} the key of the environment is not set; the key of another service is never sent */
+export function toDestination(
   where: Omit<Where, "args">,
-  place: Place,
+  environment: ProjectEnvironment,
   scope = SCHEMA_SCOPE,
 ): ServiceDestination {
-  const { name, url } = place;
+  const { name, url } = environment;
   const keyVariable = toKeyVariable(name);
-  const key = readPlaceKey(where.env, name);
+  const key = readEnvironmentKey(where.env, name);
   if (key === undefined)
     throw new UsageError(
       `${keyVariable} is not set: set it to a key of ${name} with the scope ${scope}`,
     );
   warnPlain(where, url);
   const isDev = url === readDevFile(where.folder)?.baseUrl;
-  return { kind: "service", target: { url, key, keyVariable, isDev }, place };
+  return { kind: "service", target: { url, key, keyVariable, isDev }, environment };
 }
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
@@ -95,7 +100,7 @@ function findTarget({ args, folder }: Where, config: Config, scope: string): Tar
     throw new UsageError("ROWHOUSE_URL is not set: set it to the URL of the service, or add --url");
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
-    `No service is set: set ROWHOUSE_URL and ROWHOUSE_API_KEY, select a place of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
+    `No service is set: set ROWHOUSE_URL and ROWHOUSE_API_KEY, select an environment of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,
   );
 }
 
@@ -107,7 +112,7 @@ function findDatabase(app: string, config: Config, { folder, terminal }: Where):
     throw new UsageError(
       "Flag --app requires a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
-  tellDevDatabase(terminal);
+  reportDevDatabase(terminal);
   return { kind: "database", address: toDevAddress(dev), app, isDev: true };
 }
 

@@ -81,7 +81,7 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
   const reading = "issues" in report ? report : readDefinition(report.definition);
   if ("definition" in reading) return reading.definition;
   const { issues } = reading;
-  const lines = issues.map((issue) => `  ${toPlace(issue)}${issue.message}`);
+  const lines = issues.map((issue) => `  ${toLocation(issue)}${issue.message}`);
   throw invalid(
     `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
     issues.map((issue) => ({ path: toPointer(issue), message: issue.message })),
@@ -100,14 +100,14 @@ function invalid(message: string, details: readonly Detail[] = []): RejectedErro
   return new RejectedError(message, EXIT.rejected, { code: "invalid_schema", details });
 }
 
-type IssuePlace = { table?: string | undefined; column?: string | undefined };
+type IssueLocation = { table?: string | undefined; column?: string | undefined };
 
-function toPointer({ table, column }: IssuePlace): string {
+function toPointer({ table, column }: IssueLocation): string {
   const parts = [table, column].filter((part) => part !== undefined);
   return parts.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-function toPlace({ table, column }: IssuePlace): string {
+function toLocation({ table, column }: IssueLocation): string {
   const location = [table, column].filter((part) => part !== undefined).join(".");
   return location === "" ? "" : `${location}: `;
 }

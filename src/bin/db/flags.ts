@@ -1,14 +1,14 @@
 /** Shared flags of `rowhouse db` commands. @module */
 import { type Arguments, type Flags, JSON_FLAG } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
-import { PLACES_FILE } from "./places.ts";
+import { PROJECT_FILE } from "./environments.ts";
 
 const WAIT_S = 60;
 const MAX_WAIT_S = 3600;
 
-export const PLACE_FLAGS: Flags = {
+export const ENVIRONMENT_FLAGS: Flags = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "place", about: `a place in ${PLACES_FILE}, such as staging` },
+  to: { value: "environment", about: `an environment in ${PROJECT_FILE}, such as staging` },
   app: {
     value: "slug",
     about: "directly to the database as this app (ADMIN_DATABASE_URL, else DATABASE_URL)",
@@ -24,9 +24,9 @@ export const FILE_FLAGS = {
 } as const satisfies Flags;
 export const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
-  ...PLACE_FLAGS,
+  ...ENVIRONMENT_FLAGS,
   "no-share": {
-    about: `report a conflict instead of sharing a table of another app; also "share": false in ${PLACES_FILE}`,
+    about: `report a conflict instead of sharing a table of another app; also "share": false in ${PROJECT_FILE}`,
   },
   wait: { value: "seconds", about: `max wait for another push; default ${WAIT_S}` },
 };

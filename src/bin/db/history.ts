@@ -51,7 +51,7 @@ export async function pushHistory(history: History): Promise<Pushed> {
     const pushed = await service.push(request, log);
     return replays.length === 0 ? pushed : { ...pushed, status: "applied", replays };
   } catch (error) {
-    throw tellApplied(error, replays);
+    throw reportApplied(error, replays);
   }
 }
 
@@ -63,7 +63,7 @@ export async function planHistory(history: History): Promise<Pushed> {
     const request = { definition, journal: entries, dryRun: true, share };
     return await service.push(request, log);
   }
-  const first = takeFirst(ahead, definition);
+  const first = readFirst(ahead, definition);
   const last = first.at(-1);
   const isAll = first.length === ahead.length || last === undefined;
   const migrations = first.map(({ text }) => text);
@@ -77,7 +77,7 @@ export async function planHistory(history: History): Promise<Pushed> {
 }
 
 /** The first migrations, as many as fit in one request. */
-function takeFirst(
+function readFirst(
   ahead: readonly ProjectMigration[],
   definition: Definition,
 ): readonly ProjectMigration[] {
@@ -90,7 +90,7 @@ function takeFirst(
 }
 
 /** Adds to the error the migrations that stay applied. */
-function tellApplied(error: unknown, applied: readonly PlannedMigration[]): unknown {
+function reportApplied(error: unknown, applied: readonly PlannedMigration[]): unknown {
   if (applied.length === 0 || !(error instanceof Error)) return error;
   const names = applied.map(({ migration }) => showMigration(migration)).join(", ");
   const message = `${error.message}\nThese migrations stay applied: ${names}`;

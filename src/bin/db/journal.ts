@@ -51,7 +51,7 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
 }
 
 /** A journal of a project, and the destination that it is compared with. */
-export type JournalPlace = { folder: string; journal: string; destination: Destination };
+export type JournalLocation = { folder: string; journal: string; destination: Destination };
 
 /**
  * Compares the journal with the service: entries to send, and missing files.
@@ -59,13 +59,13 @@ export type JournalPlace = { folder: string; journal: string; destination: Desti
  * @throws {RejectedError} a file differs from the applied migration; lists all such files with a remedy
  */
 export async function checkJournalFiles(
-  place: JournalPlace,
+  location: JournalLocation,
   migrations: readonly RecordedMigration[],
   { mayDiverge }: { mayDiverge: boolean } = { mayDiverge: false },
 ): Promise<CheckedJournal> {
-  const files = await readJournal(place.journal);
+  const files = await readJournal(location.journal);
   const recorded = toProjectHistory(migrations);
-  const isStale = place.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
+  const isStale = location.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
   const compared = compareJournal(isStale ? [] : files, recorded);
   const isDiverged = compared.issues.some(({ code }) => code === "diverged");
   const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");
@@ -75,11 +75,11 @@ export async function checkJournalFiles(
   const lines = [
     ...issues.map(({ message }) =>
       [PULL, RESOLVE].reduce(
-        (told, command) => told.replaceAll(command, withDestination(command, place.destination)),
+        (text, command) => text.replaceAll(command, withDestination(command, location.destination)),
         message,
       ),
     ),
-    `The project's migrations are in ${relative(place.folder, place.journal)}`,
+    `The project's migrations are in ${relative(location.folder, location.journal)}`,
   ];
   throw new RejectedError(lines.join("\n"), EXIT.rejected, {
     code: isDiverged ? "diverged_history" : "edited_migration",

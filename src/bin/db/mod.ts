@@ -9,8 +9,9 @@ import { runComparison } from "./comparison.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
+import { ALL_ENVIRONMENTS, PROJECT_FILE } from "./environments.ts";
 import { findSchemaFile } from "./evaluate.ts";
-import { FILE_FLAGS, PLACE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
+import { ENVIRONMENT_FLAGS, FILE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
@@ -18,16 +19,15 @@ import {
   removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
-import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { type Pushed, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { withService } from "./service.ts";
 import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for a place from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
-flag for a key. A push requires the scope schema:push, all other commands only schema:read. ${PLACES_FILE} has the
-places; commit it to version control, without keys:
+const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
+flag for a key. A push requires the scope schema:push, all other commands only schema:read. ${PROJECT_FILE} has the
+environments; commit it to version control, without keys:
   { "places": { "staging": "https://api.staging.example.org",
                 "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;
@@ -44,14 +44,16 @@ rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
 First applies the migrations of this folder that the service lacks, one by one. After the push is committed, writes
 schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts; the migrations of rowhouse dev go to .rowhouse/migrations.
-A push without changes writes no file. On a terminal, a push to a place with "confirm": true first shows the plan and asks
+A push without changes writes no file. On a terminal, a push to an environment with "confirm": true first shows the plan and asks
 for confirmation. So does a push that would share a table of another app.
 ${RESULT}`,
     positionals: [],
     flags: {
       ...SCHEMA_FLAGS,
       "dry-run": { about: "show the changes like db plan; change nothing" },
-      yes: { about: "do not ask for confirmation: push to places with confirm, and share tables" },
+      yes: {
+        about: "do not ask for confirmation: push to environments with confirm, and share tables",
+      },
     },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
@@ -82,12 +84,12 @@ ${RESULT}`,
     about: `${ABOUT}
 Overwrites nothing: fails if a file was edited. Prints { files } with --json.`,
     positionals: [],
-    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
+    flags: { ...FILE_FLAGS, ...ENVIRONMENT_FLAGS },
     run: runPull,
   },
   {
     name: "db status",
-    example: `rowhouse db status\nrowhouse db status --to ${ALL_PLACES}`,
+    example: `rowhouse db status\nrowhouse db status --to ${ALL_ENVIRONMENTS}`,
     about: `${ABOUT}
 Without a schema in this folder, pending steps are omitted (null). With --app it also lists the apps that use each table,
 and where the database differs from the recorded pushes (null while a table is locked). Exits with 1 if there is such a
@@ -95,18 +97,21 @@ difference, if the schema has errors, or if a migration was edited; these errors
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
 { error, message, details } of the error that prevents a push.
 
-With --to ${ALL_PLACES} it prints a line per place: the last migration, how many migrations the place is ahead of this folder or behind
-it, and the pending steps. Exits with the first of these codes that applies: 1 a place fails or its history has diverged,
-2 a key is not set, 4 a key is rejected, 69 a place is unreachable, 3 a place is not up to date.
+With --to ${ALL_ENVIRONMENTS} it prints a line per environment: the last migration, how many migrations the environment is ahead of this folder or behind
+it, and the pending steps. Exits with the first of these codes that applies: 1 an environment fails or its history has diverged,
+2 a key is not set, 4 a key is rejected, 69 an environment is unreachable, 3 an environment is not up to date.
 Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with --json.`,
     positionals: [],
     flags: {
       ...FILE_FLAGS,
-      ...PLACE_FLAGS,
-      to: { value: "place", about: `a place in ${PLACES_FILE}, or ${ALL_PLACES}` },
+      ...ENVIRONMENT_FLAGS,
+      to: {
+        value: "environment",
+        about: `an environment in ${PROJECT_FILE}, or ${ALL_ENVIRONMENTS}`,
+      },
     },
     run: (setting) =>
-      setting.args.text("to") === ALL_PLACES ? runComparison(setting) : runStatus(setting),
+      setting.args.text("to") === ALL_ENVIRONMENTS ? runComparison(setting) : runStatus(setting),
   },
 ];
 
@@ -144,9 +149,9 @@ async function runPush(
   if (args.has("json")) {
     const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
     const { types = null, files } = pushed;
-    terminal.say(toDocument({ status, replays, migration, steps, notes, shared, types, files }));
+    terminal.print(toDocument({ status, replays, migration, steps, notes, shared, types, files }));
   } else {
-    for (const line of describePush(pushed, paint)) terminal.say(line);
+    for (const line of describePush(pushed, paint)) terminal.print(line);
   }
   return code;
 }
@@ -180,8 +185,8 @@ async function runPull(setting: Setting): Promise<ExitCode> {
     return fetched;
   });
   const files = await writeJournalFiles({ folder, journal }, missing);
-  if (args.has("json")) terminal.say(toDocument({ files }));
-  else if (files.length === 0) terminal.say("Nothing to do");
-  else for (const file of files) terminal.say(`Wrote ${file}`);
+  if (args.has("json")) terminal.print(toDocument({ files }));
+  else if (files.length === 0) terminal.print("Nothing to do");
+  else for (const file of files) terminal.print(`Wrote ${file}`);
   return EXIT.done;
 }

@@ -27,7 +27,7 @@ export async function askPatiently<Result>(
   ask: () => Promise<Result>,
   { waitS, terminal }: Patience,
 ): Promise<Result> {
-  let isTold = false;
+  let isReported = false;
   const deadline = performance.now() + waitS * 1000;
   for (;;) {
     try {
@@ -36,8 +36,8 @@ export async function askPatiently<Result>(
       const wait = readWait(error);
       if (wait === undefined) throw error;
       if (performance.now() + wait.ms > deadline) throw wait.isOver(waitS);
-      if (!isTold) terminal.warn(`Waiting: ${wait.why}`);
-      isTold = true;
+      if (!isReported) terminal.warn(`Waiting: ${wait.why}`);
+      isReported = true;
       await sleep(wait.ms);
     }
   }
@@ -47,7 +47,7 @@ type Wait = { ms: number; why: string; isOver: (waitS: number) => Error };
 
 /** How to wait after an error; `undefined` if waiting does not help. */
 function readWait(error: unknown): Wait | undefined {
-  if (error instanceof RejectedError && error.told.code === "overloaded")
+  if (error instanceof RejectedError && error.report.code === "overloaded")
     return { ms: toPollMs(), why: error.message, isOver: () => error };
   if (!(error instanceof Problem)) return undefined;
   if (error.code === "overloaded")

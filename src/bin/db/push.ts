@@ -61,13 +61,13 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     { ...project, journal: project.journal, file },
     task.destination,
   );
-  const place = { folder: project.folder, journal, destination: task.destination };
+  const location = { folder: project.folder, journal, destination: task.destination };
   const { config } = task;
   const { terminal } = project;
   return await withService(task.destination, config, async (impatient) => {
     const service = makePatient(impatient, { ...task, terminal });
     const { migrations, tables } = await service.status();
-    const { entries, missing, ahead, stale } = await checkJournalFiles(place, migrations);
+    const { entries, missing, ahead, stale } = await checkJournalFiles(location, migrations);
     const { share, confirm } = task;
     const history = { service, definition, entries, ahead, share, config, terminal };
     if (dryRun) {
@@ -86,9 +86,9 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const result = await pushHistory({ ...history, share: agreed });
     if (!isAsked) warnOfSharing(terminal, listShared(result));
     await removeJournalFiles(journal, stale);
-    const made = result.migration === null ? [] : [result.migration];
+    const created = result.migration === null ? [] : [result.migration];
     const restored = await fetchMigrations(service, missing);
-    const files = await writeJournalFiles({ ...project, journal }, [...restored, ...made]);
+    const files = await writeJournalFiles({ ...project, journal }, [...restored, ...created]);
     const types = writeTypes({ ...project, file, tables: toNames(definition) });
     return { result, definition, types, files, missing: [] };
   });

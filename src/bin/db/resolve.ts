@@ -44,7 +44,9 @@ Prints { status, joins, migration, steps, notes, shared } with --json.`,
   flags: {
     ...SCHEMA_FLAGS,
     "dry-run": { about: "show the steps; change nothing" },
-    yes: { about: "do not ask for confirmation: also for places with confirm, and share tables" },
+    yes: {
+      about: "do not ask for confirmation: also for environments with confirm, and share tables",
+    },
   },
   run: runResolve,
 };
@@ -59,14 +61,14 @@ async function runResolve(setting: Setting): Promise<ExitCode> {
   );
   if (args.has("json")) {
     const { status, migration, steps, notes, shared } = result;
-    terminal.say(toDocument({ status, joins, migration, steps, notes, shared }));
+    terminal.print(toDocument({ status, joins, migration, steps, notes, shared }));
     return EXIT.done;
   }
   const paint = makePaint(env, process.stdout.isTTY === true);
   for (const line of describePush({ result, types: undefined, files: [] }, paint))
-    terminal.say(line);
+    terminal.print(line);
   if (joins !== null)
-    terminal.say(
+    terminal.print(
       `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service continues from the project's history`,
     );
   return EXIT.done;
@@ -93,8 +95,8 @@ async function resolveHistory(
   return await withService(destination, config, async (impatient) => {
     const service = makePatient(impatient, { waitS: readWait(args), terminal });
     const { migrations } = await service.status();
-    const place = { folder, journal, destination };
-    const { ahead, missing, isDiverged } = await checkJournalFiles(place, migrations, {
+    const location = { folder, journal, destination };
+    const { ahead, missing, isDiverged } = await checkJournalFiles(location, migrations, {
       mayDiverge: true,
     });
     const [first] = ahead;

@@ -1,8 +1,8 @@
 /** The two ways to push: over HTTP with an app's key, or directly to the database as its operator. Both run the same code. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Status, StoredMigration } from "../../push/mod.ts";
+import type { ProjectEnvironment } from "./environments.ts";
 import { callService, type Target } from "./http.ts";
-import type { Place } from "./places.ts";
 import type { Changed, DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
 
 /** The destination from flags and settings. */
@@ -10,16 +10,16 @@ export type Destination = ServiceDestination | DirectDestination;
 export type ServiceDestination = {
   kind: "service";
   target: Target;
-  /** The place of rowhouse.json that has this URL. */
-  place?: Place;
+  /** The environment of rowhouse.json that has this URL. */
+  environment?: ProjectEnvironment;
 };
 
 /** A command with the flag that selects this destination. */
 export function withDestination(command: string, destination: Destination): string {
   if (destination.kind === "database") return `${command} --app ${destination.app}`;
-  const { target, place } = destination;
-  const isNamed = place !== undefined && target.keyVariable !== undefined;
-  return isNamed ? `${command} --to ${place.name}` : command;
+  const { target, environment } = destination;
+  const isNamed = environment !== undefined && target.keyVariable !== undefined;
+  return isNamed ? `${command} --to ${environment.name}` : command;
 }
 
 /** Runs a task against the service of a destination. */

@@ -6,7 +6,7 @@
  */
 import type { Setting, Terminal } from "../cli/command.ts";
 import { toPrintable } from "../cli/terminal.ts";
-import { readProject } from "./places.ts";
+import { readProject } from "./environments.ts";
 import type { Pushed } from "./schema_service.ts";
 
 /** The tables that a push can start to share: none with `--no-share` or `"share": false`, otherwise all. */

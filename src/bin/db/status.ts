@@ -25,7 +25,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, terminal } = setting;
   const config = readSettings(env);
   const destination = findDestination(setting, config);
-  const told = await withService(destination, config, async (service) => {
+  const state = await withService(destination, config, async (service) => {
     const status = await service.status();
     return {
       status,
@@ -34,7 +34,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
       drift: await findDrift(service, terminal),
     };
   });
-  const { status, pending, apps, drift } = told;
+  const { status, pending, apps, drift } = state;
   const failure = pending instanceof Error ? toFailure(pending) : null;
   if (args.has("json")) {
     const { app, deferredSteps } = status;
@@ -45,13 +45,13 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     const tables = status.tables.map(({ name }) => name);
     const steps = pending instanceof Error ? null : pending;
     const known = { app, tables, pending: steps, migrations, deferredSteps, apps, drift };
-    terminal.say(toDocument({ ...known, schema: failure }));
+    terminal.print(toDocument({ ...known, schema: failure }));
   } else {
-    for (const line of describeStatus(status, apps)) terminal.say(line);
+    for (const line of describeStatus(status, apps)) terminal.print(line);
     if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
-    else if (pending !== null) terminal.say(describePending(pending, destination));
+    else if (pending !== null) terminal.print(describePending(pending, destination));
     for (const { thing, wanted, found } of drift ?? [])
-      terminal.say(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
+      terminal.print(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
   }
   const isWell = failure === null && (drift ?? []).length === 0;
   return isWell ? EXIT.done : EXIT.rejected;
@@ -98,7 +98,7 @@ const PLAN_FAILURES: readonly string[] = [
 
 function isPlanFailure(error: unknown): error is RejectedError | Problem {
   if (error instanceof Problem) return PLAN_FAILURES.includes(error.code);
-  return error instanceof RejectedError && PLAN_FAILURES.includes(error.told.code ?? "");
+  return error instanceof RejectedError && PLAN_FAILURES.includes(error.report.code ?? "");
 }
 
 /** The pending steps of the folder's schema; `null` without a schema. */

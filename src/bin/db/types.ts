@@ -28,8 +28,8 @@ export function writeTypes({ folder, file, tables, terminal }: TypesOptions): st
   const wrote = writeIfChanged(path, renderTypes(specifier, tables, library));
   writeIgnore(folder);
   if (!wrote) return undefined;
-  const remark = findTypesRemark(folder);
-  if (remark !== undefined) terminal.warn(remark);
+  const notice = findTypesNotice(folder);
+  if (notice !== undefined) terminal.warn(notice);
   return relative(folder, path);
 }
 
@@ -61,7 +61,7 @@ export function renderTypes(
 }
 
 /** A notice if the project's tsconfig.json does not include the types: its patterns skip hidden folders. */
-function findTypesRemark(folder: string): string | undefined {
+function findTypesNotice(folder: string): string | undefined {
   const text = readIfThere(join(folder, "tsconfig.json"));
   const config = text === undefined ? undefined : tryParseJsonc(text);
   if (typeof config !== "object" || config === null) return undefined;

@@ -27,7 +27,7 @@ type DemoOptions = {
   /** The slug. */
   app: string;
   origins: readonly string[];
-  keptKey: string | undefined;
+  storedKey: string | undefined;
 };
 
 /** Creates the app and its origins if they are missing; returns the text of an active key. */
@@ -40,8 +40,9 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
   if (config.PREVIEW.includes("live")) await setAppLive({ admin }, app, true);
   const appId = found ?? (await findAppId({ admin }, app));
-  const kept = options.keptKey;
-  if (kept !== undefined && (await isInForce(admin, { text: kept, appId, config }))) return kept;
+  const stored = options.storedKey;
+  if (stored !== undefined && (await isInForce(admin, { text: stored, appId, config })))
+    return stored;
   const issued = await issueKey(
     {
       admin,
@@ -63,10 +64,10 @@ async function createDemoApp(
   );
 }
 
-type KeptKey = { text: string; appId: string | undefined; config: Config };
+type StoredKey = { text: string; appId: string | undefined; config: Config };
 
 /** False if the key was issued in another database. */
-async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
+async function isInForce(admin: Database, { text, appId, config }: StoredKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
   const proof = Buffer.from(toProof(parts.secret)).toString("hex");
@@ -101,11 +102,11 @@ export async function openDemo({
       config,
       app,
       origins: [toOrigin(app, port), toFrontEnd(app), ...origins],
-      keptKey: secrets.apiKey,
+      storedKey: secrets.apiKey,
     }),
     people: await openDevPeople(
       { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-      { domain: DEV_COOKIE_DOMAIN, app, kept: secrets.people },
+      { domain: DEV_COOKIE_DOMAIN, app, stored: secrets.people },
     ),
   }));
   keepSecrets(folder, { ...secrets, app, apiKey, people });

@@ -168,9 +168,9 @@ function rejectBaseline(typedDataDir: string | undefined): RejectedError {
 type Parts = { database?: string; username?: string; password?: string };
 
 function withParts(url: string, { database, username, password }: Parts): string {
-  const made = new URL(url);
-  if (database !== undefined) made.pathname = `/${database}`;
-  if (username !== undefined) made.username = username;
-  if (password !== undefined) made.password = password;
-  return made.href;
+  const created = new URL(url);
+  if (database !== undefined) created.pathname = `/${database}`;
+  if (username !== undefined) created.username = username;
+  if (password !== undefined) created.password = password;
+  return created.href;
 }

@@ -79,7 +79,7 @@ export function readNamedDatabase(args: Arguments, env: Environment): string | u
 }
 
 /** A warning if the connection string of `--database` contains a password; otherwise `undefined`. */
-export function describeShownPassword(args: Arguments): string | undefined {
+export function describeVisiblePassword(args: Arguments): string | undefined {
   const url = args.text("database");
   if (url === undefined || !hasPassword(url)) return undefined;
   return `Warning: all users of this machine can read the password of --database in the process list. Set ${PASSWORD_VARIABLE} instead`;

@@ -43,7 +43,7 @@ export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable:
 }
 
 /** Prints a notice that a command uses dev's database, because the person may expect another one. */
-export function tellDevDatabase({ warn }: Pick<Terminal, "warn">): void {
+export function reportDevDatabase({ warn }: Pick<Terminal, "warn">): void {
   warn(
     `Notice: using the database of rowhouse dev (${DEV_FILE}), because neither ADMIN_DATABASE_URL nor DATABASE_URL is set`,
   );

@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { APP_SLUG } from "../../accounts/apps/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { SLUG_WORDS } from "../../std/stored_text.ts";
+import { SLUG_TEXTS } from "../../std/stored_text.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { toSlug } from "../cli/package.ts";
@@ -23,7 +23,7 @@ export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">):
   const typed = args.text("app");
   if (typed !== undefined && (!APP_SLUG.test(typed) || RESERVED.includes(typed)))
     throw new UsageError(
-      `Cannot name an app ${quote(typed)}: must be ${SLUG_WORDS}, and not ${RESERVED.join(" or ")}`,
+      `Cannot name an app ${quote(typed)}: must be ${SLUG_TEXTS}, and not ${RESERVED.join(" or ")}`,
     );
   const ofFolder = resolve(folder) === PACKAGE ? DEMO_APP : toSlug(basename(folder));
   return typed ?? openSecrets(folder).app ?? ofFolder;

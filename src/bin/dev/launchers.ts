@@ -8,7 +8,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Environment } from "../../config/mod.ts";
 
-const LOOK_INTERVAL_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 /** Set by npm, npx, bun run and bunx for the commands that they start. */
 const RUNNER_VARIABLE = "npm_lifecycle_event";
 
@@ -25,7 +25,7 @@ export type Launchers = {
   /** Whether a closing terminal should not end this process. */
   readonly ignoresHangup: boolean;
   /** Resolves when a process that started this one has ended. */
-  readonly untilGone: () => Promise<void>;
+  readonly untilRemoved: () => Promise<void>;
 };
 
 /** Call it before signal handlers are installed: a handler hides that the signal was ignored. */
@@ -33,16 +33,16 @@ export function findLaunchers(env: Environment): Launchers {
   const ignored = readIgnoredSignals();
   const isRun = env[RUNNER_VARIABLE] !== undefined;
   const isDetached = !isRun && (ignored & DETACHED) !== 0n;
-  const isGone = isDetached ? () => false : watchLaunchers(isRun);
+  const isRemoved = isDetached ? () => false : watchLaunchers(isRun);
   return {
     ignoresHangup: (ignored & HANGUP) !== 0n,
-    untilGone: () =>
+    untilRemoved: () =>
       new Promise((resolve) => {
         const timer = setInterval(() => {
-          if (!isGone()) return;
+          if (!isRemoved()) return;
           clearInterval(timer);
           resolve();
-        }, LOOK_INTERVAL_MS);
+        }, CHECK_INTERVAL_MS);
         timer.unref();
       }),
   };
@@ -83,7 +83,7 @@ function readProcess(pid: number): Process | undefined {
     PARENT,
     GROUP,
     START_TIME,
-  ].map((place) => values[place]);
+  ].map((position) => values[position]);
   if (startTime === "" || state === "Z" || state === "X") return undefined;
   return { pid, parent: Number(parent), group, startTime };
 }

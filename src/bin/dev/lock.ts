@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 export type Lock = { readonly release: () => void };
 
 /** The lock of a path, or `undefined` while another process has it. */
-export function takeLock(path: string): Lock | undefined {
+export function acquireLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
   // SQLite's exclusive transaction is a kernel lock: unlike a file with a pid, it cannot go stale.
   const file = new Database(path);

@@ -45,13 +45,16 @@ function showRequest(
   { method, route, status = 0, code, ms = 0, dbMs }: LogFields,
   paint: Paint,
 ): string {
-  const shown = paint(status >= 500 ? "red" : status >= 400 ? "yellow" : "green", String(status));
+  const statusText = paint(
+    status >= 500 ? "red" : status >= 400 ? "yellow" : "green",
+    String(status),
+  );
   const database = dbMs === undefined ? "" : `, database ${dbMs.toFixed(1)} ms`;
   const why = code === undefined ? "" : ` ${code}`;
-  return `${method} ${route} ${shown}${why} ${paint("dim", `${ms.toFixed(1)} ms${database}`)}`;
+  return `${method} ${route} ${statusText}${why} ${paint("dim", `${ms.toFixed(1)} ms${database}`)}`;
 }
 
 function showEvent(event: string, { message, error, stack }: LogFields): string {
-  const words = [event, error, message].filter((word) => word !== undefined).join(": ");
-  return stack === undefined ? words : `${words}\n${stack}`;
+  const terms = [event, error, message].filter((term) => term !== undefined).join(": ");
+  return stack === undefined ? terms : `${terms}\n${stack}`;
 }

@@ -19,7 +19,7 @@ import { openDemo } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
 import {
   describeIgnored,
-  describeShownPassword,
+  describeVisiblePassword,
   readNamedDatabase,
   toDevEnvironment,
 } from "./environment.ts";
@@ -27,7 +27,7 @@ import { makeExample, withExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
 import { findLaunchers } from "./launchers.ts";
-import { type Lock, takeLock } from "./lock.ts";
+import { acquireLock, type Lock } from "./lock.ts";
 import { openDevLog } from "./log.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { openSecrets } from "./secrets.ts";
@@ -85,16 +85,16 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   const settings = readSettings(setting.env);
   const typedDataDir = args.text("data-dir");
   const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
-  const locks = takeLocks(folder, named === undefined ? dataDir : undefined);
+  const locks = acquireLocks(folder, named === undefined ? dataDir : undefined);
   try {
     const isReset = await confirmReset(setting);
     const signals = STOP_SIGNALS.filter((name) => name !== "SIGHUP" || !launchers.ignoresHangup);
     const stopped = Promise.race([
       untilSignal(signals, terminal.flush),
-      launchers.untilGone().then(() => terminal.warn(ORPHANED)),
+      launchers.untilRemoved().then(() => terminal.warn(ORPHANED)),
     ]);
-    for (const note of [describeIgnored(typed.env), describeShownPassword(args)])
-      if (note !== undefined) terminal.warn(note);
+    for (const notice of [describeIgnored(typed.env), describeVisiblePassword(args)])
+      if (notice !== undefined) terminal.warn(notice);
     writeIgnore(folder);
     const app = findAppName(setting);
     const secrets = openSecrets(folder);
@@ -116,8 +116,8 @@ async function runDev(typed: Setting): Promise<ExitCode> {
 }
 
 /** Locks the project and the folder of the database, which two projects can share. */
-function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
-  const project = takeLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
+function acquireLocks(folder: string, dataDir: string | undefined): Lock[] {
+  const project = acquireLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
   if (project === undefined) {
     const url = readDevFile(folder)?.baseUrl;
     const where = url === undefined ? "it is starting" : `it runs at ${url}`;
@@ -125,7 +125,7 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   }
   if (dataDir === undefined) return [project];
   try {
-    const data = takeLock(`${dataDir}.lock`);
+    const data = acquireLock(`${dataDir}.lock`);
     if (data !== undefined) return [project, data];
     throw new RejectedError(
       `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
@@ -180,7 +180,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
         frontEnd: toFrontEnd(app),
         localUrl: target.url,
       };
-      for (const line of describeTour(file, tour)) terminal.say(line);
+      for (const line of describeTour(file, tour)) terminal.print(line);
     };
     let hasPushed = false;
     const pushAndShow = async (isStart: boolean) => {
@@ -190,11 +190,11 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     };
     await pushAndShow(true);
     const origin = toOrigin(app, port);
-    const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
-    if (shown !== undefined) terminal.say(shown);
+    const opened = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
+    if (opened !== undefined) terminal.print(opened);
     // Watch before the message: an edit right after it must be noticed.
     const watch = watchSchema(schema, () => pushAndShow(false));
-    terminal.say("Watching the schema; Ctrl-C stops everything");
+    terminal.print("Watching the schema; Ctrl-C stops everything");
     release();
     try {
       await Promise.race([stopped, rejectDeath(database)]);
@@ -230,7 +230,7 @@ async function pushOnce(
       waitS: 10,
       share: readShare({ args, folder }),
     });
-    for (const line of describePush(pushed)) terminal.say(toPrintable(line));
+    for (const line of describePush(pushed)) terminal.print(toPrintable(line));
     return pushed;
   } catch (error) {
     terminal.warn(toPrintable(explain(error)));

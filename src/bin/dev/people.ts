@@ -25,7 +25,7 @@ export type DevPeopleOptions = {
   domain: string;
   /** The slug of the app that the user can open. */
   app: string;
-  kept: DevPeople | undefined;
+  stored: DevPeople | undefined;
 };
 
 type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
@@ -35,44 +35,44 @@ export async function openDevPeople(
   deps: PeopleDeps,
   options: DevPeopleOptions,
 ): Promise<DevPeople> {
-  const { domain, app, kept } = options;
+  const { domain, app, stored } = options;
   const people = {
-    admin: kept?.admin ?? { email: `admin@${domain}`, password: makePassword() },
-    user: kept?.user ?? { email: `person@${domain}`, password: makePassword() },
+    admin: stored?.admin ?? { email: `admin@${domain}`, password: makePassword() },
+    user: stored?.user ?? { email: `person@${domain}`, password: makePassword() },
   };
-  const isNewKept = kept === undefined;
-  await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
-  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
+  const isNewStored = stored === undefined;
+  await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewStored });
+  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewStored };
   // Only once: a role that an administrator revokes later stays revoked.
   if (await openPerson(deps, user))
     await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
   return people;
 }
 
-type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
+type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewStored: boolean };
 
 /** Whether the person is new. Sets a password for new people, or if no password is stored. */
 async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
-  const made = await makePerson(deps, wanted);
-  const link = made ?? (await renewLink(deps, wanted));
+  const created = await makePerson(deps, wanted);
+  const link = created ?? (await renewLink(deps, wanted));
   if (link !== undefined)
     await setPasswordByLink(
       { ...deps, db: deps.admin, hashing: makeHashing() },
       link,
       wanted.password,
     );
-  return made !== undefined;
+  return created !== undefined;
 }
 
 async function makePerson(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
   const makeId = () => Bun.randomUUIDv7();
   const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
   try {
-    const made = await createUser(
+    const created = await createUser(
       { ...deps, ...SYSTEM, makeId },
       { email: wanted.email, displayName: wanted.name, consoleRole },
     );
-    return made.linkText;
+    return created.linkText;
   } catch (error) {
     if (error instanceof Problem && error.code === "invalid_request") return undefined; // already there
     throw error;
@@ -80,7 +80,7 @@ async function makePerson(deps: PeopleDeps, wanted: Wanted): Promise<string | un
 }
 
 async function renewLink(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
-  if (!wanted.isNewKept) return undefined;
+  if (!wanted.isNewStored) return undefined;
   return (await makePasswordLink({ ...deps, ...SYSTEM }, wanted.email)).linkText;
 }
 

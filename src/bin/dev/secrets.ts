@@ -35,14 +35,14 @@ function toPath(folder: string): string {
  */
 export function openSecrets(folder: string): Secrets {
   const text = readIfThere(toPath(folder));
-  const kept = text === undefined ? undefined : readSecrets(text);
-  const { consolePassword = makeSecret(systemRandomBytes) } = kept ?? {};
-  if (kept?.consolePassword !== undefined) return { ...kept, consolePassword };
+  const stored = text === undefined ? undefined : readSecrets(text);
+  const { consolePassword = makeSecret(systemRandomBytes) } = stored ?? {};
+  if (stored?.consolePassword !== undefined) return { ...stored, consolePassword };
   const secrets = {
     loginPassword: makeSecret(systemRandomBytes),
     pushPassword: makeSecret(systemRandomBytes),
     identitySecret: makeSecret(systemRandomBytes),
-    ...kept,
+    ...stored,
     consolePassword,
   };
   keepSecrets(folder, secrets);
@@ -50,8 +50,8 @@ export function openSecrets(folder: string): Secrets {
 }
 
 function readSecrets(text: string): v.InferOutput<typeof Secrets> {
-  const kept = v.safeParse(Secrets, tryParseJson(text));
-  if (kept.success) return kept.output;
+  const stored = v.safeParse(Secrets, tryParseJson(text));
+  if (stored.success) return stored.output;
   throw new RejectedError(
     `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
   );

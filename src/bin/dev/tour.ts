@@ -1,4 +1,4 @@
-/** The start message of `dev`: commands to paste, made from the pushed schema. Pure. @module */
+/** The start message of `dev`: commands to paste, rendered from the pushed schema. Pure. @module */
 import type { Definition, Json, Kind, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import type { DevFile } from "./file.ts";
 

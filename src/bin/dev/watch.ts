@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const LOOK_INTERVAL_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 /** The folder that a push itself writes. */
 const JOURNAL = "migrations";
 
@@ -23,7 +23,7 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
     isBusy = true;
     await onChange();
     isBusy = false;
-  }, LOOK_INTERVAL_MS);
+  }, CHECK_INTERVAL_MS);
   return { stop: () => clearInterval(timer) };
 }
 

@@ -66,12 +66,12 @@ const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scop
 # With a running rowhouse dev, neither is required.
 ROWHOUSE_URL=
 ROWHOUSE_API_KEY=
-# The key of a place in rowhouse.json, here for --to staging:
+# The key of an environment in rowhouse.json, here for --to staging:
 # ROWHOUSE_API_KEY_STAGING=
 `;
 
-/** The text of `rowhouse.json`: no places yet. */
-export const PLACES = '{\n  "places": {}\n}\n';
+/** The text of `rowhouse.json`: no environments yet. */
+export const NO_ENVIRONMENTS = '{\n  "places": {}\n}\n';
 
 /** `parts`: the keys that were extended. */
 export type Done = { path: string; wrote: boolean; parts?: readonly string[] };

@@ -15,13 +15,13 @@ import {
 } from "../cli/command.ts";
 import { BUN_MISSING } from "../cli/package.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { PLACES_FILE } from "../db/places.ts";
+import { PROJECT_FILE } from "../db/environments.ts";
 import { writeIgnore } from "../db/types.ts";
 import {
   addEnvironment,
   type Done,
   IGNORE,
-  PLACES,
+  NO_ENVIRONMENTS,
   renderSchema,
   renderTsconfig,
   TYPES_ENTRY,
@@ -69,8 +69,8 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
     kind === "push-only"
       ? `Next: copy .env.example to .env, set both values, then ${installer.run} rowhouse db push`
       : `Next: ${installer.run} rowhouse dev`;
-  if (args.has("json")) terminal.say(toDocument({ ...toPaths(done), todo }));
-  else for (const line of [...describe(done, todo), next]) terminal.say(line);
+  if (args.has("json")) terminal.print(toDocument({ ...toPaths(done), todo }));
+  else for (const line of [...describe(done, todo), next]) terminal.print(line);
   return EXIT.done;
 }
 
@@ -121,7 +121,7 @@ function writeProject(folder: string, kind: Kind): Done[] {
       : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
     ["tsconfig.json", renderTsconfig([...runtime, ...(isTodo ? ["vite/client"] : [])])],
     [".gitignore", IGNORE],
-    [PLACES_FILE, PLACES],
+    [PROJECT_FILE, NO_ENVIRONMENTS],
   ];
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }

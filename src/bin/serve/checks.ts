@@ -4,12 +4,12 @@ import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { servesPeople, servesRows } from "../../role.ts";
 import {
-  examineCookieDomain,
-  examineLogins,
-  examinePooler,
-  type Finding,
-  judgeDriver,
-  judgeProxies,
+  type CheckResult,
+  checkCookieDomain,
+  checkLogins,
+  checkPooler,
+  evaluateDriver,
+  evaluateProxies,
   type Service,
 } from "../../service/mod.ts";
 import { RejectedError } from "../cli/command.ts";
@@ -18,17 +18,17 @@ import {
   checkMigrated,
   checkPreviews,
   checkVersion,
-  isAway,
+  isUnavailable,
 } from "../cli/database.ts";
 import type { ServeConfig } from "../cli/settings.ts";
 
 /** How often to retry a database that was unavailable at the start. */
-const LOOK_INTERVAL_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** Called once, by the process that the operator started. */
 export function warnOfSettings({ TRUSTED_PROXIES }: Config, log: Log): void {
-  warn("driver not patched", [judgeDriver(isDriverPatched())], log);
-  warn("every address is a trusted proxy", judgeProxies(TRUSTED_PROXIES), log);
+  warn("driver not patched", [evaluateDriver(isDriverPatched())], log);
+  warn("every address is a trusted proxy", evaluateProxies(TRUSTED_PROXIES), log);
 }
 
 /** Checks the pushing login only in processes that push. */
@@ -37,25 +37,25 @@ export async function warnOfLogins(
   { config: { ROLE, ADMIN_DATABASE_URL }, log }: { config: Config; log: Log },
 ): Promise<void> {
   const variable = ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
-  const findings = await examineLogins(db, servesRows(ROLE) ? { admin, variable } : undefined);
-  const failed = findings.filter(({ level }) => level === "fail");
+  const results = await checkLogins(db, servesRows(ROLE) ? { admin, variable } : undefined);
+  const failed = results.filter(({ level }) => level === "fail");
   warn("login cannot push", failed, log);
   warn(
     "login with too many rights",
-    findings.filter((finding) => !failed.includes(finding)),
+    results.filter((result) => !failed.includes(result)),
     log,
   );
 }
 
 /** The pushing login is not required at the start: if it cannot connect, that is only a warning. */
-async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
+async function checkPoolers(config: ServeConfig): Promise<CheckResult[]> {
   const { DATABASE_URL, ADMIN_DATABASE_URL, DATABASE_PREPARE: prepare, ROLE } = config;
-  const serving = await examinePooler({ url: DATABASE_URL, prepare, variable: "DATABASE_URL" });
+  const serving = await checkPooler({ url: DATABASE_URL, prepare, variable: "DATABASE_URL" });
   if (ADMIN_DATABASE_URL === undefined || !servesRows(ROLE)) return [serving];
   const pushing = { url: ADMIN_DATABASE_URL, prepare, variable: "ADMIN_DATABASE_URL" } as const;
   return [
     serving,
-    ...(await examinePooler(pushing).then(
+    ...(await checkPooler(pushing).then(
       (check) => [check],
       () => [],
     )),
@@ -66,18 +66,18 @@ async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
 export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
   const { ROLE, COOKIE_DOMAIN, PREVIEW } = config;
   try {
-    reject(await examinePoolers(config));
+    reject(await checkPoolers(config));
     await checkVersion(service.db);
     await checkMigrated(service.db);
     if (servesRows(ROLE)) {
       await checkPreviews(service.db, PREVIEW);
       await checkFunctions(service.db);
     }
-    if (servesPeople(ROLE)) reject(await examineCookieDomain(service.db, COOKIE_DOMAIN));
+    if (servesPeople(ROLE)) reject(await checkCookieDomain(service.db, COOKIE_DOMAIN));
     await service.warm();
     return true;
   } catch (error) {
-    if (isAway(error)) return false;
+    if (isUnavailable(error)) return false;
     throw error;
   }
 }
@@ -93,19 +93,19 @@ export async function waitForDatabase(
     isStopping = true;
   });
   while (!isStopping) {
-    await Bun.sleep(LOOK_INTERVAL_MS);
+    await Bun.sleep(CHECK_INTERVAL_MS);
     if (await checkService(service, config)) return;
   }
 }
 
-function warn(event: string, findings: readonly Finding[], log: Log): void {
-  for (const { about, level, says, remedy } of findings)
+function warn(event: string, results: readonly CheckResult[], log: Log): void {
+  for (const { about, level, says, remedy } of results)
     if (level !== "ok") log("warn", event, { message: `The ${about} ${says}: ${remedy}` });
 }
 
 /** @throws {RejectedError} lists all failed checks */
-function reject(findings: readonly Finding[]): void {
-  const failed = findings.filter(({ level }) => level === "fail");
+function reject(results: readonly CheckResult[]): void {
+  const failed = results.filter(({ level }) => level === "fail");
   if (failed.length === 0) return;
   const lines = failed.map(({ about, says, remedy }) => `  ${about}: ${says}; ${remedy}`);
   throw new RejectedError(`Cannot serve this database\n${lines.join("\n")}`);

@@ -8,7 +8,7 @@ import { boundSockets } from "./sockets.ts";
 
 /** Max wait for requests in progress: the whole stop must stay within the 10 s that orchestrators allow. */
 const DRAIN_MS = 8000;
-const DRAIN_LOOK_MS = 25;
+const DRAIN_POLL_MS = 25;
 const CLOSE_MS = 1500;
 
 export type Serving = {
@@ -60,9 +60,9 @@ export function listen(service: Service, options: ListenOptions): Serving {
 
 /** Waits until no request is in progress. The server's own stop also waits for sockets with an incomplete request. */
 async function untilServed(listener: Listener): Promise<void> {
-  for (let looks = 0; looks < 3; ) {
-    await Bun.sleep(DRAIN_LOOK_MS);
-    looks = listener.pendingRequests() === 0 ? looks + 1 : 0;
+  for (let emptyChecks = 0; emptyChecks < 3; ) {
+    await Bun.sleep(DRAIN_POLL_MS);
+    emptyChecks = listener.pendingRequests() === 0 ? emptyChecks + 1 : 0;
   }
 }
 

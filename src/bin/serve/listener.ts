@@ -33,10 +33,10 @@ export type Listener = {
 
 /** @throws {RejectedError} cannot listen on the host or port */
 export function openListener(fetch: Fetch, address: ListenerAddress): Listener {
-  let current: Server | undefined = takePort(fetch, address);
+  let current: Server | undefined = readPort(fetch, address);
   const port = current.port ?? address.port;
   const all = new Set<Server>([current]);
-  const stopOne = async (server: Server, closeActiveConnections?: boolean): Promise<void> => {
+  const stopServer = async (server: Server, closeActiveConnections?: boolean): Promise<void> => {
     await server.stop(closeActiveConnections);
     all.delete(server);
   };
@@ -44,21 +44,21 @@ export function openListener(fetch: Fetch, address: ListenerAddress): Listener {
     port,
     pendingRequests: () => [...all].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
     pause: () => {
-      if (current !== undefined) void stopOne(current);
+      if (current !== undefined) void stopServer(current);
       current = undefined;
     },
     resume: () => {
-      current ??= takePort(fetch, { ...address, port });
+      current ??= readPort(fetch, { ...address, port });
       all.add(current);
     },
     stop: async (closeActiveConnections) => {
       current = undefined;
-      await Promise.all([...all].map((server) => stopOne(server, closeActiveConnections)));
+      await Promise.all([...all].map((server) => stopServer(server, closeActiveConnections)));
     },
   };
 }
 
-function takePort(fetch: Fetch, address: ListenerAddress): Server {
+function readPort(fetch: Fetch, address: ListenerAddress): Server {
   const { host, port, isShared } = address;
   try {
     return Bun.serve({

@@ -10,7 +10,7 @@ import { readServeSettings, readWhole } from "../cli/settings.ts";
 import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { STOP_SIGNALS, untilSignal } from "./signals.ts";
-import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
+import { reportListening, superviseWorkers, untilStopSignal } from "./workers.ts";
 
 export const serveCommand: Command = {
   name: "serve",
@@ -34,15 +34,17 @@ to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL). These accept on
 async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const role = args.text("role");
   const config = await readServeSettings(role === undefined ? env : { ...env, ROLE: role });
-  const log = openLog(config, terminal.say);
+  const log = openLog(config, terminal.print);
   const worker = args.text("worker");
-  const sayLastWords = async () => {
-    log("warn", "stopped at once", { message: "A second signal aborted the requests in progress" });
+  const logCrash = async () => {
+    log("warn", "stopped immediately", {
+      message: "A second signal aborted the requests in progress",
+    });
     await terminal.flush();
   };
   if (worker === undefined) warnOfSettings(config, log);
   if (config.WORKERS > 1 && worker === undefined)
-    return await superviseWorkers({ config, log, sayLastWords });
+    return await superviseWorkers({ config, log, logCrash });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
   const held = holdLog(log);
   const service = openFrom(config, {
@@ -50,8 +52,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     adminDatabaseUrl: config.ADMIN_DATABASE_URL ?? address.url,
     log: held.log,
   });
-  const stopped =
-    worker === undefined ? untilSignal(STOP_SIGNALS, sayLastWords) : untilToldToStop();
+  const stopped = worker === undefined ? untilSignal(STOP_SIGNALS, logCrash) : untilStopSignal();
   try {
     const isThere = await checkService(service, config);
     held.release();
@@ -59,7 +60,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { config, log });
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
-    if (worker !== undefined) tellListening();
+    if (worker !== undefined) reportListening();
     try {
       if (!isThere) await Promise.race([stopped, waitForDatabase(service, config, stopped)]);
       await stopped;

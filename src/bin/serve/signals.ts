@@ -7,22 +7,22 @@ type StopSignal = keyof typeof NUMBERS;
 export const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Max wait for the last log line: a closed pipe must not keep the process alive. */
-const LAST_WORDS_MS = 300;
+const CRASH_LOG_MS = 300;
 
-/** Resolves at the first of these signals; at the second `sayLastWords` runs and the process ends with 128 + its number. */
+/** Resolves at the first of these signals; at the second `logCrash` runs and the process ends with 128 + its number. */
 export function untilSignal(
   signals: readonly StopSignal[],
-  sayLastWords: () => Promise<void>,
+  logCrash: () => Promise<void>,
 ): Promise<void> {
   return new Promise((resolve) => {
-    let isTold = false;
+    let isReported = false;
     for (const signal of signals)
       process.on(signal, async () => {
-        if (!isTold) {
-          isTold = true;
+        if (!isReported) {
+          isReported = true;
           return resolve();
         }
-        await Promise.race([sayLastWords(), Bun.sleep(LAST_WORDS_MS)]);
+        await Promise.race([logCrash(), Bun.sleep(CRASH_LOG_MS)]);
         process.exit(128 + NUMBERS[signal]);
       });
   });

@@ -9,11 +9,11 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:f
 import type { Log } from "../../observe.ts";
 import type { Listener } from "./listener.ts";
 
-const LOOK_INTERVAL_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 /** The share of the system's limit for clients. The rest is for operators, pools and files. */
 const SHARE = 0.8;
 /** New connections are accepted again when this share of the limit is free. */
-const ROOM = 0.2;
+const MIN_FREE_SHARE = 0.2;
 /** Reserved descriptors, released if connections arrive faster than they are counted. */
 const SPARES = 16;
 
@@ -30,7 +30,7 @@ export function boundSockets(
   const maxOpen = Math.min(maxSockets, Math.floor((limit - own) * SHARE));
   let spares = openSpares();
   let isPaused = false;
-  const look = (): void => {
+  const check = (): void => {
     // If no descriptor is left for counting, all are in use.
     const sockets = (countOpen() ?? limit) - own - spares.length;
     if (!isPaused && sockets >= maxOpen) {
@@ -41,13 +41,13 @@ export function boundSockets(
       log("error", "too many sockets", {
         message: `${sockets} sockets are open, max ${maxOpen}: new connections are rejected until 20% are free`,
       });
-    } else if (isPaused && sockets <= maxOpen * (1 - ROOM) && resume(listener)) {
+    } else if (isPaused && sockets <= maxOpen * (1 - MIN_FREE_SHARE) && resume(listener)) {
       spares = openSpares();
       isPaused = false;
-      log("info", "room for sockets again");
+      log("info", "sockets accepted again");
     }
   };
-  const timer = setInterval(look, LOOK_INTERVAL_MS);
+  const timer = setInterval(check, CHECK_INTERVAL_MS);
   return () => {
     clearInterval(timer);
     for (const spare of spares) closeSync(spare);

@@ -18,17 +18,13 @@ type Worker = {
   readonly listening: Promise<boolean>;
   isRetired: boolean;
 };
-type Supervised = { config: Config; log: Log; sayLastWords: () => Promise<void> };
+type Supervised = { config: Config; log: Log; logCrash: () => Promise<void> };
 
 const LISTENING = "listening";
 const RESTART_DELAY_MS = 500;
 
 /** Serves with `WORKERS` processes until a signal to stop. A second signal ends them immediately. */
-export async function superviseWorkers({
-  config,
-  log,
-  sayLastWords,
-}: Supervised): Promise<ExitCode> {
+export async function superviseWorkers({ config, log, logCrash }: Supervised): Promise<ExitCode> {
   const workers = new Map<number, Worker>();
   let isStopping = false;
   const start = (index: number): Worker => {
@@ -45,7 +41,7 @@ export async function superviseWorkers({
   const indexes = Array.from({ length: config.WORKERS }, (_, index) => index);
   const stop = untilSignal(["SIGINT", "SIGTERM"], async () => {
     for (const { process } of workers.values()) process.kill("SIGKILL");
-    await sayLastWords();
+    await logCrash();
   });
   // Start only one first: an error that prevents its start would prevent all.
   const first = start(0);
@@ -121,12 +117,12 @@ function spawnWorker(index: number, role: Role): Worker {
 }
 
 /** In a worker: reports to the supervisor that it listens. */
-export function tellListening(): void {
+export function reportListening(): void {
   process.send?.(LISTENING);
 }
 
 /** In a worker: waits until the supervisor stops it or exits. Only the supervisor handles Ctrl-C and SIGHUP. */
-export function untilToldToStop(): Promise<void> {
+export function untilStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
     process.once("SIGTERM", () => resolve());

@@ -44,13 +44,13 @@ export function renderConversion(conversion: Conversion): string {
     ...renderStart(conversion),
     ...counted.map((table) => renderCount(table, "before")),
     toBlock(distribute),
-    tell("distributed the keys' proofs and the responses of writes"),
+    notice("distributed the keys' proofs and the responses of writes"),
     ...circular.map(({ child, name }) =>
       toBlock(`alter table ${toName(child)} drop constraint ${quoteName(name)};`),
     ),
     ...tables.map((table, index) =>
       toBlock(`perform pg_catalog.create_distributed_table(${quoteLiteral(toName(table))}, 'app_id', colocate_with := '${ANCHOR}');
-  ${sayBody(`distributed table ${table} (${index + 1} of ${tables.length})`)}`),
+  ${respondBody(`distributed table ${table} (${index + 1} of ${tables.length})`)}`),
     ),
     ...circular.map(({ child, name, definition }) =>
       toBlock(`alter table ${toName(child)} add constraint ${quoteName(name)} ${definition};`),
@@ -63,7 +63,7 @@ export function renderConversion(conversion: Conversion): string {
     ...[...CALLED, ...signatures].map((signature) =>
       toBlock(`revoke all on function ${signature} from public;`),
     ),
-    tell("distributed the functions"),
+    notice("distributed the functions"),
     ...tables.map((table) =>
       toBlock(
         `perform pg_catalog.truncate_local_data_after_distributing_table(${quoteLiteral(toName(table))});`,
@@ -71,7 +71,7 @@ export function renderConversion(conversion: Conversion): string {
     ),
     ...counted.map((table) => renderCount(table, "after")),
     toBlock(COMPARE),
-    tell("counted all rows again: each app has as many of each table as before"),
+    notice("counted all rows again: each app has as many of each table as before"),
     toBlock(renderRecord(conversion)),
     RESULT,
   ].join(";\n");
@@ -96,7 +96,7 @@ function renderStart({ tables, checked }: Conversion): string[] {
     raise exception 'not what was checked' using errcode = '${SIGNALS.catalogMoved}';
   end if;`),
     "create temporary table rows_counted (moment text, name text, app_id uuid, row_count bigint) on commit drop",
-    tell("locked all tables"),
+    notice("locked all tables"),
   ];
 }
 
@@ -131,11 +131,11 @@ function toName(table: string): string {
   return `data.${quoteName(table)}`;
 }
 
-function tell(line: string): string {
-  return toBlock(sayBody(line));
+function notice(line: string): string {
+  return toBlock(respondBody(line));
 }
 
-function sayBody(line: string): string {
+function respondBody(line: string): string {
   return `raise notice '%', ${quoteLiteral(PROGRESS + line)};`;
 }
 

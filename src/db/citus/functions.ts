@@ -16,12 +16,12 @@ export const FUNCTIONS = `${defineInBlock(
   "app",
 )}
   ${defineInBlock(
-    "delete_proof(app uuid, one bytea)",
+    "delete_proof(app uuid, proof_digest bytea)",
     "delete from rowhouse.proofs where app_id = %1$L and digest = %2$L;",
     "app, one",
   )}
   ${defineInBlock(
-    "delete_kept(app uuid)",
+    "delete_stored(app uuid)",
     "delete from rowhouse.proofs where app_id = %1$L; delete from rowhouse.idempotency_keys where app_id = %1$L;",
     "app",
   )}

@@ -24,9 +24,9 @@ type State = [a: number, b: number, c: number];
 const BLOCK = 12;
 
 function add(state: State, block: Uint8Array): void {
-  const words = new DataView(block.buffer);
-  for (const place of [0, 1, 2] as const)
-    state[place] = (state[place] + words.getInt32(4 * place, true)) | 0;
+  const terms = new DataView(block.buffer);
+  for (const position of [0, 1, 2] as const)
+    state[position] = (state[position] + terms.getInt32(4 * position, true)) | 0;
 }
 
 function rotate(value: number, bits: number): number {

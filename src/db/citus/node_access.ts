@@ -51,7 +51,7 @@ select nodename || ':' || nodeport as node from pg_catalog.run_command_on_worker
 
 /**
  * Generates a password on the coordinator, where only superusers can read it, and sends its verifier to the nodes. No
- * logged statement contains it. An existing password of the role is kept: another database can use it.
+ * logged statement contains it. An existing password of the role stays: another database can use it.
  */
 function renderPassword(role: string): string {
   const body = `declare

@@ -6,7 +6,7 @@ import { askNodes, toIssue } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 import { EVERYWHERE } from "./set_up.ts";
 
-/** What a node lacks until the next `rowhouse migrate`, as text for operators; empty if it can store rows. */
+/** The parts that a node lacks until the next `rowhouse migrate`, as text for operators; empty if it can store rows. */
 export async function findNodeGaps(admin: Database, node: string): Promise<string[]> {
   const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
   const response = (await askNodes(admin, renderGaps(logins))).find((found) => found.node === node);
@@ -24,16 +24,16 @@ function renderGaps(logins: readonly string[]): string {
       from pg_catalog.unnest(array[${names}]) as wanted
       where not exists (select from pg_catalog.pg_roles where rolname = wanted and rolcanlogin)
     union all
-    select distinct 'functions made there are everybody''s' from pg_catalog.unnest(array['rowhouse_owner', 'rowhouse_tables']) as maker
+    select distinct 'functions created there are executable by all logins' from pg_catalog.unnest(array['rowhouse_owner', 'rowhouse_tables']) as maker
       where not exists (select from pg_catalog.pg_default_acl where defaclrole = pg_catalog.to_regrole(maker)
         and defaclnamespace = 0 and defaclobjtype = 'f'
         and not exists (select from pg_catalog.aclexplode(defaclacl) where grantee = 0))
     union all
-    select 'everybody may execute functions there' where exists (select from pg_catalog.pg_proc
+    select 'all logins may execute functions there' where exists (select from pg_catalog.pg_proc
       where pronamespace in (pg_catalog.to_regnamespace('rowhouse'), pg_catalog.to_regnamespace('api'))
         and pg_catalog.has_function_privilege('public', oid, 'execute'))
     union all
-    select 'everybody may make temporary tables there'
+    select 'all logins may create temporary tables there'
       where pg_catalog.has_database_privilege('public', pg_catalog.current_database(), 'temporary')
   ) as gaps`;
 }

@@ -9,15 +9,15 @@ import type { NodeEntry, Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./hash.ts";
 
 /** The shards of a node: the lowest and the highest hash of each. */
-export type NodePlace = { name: string; ranges: readonly (readonly [number, number])[] };
+export type NodeShards = { name: string; ranges: readonly (readonly [number, number])[] };
 
 export type NodeMap = Nodes & {
   /** Updates the locations of the shards. */
-  readonly place: (places: readonly NodePlace[]) => void;
+  readonly update: (shards: readonly NodeShards[]) => void;
   /** Records that a node accepts calls directly. */
   readonly admit: (name: string, entry: NodeEntry) => void;
   /** Records that a node has not responded to a request at this time, of `performance.now`; `undefined`: it has. */
-  readonly tell: (name: string, silentSince: number | undefined) => void;
+  readonly setSilence: (name: string, silentSince: number | undefined) => void;
 };
 
 const APP = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -25,7 +25,7 @@ const APP = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MAX_APPS = 10_000;
 
 export function makeNodeMap(): NodeMap {
-  let places: readonly NodePlace[] = [];
+  let shards: readonly NodeShards[] = [];
   const found = new BoundedMap<string, string | undefined>(MAX_APPS);
   const silent = new Map<string, number>();
   let admitted: ReadonlyMap<string, NodeEntry> = new Map();
@@ -37,11 +37,11 @@ export function makeNodeMap(): NodeMap {
   const search = (queue: string): string | undefined => {
     if (!APP.test(queue)) return undefined;
     const hash = hashBytes(Buffer.from(queue.replaceAll("-", ""), "hex"));
-    return places.find(({ ranges }) => ranges.some(([from, to]) => hash >= from && hash <= to))
+    return shards.find(({ ranges }) => ranges.some(([from, to]) => hash >= from && hash <= to))
       ?.name;
   };
   const find = (queue: string): string | undefined => {
-    if (places.length === 0) return undefined;
+    if (shards.length === 0) return undefined;
     if (found.has(queue)) return found.get(queue);
     const name = search(queue);
     found.set(queue, name);
@@ -59,10 +59,10 @@ export function makeNodeMap(): NodeMap {
       const name = find(queue) ?? "";
       if (sentAt >= (silent.get(name) ?? Number.POSITIVE_INFINITY)) silent.delete(name);
     },
-    place: (next) => {
-      places = next;
+    update: (next) => {
+      shards = next;
       found.clear();
-      const isListed = (name: string) => next.some((place) => place.name === name);
+      const isListed = (name: string) => next.some((node) => node.name === name);
       for (const name of silent.keys()) if (!isListed(name)) silent.delete(name);
       const rest = [...admitted].filter(([name]) => isListed(name));
       if (rest.length < admitted.size) setAdmitted(new Map(rest));
@@ -71,7 +71,7 @@ export function makeNodeMap(): NodeMap {
       if (admitted.get(name)?.system === entry.system) return;
       setAdmitted(new Map([...admitted, [name, entry]]));
     },
-    tell: (name, silentSince) => {
+    setSilence: (name, silentSince) => {
       if (silentSince === undefined) silent.delete(name);
       else silent.set(name, silentSince);
     },

@@ -49,7 +49,7 @@ select 1`);
 const OWN = [
   { sql: KEYS, name: "enter_app" },
   { sql: KEYS, name: "delete_proof" },
-  { sql: KEYS, name: "delete_kept" },
+  { sql: KEYS, name: "delete_stored" },
   { sql: TABLES, name: "drop_tables" },
 ] as const;
 

@@ -18,15 +18,15 @@ export type ShardNames = {
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const WORDS = {
+const PATTERNS = {
   unique: /"(?<constraint>[^"]+)"/,
   reference: /"(?<table>[^"]+)"[^"]*"(?<constraint>[^"]+)"/,
   required: /"(?<column>[^"]+)"[^"]*"(?<table>[^"]+)"/,
 } as const;
 
 /** The names as in the definition; a long name can be shortened. */
-export function readShardNames(kind: keyof typeof WORDS, message: string): ShardNames {
-  const { constraint, table, column } = WORDS[kind].exec(message)?.groups ?? {};
+export function readShardNames(kind: keyof typeof PATTERNS, message: string): ShardNames {
+  const { constraint, table, column } = PATTERNS[kind].exec(message)?.groups ?? {};
   return { constraint: stripShard(constraint), table: stripShard(table), column };
 }
 

@@ -36,8 +36,8 @@ function toMaking(dataDir: string): string {
 /** Creates the cluster completely or not at all; generates the administrator's password and stores it with the data. */
 export async function initialise(binaries: Binaries, installation: Installation): Promise<string> {
   const { dataDir, account } = installation;
-  const kept = join(dataDir, "rowhouse_password");
-  if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
+  const stored = join(dataDir, "rowhouse_password");
+  if (existsSync(stored)) return readFileSync(stored, "utf8").trim();
   const making = toMaking(dataDir);
   rmSync(making, { recursive: true, force: true });
   mkdirSync(making, { mode: 0o700 });
@@ -60,8 +60,8 @@ async function runInitdb(
 ): Promise<void> {
   const flags = ["-D", dataDir, "-U", USER, `--pwfile=${passwordFile}`, "-A", "scram-sha-256"];
   const form = ["-E", "UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
-  const made = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
-  const output = collect(made);
-  const [code] = (await once(made, "close")) as [number];
+  const created = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
+  const output = collect(created);
+  const [code] = (await once(created, "close")) as [number];
   if (code !== 0) throw new StartError(output());
 }

@@ -54,15 +54,15 @@ export async function findBinaries(account: Account): Promise<Binaries> {
 
 /** Copied under an unpredictable name, then renamed: no one else can write to it, or run an incomplete copy. */
 function copyWhole(from: string, to: string): void {
-  const beside = mkdtempSync(`${to}-`);
-  cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
-  chmodSync(join(beside, "native"), 0o755);
+  const temporary = mkdtempSync(`${to}-`);
+  cpSync(from, join(temporary, "native"), { recursive: true, dereference: true });
+  chmodSync(join(temporary, "native"), 0o755);
   try {
-    renameSync(join(beside, "native"), to);
+    renameSync(join(temporary, "native"), to);
   } catch (error) {
     if (!existsSync(to)) throw error; // otherwise another process was faster, and its copy is just as good
   }
-  rmSync(beside, { recursive: true, force: true });
+  rmSync(temporary, { recursive: true, force: true });
 }
 
 /** In a folder that everyone can write to, someone else can have created the expected name. */

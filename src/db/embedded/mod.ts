@@ -20,7 +20,7 @@ export type Cluster = {
 };
 
 export type ClusterOptions = {
-  /** The data folder: created if missing, kept after the end. */
+  /** The data folder: created if missing, not deleted at the end. */
   dataDir: string;
   /** Off for disposable clusters: faster, but lost if the machine crashes. */
   durable: boolean;

@@ -88,8 +88,8 @@ export async function stopLeftover(dataDir: string): Promise<void> {
 
 /** Whether a process is the server of this folder: its pid can have been reused. */
 function isServerOf(pid: number, dataDir: string): boolean {
-  const words = readCommandLine(pid);
-  return words.includes("postgres") && words.includes(dataDir);
+  const terms = readCommandLine(pid);
+  return terms.includes("postgres") && terms.includes(dataDir);
 }
 
 function readCommandLine(pid: number): string {

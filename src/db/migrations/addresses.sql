@@ -30,10 +30,10 @@ declare
   people uuid[];
 begin
   with changed as (
-    update rowhouse.users set email_digest = decode(one ->> 2, 'hex'),
+    update rowhouse.users set email_digest = decode(item ->> 2, 'hex'),
       email_secret_id = new_secret_id
-    from jsonb_array_elements(confirmed) as one
-    where id = (one ->> 0)::uuid and email = one ->> 1
+    from jsonb_array_elements(confirmed) as item
+    where id = (item ->> 0)::uuid and email = item ->> 1
     returning id
   )
   select coalesce(array_agg(id order by id), '{}') into people from changed;
@@ -50,10 +50,10 @@ comment on function rowhouse.confirm_addresses is 'idempotent';
 -- Re-signs the address with another secret, if the caller presents the proof of the current
 -- digest.
 create function rowhouse.renew_address(
-  who uuid, mail text, shown bytea, fresh_digest bytea, fresh_secret_id text
+  who uuid, mail text, presented_proof bytea, fresh_digest bytea, fresh_secret_id text
 ) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   update rowhouse.users set email_digest = fresh_digest, email_secret_id = fresh_secret_id
-  where id = who and email = mail and email_digest = sha256(shown || uuid_send(who))
+  where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
 $$;
 comment on function rowhouse.renew_address is 'idempotent';
 grant execute on function rowhouse.renew_address(uuid, text, bytea, bytea, text)

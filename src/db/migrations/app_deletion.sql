@@ -11,8 +11,8 @@ set search_path = pg_catalog, pg_temp as $$
     or exists (select from rowhouse.ended_registrations where app_id = app and table_name = name)
 $$;
 
--- What an app has, and the blockers of its deletion: tables that it owns and other apps use, or
--- that tables of other owners reference.
+-- The contents of an app, and the blockers of its deletion: tables that it owns and other apps use,
+-- or that tables of other owners reference.
 create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -168,12 +168,12 @@ begin
     return;
   end if;
   select coalesce(sum(row_count), 0) into deleted
-    from rowhouse.row_jobs, unnest(counts) as gone (row_count)
+    from rowhouse.row_jobs, unnest(counts) as removed (row_count)
     where app_id = app and kind = 'delete_app';
   delete from rowhouse.statistics where app_id = app;
   delete from rowhouse.rejections where app_id = app;
   delete from rowhouse.rejection_kinds where app_id = app;
-  delete from rowhouse.kept_requests where app_id = app;
+  delete from rowhouse.stored_requests where app_id = app;
   delete from rowhouse.apps where id = app;
   insert into rowhouse.audit (actor, action, app, details)
   values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted));
@@ -182,12 +182,12 @@ end
 $$;
 comment on function rowhouse.delete_app_step is 'null job';
 
--- What an app has, and the blockers of its deletion.
+-- The contents of an app, and the blockers of its deletion.
 -- proves: admin
 create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
 begin
   return rowhouse.describe_app(app_slug)
-    || jsonb_build_object('me', rowhouse.console_visitor(who, session_shown));
+    || jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie));
 end
 $$;
 comment on function rowhouse.console_describe_app is 'idempotent';

@@ -74,12 +74,12 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.apps (id, slug) values (new_id, app_slug);
   insert into rowhouse.targets (app_id, kind, url, origin)
-  select distinct new_id, one ->> 'kind', one ->> 'url', one ->> 'origin'
-    from jsonb_array_elements(added) as listed (one);
+  select distinct new_id, item ->> 'kind', item ->> 'url', item ->> 'origin'
+    from jsonb_array_elements(added) as listed (item);
   insert into rowhouse.audit (actor, action, app, details)
   values (actor, 'create_app', app_slug, jsonb_build_object('id', new_id, 'targets', (
-    select coalesce(jsonb_agg(one ->> 'url'), '[]')
-      from jsonb_array_elements(added) as listed (one))));
+    select coalesce(jsonb_agg(item ->> 'url'), '[]')
+      from jsonb_array_elements(added) as listed (item))));
 end
 $$;
 
@@ -126,10 +126,10 @@ comment on function rowhouse.find_return_app is 'null result';
 grant execute on function rowhouse.find_return_app(text) to rowhouse_service, rowhouse_identity;
 
 -- Changes an app's origins and redirect targets: removes all of the replaced kinds and those of
--- gone, then adds those of added. Returns the resulting targets; if some of gone do not exist,
--- returns those as "missing" and changes nothing.
+-- removed, then adds those of added. Returns the resulting targets; if some of removed do not
+-- exist, returns those as "missing" and changes nothing.
 -- action: admin
-create function rowhouse.set_targets(app_slug text, replaced text[], gone jsonb, added jsonb,
+create function rowhouse.set_targets(app_slug text, replaced text[], removed jsonb, added jsonb,
   actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -142,20 +142,21 @@ begin
   if app is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
-  select jsonb_agg(one) into missing from jsonb_array_elements(gone) as listed (one)
+  select jsonb_agg(item) into missing from jsonb_array_elements(removed) as listed (item)
     where not exists (
-    select from rowhouse.targets where app_id = app and kind = one ->> 'kind'
-      and url = one ->> 'url');
+    select from rowhouse.targets where app_id = app and kind = item ->> 'kind'
+      and url = item ->> 'url');
   if missing is not null then
     return jsonb_build_object('missing', missing);
   end if;
   before := rowhouse.targets_of(app);
   delete from rowhouse.targets where app_id = app and (kind = any (replaced)
-    or exists (select from jsonb_array_elements(gone) as listed (one) where kind = one ->> 'kind'
-      and url = one ->> 'url'));
+    or exists (select from jsonb_array_elements(removed) as listed (item)
+        where kind = item ->> 'kind'
+      and url = item ->> 'url'));
   insert into rowhouse.targets (app_id, kind, url, origin)
-  select app, one ->> 'kind', one ->> 'url', one ->> 'origin'
-    from jsonb_array_elements(added) as listed (one)
+  select app, item ->> 'kind', item ->> 'url', item ->> 'origin'
+    from jsonb_array_elements(added) as listed (item)
   on conflict do nothing;
   after := rowhouse.targets_of(app);
   if after <> before then

@@ -41,7 +41,7 @@ begin
         from (
           select %s from data.%I where app_id = $1 and id > $2 order by id limit $3
         ) as part
-      ) as made
+      ) as created
       window in_order as (order by id)
     ) as measured
     where ordinal = 1 or bytes <= $4

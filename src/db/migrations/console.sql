@@ -7,15 +7,16 @@
 -- The id of the acting user; raises an error if the cookies prove no such user. "needed" is the
 -- Console role, which a super_admin always has. Locks the rows until the action ends.
 create function rowhouse.check_console(
-  session_shown text, identity_shown text, idle_s integer, shown_from text, needed text,
+  session_cookie text, identity_cookie text, idle_s integer, client_address text, needed text,
     is_sensitive boolean
 ) returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  own text := rowhouse.find_visitor_session(session_shown, identity_shown, idle_s, shown_from);
+  own text := rowhouse.find_visitor_session(
+    session_cookie, identity_cookie, idle_s, client_address);
   who uuid;
-  shown_at timestamptz;
+  factor_at timestamptz;
 begin
-  select users.id, second_factor_at into who, shown_at
+  select users.id, second_factor_at into who, factor_at
   from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
   where sessions.id = own
     and users.disabled_at is null and users.console_role in (needed, 'super_admin')
@@ -27,7 +28,7 @@ begin
     raise exception 'a second factor is overdue' using errcode = 'RH405';
   end if;
   -- A session can be older than the second factor, from someone who knew the password.
-  if shown_at is null and rowhouse.has_second_factor(who) or is_sensitive
+  if factor_at is null and rowhouse.has_second_factor(who) or is_sensitive
     and not rowhouse.is_fresh(own) then
     raise exception 'sign-in too old' using errcode = 'RH403';
   end if;

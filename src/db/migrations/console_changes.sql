@@ -62,31 +62,31 @@ $$;
 -- An app's counts in each step of a span and of the previous span, whose steps have negative
 -- numbers, with the changes of both. An app's rejections include those with a key that it no
 -- longer accepts.
-create function rowhouse.axis_of(app uuid, of_app text, shown_span text) returns jsonb
+create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) returns jsonb
   language sql stable set search_path = pg_catalog, pg_temp as $$
-  with shown as materialized (
+  with bounds as materialized (
     select *, since - make_interval(secs => step_s * steps) as since_before
-    from rowhouse.span_of(shown_span)
+    from rowhouse.span_of(wanted_span)
   ), counted as (
-    select floor(extract(epoch from at - since) / step_s)::integer as place,
+    select floor(extract(epoch from at - since) / step_s)::integer as ordinal,
       sum(requests)::bigint as requests, sum(errors)::bigint as errors,
       sum(rejections)::bigint as rejections, jsonb_agg(latencies) as latencies
-    from shown, rowhouse.statistics where app_id = app and span = step and at >= since_before
+    from bounds, rowhouse.statistics where app_id = app and span = step and at >= since_before
     group by 1
   ), rejected as (
-    select floor(extract(epoch from at - since) / step_s)::integer as place,
+    select floor(extract(epoch from at - since) / step_s)::integer as ordinal,
       sum(requests)::bigint as all_rejections
-    from shown, rowhouse.rejections where app_id = app and span = step and at >= since_before
+    from bounds, rowhouse.rejections where app_id = app and span = step and at >= since_before
     group by 1
   )
   select jsonb_build_object('since', since, 'stepS', step_s, 'steps', steps,
-    'counted', (select coalesce(jsonb_agg(jsonb_build_array(place,
+    'counted', (select coalesce(jsonb_agg(jsonb_build_array(ordinal,
         coalesce(requests, 0) + unproven, coalesce(errors, 0), coalesce(rejections, 0) + unproven,
-        coalesce(latencies, '[]')) order by place), '[]')
-      from counted full join rejected using (place),
+        coalesce(latencies, '[]')) order by ordinal), '[]')
+      from counted full join rejected using (ordinal),
         greatest(coalesce(all_rejections, 0) - coalesce(rejections, 0), 0) as unproven),
     'changes', rowhouse.changes_between(of_app, since, 'infinity', 200))
-  from shown
+  from bounds
 $$;
 
 -- Error codes of a span by app and table, ordered by increase, with the count of the previous span
@@ -108,13 +108,13 @@ set search_path = pg_catalog, pg_temp as $$
       - sum(requests) filter (where at >= from_at), 1, 2, 3
     limit max_rows
   ), sampled as materialized (
-    select risen.app_id, risen.table_name, risen.code, id, key_id, paths, kept.requests
-    from risen join rowhouse.kept_requests as kept
-      on (kept.app_id = risen.app_id
-        or kept.app_id is null and risen.app_id = '00000000-0000-0000-0000-000000000000')
-      and kept.at >= from_at and kept.at < until_at and status between 400 and 499
-      and coalesce(kept.code, status::text) = risen.code
-      and coalesce(kept.table_name, '') = risen.table_name
+    select risen.app_id, risen.table_name, risen.code, id, key_id, paths, stored.requests
+    from risen join rowhouse.stored_requests as stored
+      on (stored.app_id = risen.app_id
+        or stored.app_id is null and risen.app_id = '00000000-0000-0000-0000-000000000000')
+      and stored.at >= from_at and stored.at < until_at and status between 400 and 499
+      and coalesce(stored.code, status::text) = risen.code
+      and coalesce(stored.table_name, '') = risen.table_name
   )
   select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'table', nullif(table_name, ''),
     'code', code, 'now', now, 'before', coalesce(before, 0),
@@ -150,7 +150,7 @@ declare
   before_at timestamptz := from_at - (until_at - from_at);
 begin
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'requests', (select coalesce(sum(requests) filter (where at >= from_at), 0)
       from rowhouse.statistics
       where app_id = app and span = unit and at >= before_at and at < until_at),

@@ -4,7 +4,7 @@
 -- proves: admin
 create function rowhouse.console_find(search text, max_rows integer) returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'apps', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, slug), '[]') from (
       select slug, disabled_at as "disabledAt", strpos(slug, search) as at from rowhouse.apps
       where strpos(slug, search) > 0 order by at, slug limit max_rows) as hit),

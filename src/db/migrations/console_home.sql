@@ -4,7 +4,7 @@
 
 -- A displayed span: its start, its step and the number of steps. An hour has steps of a minute, a
 -- day of an hour, a week of three hours: no chart shows more, and all steps are sent.
-create function rowhouse.span_of(shown_span text, out since timestamptz, out step text,
+create function rowhouse.span_of(wanted_span text, out since timestamptz, out step text,
   out step_s integer, out steps integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select date_bin(make_interval(secs => size), now(),
@@ -12,16 +12,16 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   from (values ('hour', 'minute', 60, 60, 0), ('day', 'hour', 3600, 24, 1), ('week',
     'hour', 10800, 56, 1))
     as known (span, unit, size, count, past)
-  where span = shown_span
+  where span = wanted_span
 $$;
 
 -- An app's requests within a span: sums, and the counts of each step by its number.
-create function rowhouse.numbers_of(app uuid, shown_span text) returns jsonb language sql stable
+create function rowhouse.numbers_of(app uuid, wanted_span text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   with within as materialized (
-    select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as place,
+    select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as ordinal,
       requests, errors, rejections, latencies
-    from rowhouse.span_of(shown_span), rowhouse.statistics where app_id = app and span = step
+    from rowhouse.span_of(wanted_span), rowhouse.statistics where app_id = app and span = step
       and at >= since)
   select jsonb_build_object('requests', coalesce(sum(requests), 0),
     'errors', coalesce(sum(errors), 0),
@@ -32,15 +32,15 @@ set search_path = pg_catalog, pg_temp as $$
     coalesce(sum(latencies[9]), 0), coalesce(sum(latencies[10]), 0),
     coalesce(sum(latencies[11]), 0), coalesce(sum(latencies[12]), 0)),
     'counted', (select coalesce(jsonb_agg(to_jsonb(counted) order by counted[1]), '[]') from (
-      select array[place, sum(requests)::bigint, sum(errors)::bigint,
-        sum(rejections)::bigint] as counted from within group by place)
+      select array[ordinal, sum(requests)::bigint, sum(errors)::bigint,
+        sum(rejections)::bigint] as counted from within group by ordinal)
       as steps))
   from within
 $$;
 
 -- The isolation results of running processes, and since when a process has been silent: replaced
 -- processes are ignored, and after a day all are.
-create function rowhouse.processes_shown() returns jsonb language sql stable
+create function rowhouse.list_processes() returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'running', count(*) filter (where seen_at > now() - interval '3 minutes'),
@@ -59,14 +59,14 @@ $$;
 
 -- Apps with their counts, first those with errors, then by requests. Ordered by hours, which are
 -- few. A separate function: the planner overestimates the number of hours, and starting parallel
--- workers takes longer than the read.
-create function rowhouse.busy_apps(shown_span text, max_rows integer) returns jsonb
+-- workers lasts longer than the read.
+create function rowhouse.busy_apps(wanted_span text, max_rows integer) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
-  select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'place']
-    || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, shown_span))
-      order by place), '[]') from (
-    select id, slug, created_at as "createdAt", disabled_at as "disabledAt", place,
+  select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'ordinal']
+    || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, wanted_span))
+      order by ordinal), '[]') from (
+    select id, slug, created_at as "createdAt", disabled_at as "disabledAt", ordinal,
       (select min(origin) from rowhouse.targets where app_id = ranked.id) as origin,
       (select count(*) from rowhouse.api_keys where app_id = ranked.id and revoked_at is null
         and (expires_at is null or expires_at > now())) as keys,
@@ -74,14 +74,14 @@ set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as
       (select max(applied_at) from rowhouse.migrations where app_id = ranked.id) as "pushedAt"
     from (
       select apps.*, row_number() over (order by coalesce(errors, 0) desc,
-        coalesce(requests, 0) desc, slug) as place
+        coalesce(requests, 0) desc, slug) as ordinal
       from rowhouse.apps left join (
         select app_id, sum(errors) as errors, sum(requests) as requests from rowhouse.statistics
         where span = 'hour'
-          and at >= date_bin('1 hour', now(), 'epoch') - case shown_span when 'hour'
+          and at >= date_bin('1 hour', now(), 'epoch') - case wanted_span when 'hour'
             then interval '1 hour' else interval '23 hours' end
         group by app_id) as recent on app_id = id
-      order by place limit max_rows
+      order by ordinal limit max_rows
     ) as ranked
   ) as listed
 $$;
@@ -107,15 +107,15 @@ comment on function rowhouse.dev_leftovers is 'null result';
 grant execute on function rowhouse.dev_leftovers() to rowhouse_service, rowhouse_identity;
 
 -- proves: admin
-create function rowhouse.console_home(shown_span text, max_rows integer) returns jsonb as $$
+create function rowhouse.console_home(wanted_span text, max_rows integer) returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),
-    'apps', rowhouse.busy_apps(shown_span, max_rows),
-    'axis', rowhouse.axis_of('00000000-0000-0000-0000-000000000000', '', shown_span),
-    'processes', rowhouse.processes_shown(),
+    'apps', rowhouse.busy_apps(wanted_span, max_rows),
+    'axis', rowhouse.axis_of('00000000-0000-0000-0000-000000000000', '', wanted_span),
+    'processes', rowhouse.list_processes(),
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
       join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),

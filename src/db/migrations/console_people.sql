@@ -1,9 +1,9 @@
--- What administrators see of people in a browser, and the accounts that they can change. Never
+-- The view of people for administrators in a browser, and the accounts that they can change. Never
 -- shows a password, or the proof of a session or a link.
 --
--- Anyone who could set the password of a user with a Console role, or end that account, could take
+-- Anyone who could set the password of a user with a Console role, or end that account, could seize
 -- over or remove the role. So only a super_admin can change these accounts; administrators change
--- accounts without a Console role. The same holds for their own account: its settings page
+-- accounts without a Console role. The same holds for the visitor's account: its settings page
 -- requires the current password.
 
 create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
@@ -62,7 +62,7 @@ $$;
 create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'invited', (select count(*) from rowhouse.invitations),
     'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
     select id, email, display_name as "displayName", console_role as "consoleRole",
@@ -87,8 +87,8 @@ create function rowhouse.console_show_person(person uuid, of_app text, after_slu
 declare
   mail text := rowhouse.email_of(person);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'person', (select to_jsonb(shown) from (
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+    'person', (select to_jsonb(details) from (
       select id, email, display_name as "displayName", console_role as "consoleRole",
       password_hash is not null as "hasPassword",
       exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
@@ -104,7 +104,7 @@ begin
           from rowhouse.failed_sign_ins where user_id = person) as "failedSignIns",
         rowhouse.is_last_super_admin(users) as "isLast",
         rowhouse.describe_invitation(person) as invitation
-      from rowhouse.users where email = mail) as shown),
+      from rowhouse.users where email = mail) as details),
     'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
       select slug as app, role, granted_at as "grantedAt", provider,
         apps.disabled_at is not null as "isDisabled"
@@ -116,7 +116,7 @@ begin
       select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt",
         expires_at as "expiresAt",
         id in (select split_part(text, '.', 1)
-        from unnest(string_to_array(session_shown, ',')) as text) as "isMine"
+        from unnest(string_to_array(session_cookie, ',')) as text) as "isMine"
       from rowhouse.sessions
       where user_id = person and expires_at > now()
         and last_seen_at > now() - make_interval(secs => idle_s)
@@ -130,7 +130,7 @@ comment on function rowhouse.console_show_person is 'idempotent';
 create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'invited', (select count(*) from rowhouse.invitations),
     'invitations', rowhouse.list_invitations(search, after_email, max_rows));
 end
@@ -144,7 +144,7 @@ create function rowhouse.console_list_app_people(app_slug text, search text, aft
 declare
   app uuid := rowhouse.find_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
     'administrators', (select count(*) from rowhouse.users
     where console_role is not null and disabled_at is null),

@@ -3,7 +3,7 @@
 
 -- The user, the number of items, and whether the sign-in is recent enough for a sensitive action:
 -- a hint for the page, which the action checks again.
-create function rowhouse.console_visitor(who uuid, session_shown text) returns jsonb
+create function rowhouse.console_visitor(who uuid, session_cookie text) returns jsonb
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
@@ -14,7 +14,7 @@ set search_path = pg_catalog, pg_temp as $$
       'Tables', (select count(*) from rowhouse.tables)),
     'isFresh', exists (select from rowhouse.sessions where user_id = who
       and id in (select split_part(text, '.', 1)
-        from unnest(string_to_array(session_shown, ',')) as text)
+        from unnest(string_to_array(session_cookie, ',')) as text)
       and rowhouse.is_fresh(id)))
   from rowhouse.users where id = who
 $$;
@@ -39,7 +39,7 @@ $$;
 create function rowhouse.console_list_apps(search text, after_slug text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'apps', rowhouse.list_apps(search, after_slug, max_rows));
 end
 $$;
@@ -48,7 +48,7 @@ comment on function rowhouse.console_list_apps is 'idempotent';
 -- An app with its origins, tables and keys, newest first; with its requests over time if a span is
 -- given.
 -- proves: admin
-create function rowhouse.console_show_app(app_slug text, shown_span text) returns jsonb as $$
+create function rowhouse.console_show_app(app_slug text, wanted_span text) returns jsonb as $$
 declare
   app rowhouse.apps;
 begin
@@ -56,7 +56,7 @@ begin
   if app.id is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
       'createdAt', app.created_at,
       'disabledAt', app.disabled_at, 'isLive', (select app.is_live from rowhouse.release
@@ -66,7 +66,7 @@ begin
         from rowhouse.registrations where app_id = app.id),
       'people', (select count(*) from rowhouse.grants where app_id = app.id),
       'pushedAt', (select max(applied_at) from rowhouse.migrations where app_id = app.id)),
-    'axis', case when shown_span <> '' then rowhouse.axis_of(app.id, app.slug, shown_span) end,
+    'axis', case when wanted_span <> '' then rowhouse.axis_of(app.id, app.slug, wanted_span) end,
     'keys', (select coalesce(jsonb_agg(to_jsonb(listed)
       order by listed."createdAt" desc, listed."keyId"), '[]') from (
       select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",

@@ -55,7 +55,7 @@ begin
   if declared is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'appId', app.id,
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'cursor', case when app.is_live
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
     'definition', declared, 'related', (
@@ -90,7 +90,7 @@ begin
   end if;
   select sessions.id, least(sessions.expires_at, now() + interval '5 minutes',
     now() + make_interval(secs => idle_s)) into session_of, ends
-  from unnest(string_to_array(session_shown, ',')) as text
+  from unnest(string_to_array(session_cookie, ',')) as text
     join rowhouse.sessions on sessions.id = split_part(text, '.', 1)
   where user_id = who and sessions.expires_at > clock_timestamp()
     and session_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(user_id));

@@ -69,8 +69,8 @@ $$;
 create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('count', count(*), 'first', coalesce(jsonb_agg(slug order by slug)
-    filter (where place <= 3), '[]'))
-  from (select slug, row_number() over (order by slug) as place
+    filter (where ordinal <= 3), '[]'))
+  from (select slug, row_number() over (order by slug) as ordinal
     from rowhouse.registrations join rowhouse.apps on apps.id = app_id
       where table_name = wanted) as used
 $$;
@@ -79,7 +79,7 @@ $$;
 create function rowhouse.console_list_tables(search text, after_name text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'owner', slug,
       'definition', definition,
         'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name),
@@ -97,7 +97,7 @@ comment on function rowhouse.console_list_tables is 'idempotent';
 -- proves: admin
 create function rowhouse.console_show_table(wanted text) returns jsonb as $$
 declare
-  shown jsonb;
+  details jsonb;
 begin
   select jsonb_build_object('name', name, 'owner', slug, 'definition', definition,
       'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name), 'found',
@@ -119,11 +119,12 @@ begin
         where contype = 'f' and confrelid = (
           select oid from pg_class where relnamespace = 'data'::regnamespace and relname = wanted)
           and child.relname <> wanted))
-  into shown from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = wanted;
-  if shown is null then
+  into details from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
+  where name = wanted;
+  if details is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'table', shown);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'table', details);
 end
 $$;
 comment on function rowhouse.console_show_table is 'idempotent';
@@ -149,7 +150,7 @@ create function rowhouse.console_list_app_tables(app_slug text, after_name text,
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
     'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', table_name, 'owner', owner,
     'columns', columns,
@@ -181,7 +182,7 @@ create function rowhouse.console_list_pushes(app_slug text, before_seq integer, 
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
     'pushes', (select coalesce(jsonb_agg(to_jsonb(listed) order by seq desc), '[]') from (
       select seq, name, checksum, applied_at as "appliedAt",
@@ -213,7 +214,7 @@ declare
   push rowhouse.migrations;
 begin
   select * into push from rowhouse.migrations where app_id = app.id and seq = wanted;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at), 'push',
     case when push.seq is not null then jsonb_build_object('seq', push.seq,
       'name', push.name, 'checksum', push.checksum, 'appliedAt', push.applied_at,

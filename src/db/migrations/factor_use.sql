@@ -20,12 +20,12 @@ $$;
 -- guessed over years, so codes of an authenticator app also have a lasting limit. Null: no pending
 -- sign-in.
 create function rowhouse.begin_second_factor(
-  pending_shown text, kind text, client_key text, device_key text, device_users uuid[],
+  pending_cookie text, kind text, client_key text, device_key text, device_users uuid[],
   max_pair integer, max_person integer, max_lasting integer, window_s integer, lasting_s integer
 ) returns jsonb language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
-  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_shown);
+  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
   who uuid := pending.user_id;
   known_key text := case when who = any(device_users) then device_key end;
   keys text[] := rowhouse.factor_keys(who, kind, client_key, known_key);
@@ -68,12 +68,12 @@ grant execute on function rowhouse.begin_second_factor(
 -- time step, which only increases; for a passkey, whose id is "factor_key", its own counter.
 -- "fresh_…" are the values to store if the secret has changed.
 create function rowhouse.use_factor(
-  who uuid, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
+  who uuid, kind text, factor_key bytea, factor_proofs bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  digests bytea[] := (select array_agg(sha256(shown || uuid_send(who)))
-    from unnest(factor_shown) as shown);
+  digests bytea[] := (select array_agg(sha256(code_proof || uuid_send(who)))
+    from unnest(factor_proofs) as code_proof);
 begin
   if kind = 'totp' then
     update rowhouse.totp_factors
@@ -83,7 +83,7 @@ begin
     return found;
   end if;
   if kind = 'passkey' then
-    return rowhouse.use_passkey(factor_key, who, factor_shown[1], factor_count, fresh_digest,
+    return rowhouse.use_passkey(factor_key, who, factor_proofs[1], factor_count, fresh_digest,
       fresh_secret_id) = 'done';
   end if;
   if kind = 'recovery' then
@@ -104,39 +104,39 @@ end
 $$;
 
 -- After a correct factor: creates the session, and replaces those presented. Returns "done";
--- "wrong" for a used factor or a missing proof; or "gone" if no sign-in is pending.
+-- "wrong" for a used factor or a missing proof; or "no_sign_in" if no sign-in is pending.
 create function rowhouse.finish_second_factor(
-  pending_shown text, kind text, factor_key bytea, factor_shown bytea[], factor_count bigint,
+  pending_cookie text, kind text, factor_key bytea, factor_proofs bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer,
-  client_key text, device_key text, shown_from text, device_name text
+  client_key text, device_key text, client_address text, device_name text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
-  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_shown);
+  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
   who uuid;
 begin
   -- Serialized per person.
   select id into who from rowhouse.users where id = pending.user_id
     and disabled_at is null for no key update;
   if who is null or not exists (select from rowhouse.pending_sign_ins where id = pending.id) then
-    return 'gone';
+    return 'no_sign_in';
   end if;
-  perform set_config('rowhouse.client', shown_from, true);
+  perform set_config('rowhouse.client', client_address, true);
   if not rowhouse.use_factor(
-    who, kind, factor_key, factor_shown, factor_count, fresh_sealed, fresh_digest, fresh_secret_id)
+    who, kind, factor_key, factor_proofs, factor_count, fresh_sealed, fresh_digest, fresh_secret_id)
       then
     return 'wrong';
   end if;
   delete from rowhouse.pending_sign_ins where id = pending.id;
   -- Does not wait for a statement that has just ended all sessions of the person.
   if not found then
-    return 'gone';
+    return 'no_sign_in';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s,
-    pending.proven_at, now(), shown_from, device_name, device_key is not null);
+    pending.proven_at, now(), client_address, device_name, device_key is not null);
   -- Counted attempts are given back; of the lasting limit only this attempt, or others could
   -- continue to guess.
   delete from rowhouse.throttle
@@ -154,11 +154,11 @@ grant execute on function rowhouse.finish_second_factor(
   to rowhouse_service, rowhouse_identity;
 
 -- Records a wrong second factor: someone knows the password.
-create function rowhouse.note_wrong_factor(who uuid, kind text, shown_from text) returns void
+create function rowhouse.record_wrong_factor(who uuid, kind text, client_address text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'second_factor_rejected', who, jsonb_build_object('kind', left(kind, 40)),
-    nullif(left(shown_from, 64), ''))
+    nullif(left(client_address, 64), ''))
 $$;
-grant execute on function rowhouse.note_wrong_factor(uuid, text, text)
+grant execute on function rowhouse.record_wrong_factor(uuid, text, text)
   to rowhouse_service, rowhouse_identity;

@@ -10,7 +10,7 @@ create table rowhouse.idempotency_keys (
   app_id uuid not null,
   key bytea not null check (length(key) = 32),
   request bytea not null check (length(request) = 32),
-  made_at timestamptz not null default now(),
+  created_at timestamptz not null default now(),
   is_whole boolean not null,
   response text,
   primary key (app_id, key)
@@ -22,7 +22,7 @@ create policy tenant on rowhouse.idempotency_keys for all to public
   with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true),
     '')::pg_catalog.uuid);
 grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
-create index on rowhouse.idempotency_keys (app_id, made_at);
+create index on rowhouse.idempotency_keys (app_id, created_at);
 
 -- Null if the caller must write; otherwise the response of the first write with this key, after a
 -- letter for its kind. 'first_response' is null if it is known only after the write; 'short'
@@ -39,15 +39,15 @@ declare
   found_key rowhouse.idempotency_keys;
 begin
   loop
-    -- Also if there is no room: a caller that is told to omit the key must not have a write in
+    -- Also at the limit: a caller that must omit the key must not have a write in
     -- progress.
-    insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, response)
+    insert into rowhouse.idempotency_keys as stored (app_id, key, request, is_whole, response)
     values (app, claimed, wanted, coalesce(fits, true), case when fits then first_response
       else short end)
     on conflict (app_id, key) do update
       set request = excluded.request, is_whole = excluded.is_whole, response = excluded.response,
-        made_at = excluded.made_at
-      where kept.made_at < overdue;
+        created_at = excluded.created_at
+      where stored.created_at < overdue;
     if found and may_record then
       return null;
     end if;
@@ -56,7 +56,7 @@ begin
       return 'F';
     end if;
     select * into found_key from rowhouse.idempotency_keys
-    where app_id = app and key = claimed and made_at >= now() - interval '24 hours';
+    where app_id = app and key = claimed and created_at >= now() - interval '24 hours';
     if found then
       return case
         when found_key.request <> wanted then 'M'
@@ -102,10 +102,10 @@ begin
     exit when swept >= max_rows;
     perform rowhouse.enter_app(app);
     delete from rowhouse.idempotency_keys where app_id = app
-      and made_at < now() - interval '24 hours' and key = any (array(
+      and created_at < now() - interval '24 hours' and key = any (array(
       select key from rowhouse.idempotency_keys
-      where app_id = app and made_at < now() - interval '24 hours'
-      order by made_at limit max_rows - swept for update skip locked));
+      where app_id = app and created_at < now() - interval '24 hours'
+      order by created_at limit max_rows - swept for update skip locked));
     get diagnostics swept_here = row_count;
     swept := swept + swept_here;
   end loop;
@@ -115,7 +115,7 @@ $$;
 comment on function rowhouse.sweep_idempotency_keys is 'idempotent';
 
 -- The stored bytes per app after the given app, by the length of responses, as each process counts
--- them in between. Covers as many apps as fit into a second, so that no call takes long. No rows
+-- them in between. Covers as many apps as fit into a second, so that no call lasts long. No rows
 -- after the last app.
 create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -126,8 +126,8 @@ begin
   for app in select id from rowhouse.apps where id > after order by id loop
     perform rowhouse.enter_app(app);
     return query
-    select app, coalesce(sum(coalesce(octet_length(kept.response), 0) + 200), 0)::bigint
-    from rowhouse.idempotency_keys as kept where kept.app_id = app;
+    select app, coalesce(sum(coalesce(octet_length(stored.response), 0) + 200), 0)::bigint
+    from rowhouse.idempotency_keys as stored where stored.app_id = app;
     exit when clock_timestamp() > statement_timestamp() + interval '1 second';
   end loop;
 end

@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.invitations where user_id = person
 $$;
 
--- Who invited a person and when, and the state of the link and its mail; null for people without
+-- The inviting user and time, and the state of the link and its mail; null for people without
 -- an invitation. The invitation stores when the mail was sent, because the queue soon deletes sent
 -- mails.
 create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable

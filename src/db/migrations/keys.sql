@@ -57,17 +57,17 @@ grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
 -- Removes one proof of an app, by its digest.
-create function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
+create function rowhouse.delete_proof(app uuid, proof_digest bytea) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
-  delete from rowhouse.proofs where app_id = app and digest = one;
+  delete from rowhouse.proofs where app_id = app and digest = proof_digest;
 end
 $$;
 
 -- Removes the data of an app that has no foreign key to it: all its proofs, and its stored
 -- responses.
-create function rowhouse.delete_kept(app uuid) returns void language plpgsql
+create function rowhouse.delete_stored(app uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
@@ -80,7 +80,7 @@ $$;
 create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform rowhouse.delete_kept(old.id);
+  perform rowhouse.delete_stored(old.id);
   return null;
 end
 $$;
@@ -123,12 +123,13 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- The app of a live key with one of these scopes, if the proof is correct.
-create function rowhouse.check_key_for(app uuid, shown bytea, wanted smallint) returns uuid
+create function rowhouse.check_key_for(app uuid, presented_proof bytea, wanted smallint)
+  returns uuid
   language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
-  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
+  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
       and scopes & wanted <> 0 and expires_at > clock_timestamp()) then
     perform rowhouse.reject_key();
   end if;
@@ -137,27 +138,28 @@ end
 $$;
 
 -- Checks the key of a push.
-create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid
+create function rowhouse.check_push_key(app uuid, presented_proof bytea) returns uuid
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array['schema:push']))
+  select rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(array['schema:push']))
 $$;
 
 -- Checks the key for reading an app's schema, migrations and plans: a key that can read or push
 -- the schema.
-create function rowhouse.check_schema_key(app uuid, shown bytea) returns uuid
+create function rowhouse.check_schema_key(app uuid, presented_proof bytea) returns uuid
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.check_key_for(app, shown,
+  select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['schema:read', 'schema:push']))
 $$;
 grant execute on function rowhouse.check_push_key(uuid, bytea),
   rowhouse.check_schema_key(uuid, bytea) to rowhouse_tables;
 
 -- Checks the key for the description of an app's tables: any key of the app.
-create function rowhouse.check_key(app uuid, shown bytea) returns uuid language sql security definer
+create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
+  language sql security definer
 set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.check_key_for(app, shown,
+  select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
 $$;
 grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
@@ -270,7 +272,7 @@ $$;
 
 -- The key with this id, if the proof is correct, the key is not revoked and its app is enabled;
 -- records its use at most once a minute.
-create function rowhouse.use_key(wanted text, shown bytea)
+create function rowhouse.use_key(wanted text, presented_proof bytea)
 returns table (
   key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean
 )
@@ -280,12 +282,12 @@ declare
   found_key rowhouse.api_keys;
 begin
   select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted
-    and digest = sha256(shown) and revoked_at is null
+    and digest = sha256(presented_proof) and revoked_at is null
     and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
   if found_key.key_id is null then
     -- A key of the Console, whose use is not recorded.
     return query select key_id, app_id, scopes, expires_at, true from rowhouse.console_keys as keys
-    where key_id = wanted and digest = sha256(shown)
+    where key_id = wanted and digest = sha256(presented_proof)
       and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
     return;
   end if;
@@ -303,16 +305,16 @@ grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, row
 -- The keys with a correct proof, each with its position, and the version of keys at the read. In
 -- the given order: processes that record the same keys in the same order wait for each other and
 -- never deadlock.
-create function rowhouse.use_keys(wanted text[], shown bytea[])
+create function rowhouse.use_keys(wanted text[], presented_proof bytea[])
 returns table (
-  place integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
+  ordinal integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
   is_of_console boolean, version bigint
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return query select use.at::integer, used.*,
     (select versions.version from rowhouse.versions where name = 'keys')
-  from rows from (unnest(wanted), unnest(shown)) with ordinality as use (key, proof, at)
+  from rows from (unnest(wanted), unnest(presented_proof)) with ordinality as use (key, proof, at)
   cross join lateral rowhouse.use_key(use.key, use.proof) as used;
 end
 $$;
@@ -338,10 +340,11 @@ end
 $$;
 
 -- For the description of an app's tables: the version of the catalog, if a live key is proven.
-create function rowhouse.prove_key(app uuid, shown bytea) returns bigint language sql volatile
+create function rowhouse.prove_key(app uuid, presented_proof bytea) returns bigint
+  language sql volatile
 set search_path = pg_catalog, pg_temp as $$
   select version from rowhouse.versions
-  where name = 'catalog' and rowhouse.check_key(app, shown) is not null
+  where name = 'catalog' and rowhouse.check_key(app, presented_proof) is not null
 $$;
 comment on function rowhouse.prove_key is 'idempotent';
 grant execute on function rowhouse.prove_key(uuid, bytea) to rowhouse_service, rowhouse_data;

@@ -25,7 +25,7 @@ create unlogged table rowhouse.leases (
 -- is ever more than a minute in debt. A lease ends later than its process stops using it:
 -- `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(
-  reporter uuid, names text[], limits double precision[], taken double precision[],
+  reporter uuid, names text[], limits double precision[], spent double precision[],
     wanted double precision[]
 ) returns table (bucket text, leased double precision, left_over double precision)
   language plpgsql volatile
@@ -35,9 +35,9 @@ declare
 begin
   -- In order, so that processes never deadlock.
   insert into rowhouse.buckets as known (name, per_minute, tokens, counted_at)
-  select report.name, report.per_minute, report.per_minute - least(greatest(report.taken, 0),
+  select report.name, report.per_minute, report.per_minute - least(greatest(report.spent, 0),
     report.per_minute), at
-  from unnest(names, limits, taken) as report (name, per_minute, taken)
+  from unnest(names, limits, spent) as report (name, per_minute, spent)
   where report.per_minute >= 1
   order by report.name limit 1000
   on conflict (name) do update set per_minute = excluded.per_minute,
@@ -49,9 +49,9 @@ begin
   -- The rows are locked: other leases cannot change now.
   return query
   with asked as (
-    select one.name, least(greatest(one.wanted, 1), known.per_minute) as wanted, known.tokens
-    from unnest(names, wanted) as one (name, wanted)
-      join rowhouse.buckets as known on known.name = one.name),
+    select asked.name, least(greatest(asked.wanted, 1), known.per_minute) as wanted, known.tokens
+    from unnest(names, wanted) as asked (name, wanted)
+      join rowhouse.buckets as known on known.name = asked.name),
   free as (
     select asked.name, asked.wanted, asked.tokens,
       greatest(asked.tokens - others.held, 0) as tokens_free, others.wanted as others_want
@@ -65,7 +65,7 @@ begin
       greatest(free.tokens_free * free.wanted / (free.wanted + free.others_want), 1)))
         as tokens_leased
     from free),
-  kept as (
+  stored as (
     insert into rowhouse.leases as lease (name, process, tokens, wanted, ends_at)
     select granted.name, reporter, granted.tokens_leased, granted.wanted, at + interval '3 seconds'
       from granted

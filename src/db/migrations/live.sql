@@ -66,7 +66,7 @@ grant execute on function rowhouse.read_cursor(text) to rowhouse_tenant;
 -- For a process with subscribers, by the app and the proof of each key, ordered by app: the
 -- current state, the tables of these apps that changed since the last call, and the positions of
 -- keys that can no longer read changes. Each app is read as that app.
-create function rowhouse.look_at_changes(since text, apps uuid[], shown bytea[])
+create function rowhouse.poll_changes(since text, apps uuid[], presented_proofs bytea[])
 returns table (state text, changed jsonb, ended integer[])
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -78,9 +78,9 @@ begin
   state := rowhouse.feed_name() || '.' || pg_current_snapshot()::text;
   changed := '[]';
   ended := '{}';
-  for place in 1 .. cardinality(apps) loop
-    if app is distinct from apps[place] then
-      app := apps[place];
+  for ordinal in 1 .. cardinality(apps) loop
+    if app is distinct from apps[ordinal] then
+      app := apps[ordinal];
       perform rowhouse.enter_app(app);
       changed := changed || coalesce((select jsonb_agg(jsonb_build_array(app, found.table_name))
         from (select '' as table_name where since is not null and before is null
@@ -89,16 +89,17 @@ begin
           where app_id = app and xid >= pg_snapshot_xmin(before)
             and not pg_visible_in_snapshot(xid, before)) as found), '[]');
     end if;
-    if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown[place])
+    if not exists (select from rowhouse.proofs where app_id = app
+      and digest = sha256(presented_proofs[ordinal])
         and scopes & 65::smallint = 65 and expires_at > clock_timestamp()) then
-      ended := ended || (place - 1);
+      ended := ended || (ordinal - 1);
     end if;
   end loop;
   return next;
 end
 $$;
-comment on function rowhouse.look_at_changes is 'idempotent';
-grant execute on function rowhouse.look_at_changes(text, uuid[], bytea[])
+comment on function rowhouse.poll_changes is 'idempotent';
+grant execute on function rowhouse.poll_changes(text, uuid[], bytea[])
   to rowhouse_service, rowhouse_data;
 
 -- Moves the floor once a retention period has passed, and deletes at most so many changes below

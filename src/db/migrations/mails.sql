@@ -8,7 +8,7 @@
 create table rowhouse.mails (
   id bigint generated always as identity primary key,
   template text not null,
-  -- Null: no person. A form with the same response for everyone takes the same time for unknown
+  -- Null: no person. A form with the same response for everyone needs the same time for unknown
   -- addresses.
   user_id uuid references rowhouse.users (id) on delete cascade,
   link_id text,
@@ -65,7 +65,7 @@ $$;
 -- Counts an attempt to request a link, and queues the mail; or returns how long to wait. The same
 -- work is done for every address: people without a password, or disabled people, count as unknown.
 create function rowhouse.ask_for_password(
-  typed text, client_networks text[], bounds integer[], window_s integer, shown_from text,
+  typed text, client_networks text[], bounds integer[], window_s integer, client_address text,
   return_app text, return_to text
 ) returns integer language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -86,7 +86,7 @@ begin
   insert into rowhouse.mails (user_id, template, details)
   values (case when is_allowed
     then person end, 'forgotten_password', jsonb_strip_nulls(jsonb_build_object(
-      'from', left(shown_from, 64), 'app', return_app, 'returnTo', return_to)));
+      'from', left(client_address, 64), 'app', return_app, 'returnTo', return_to)));
   return 0;
 end
 $$;
@@ -114,7 +114,7 @@ begin
     select id from rowhouse.mails
     where sent_at is null and given_up_at is null and next_try_at <= clock_timestamp()
     order by next_try_at limit max_rows for update skip locked
-  ), taken as (
+  ), picked as (
     update rowhouse.mails set tries = mails.tries + 1,
       given_up_at = case when mails.tries >= 6 then clock_timestamp() end,
       next_try_at = clock_timestamp() + make_interval(secs => greatest(lease_s,
@@ -124,12 +124,12 @@ begin
       mails.tries, given_up_at
   )
   -- Only mails without a link go to an address other than the person's.
-  select jsonb_agg(jsonb_build_object('id', taken.id, 'template', template, 'userId', users.id,
+  select jsonb_agg(jsonb_build_object('id', picked.id, 'template', template, 'userId', users.id,
     'email', coalesce(case when template = 'address_changed'
       and link_id is null then details ->> 'to' end, email),
     'emailDigest', encode(email_digest, 'hex'), 'emailSecretId', email_secret_id,
     'displayName', display_name, 'isDisabled', disabled_at is not null, 'details', details,
-    'createdAt', taken.created_at,
+    'createdAt', picked.created_at,
     'hasLink', link_id is not null,
     'link', case when links.id is not null then jsonb_build_object('id', links.id,
     'secretId', links.secret_id,
@@ -137,10 +137,10 @@ begin
     'password', case when template = 'forgotten_password'
       and link_id is null and password_hash is not null
       then jsonb_build_object('hash', password_hash, 'secretId', password_secret_id) end)
-        order by taken.id) into claimed
-  from taken join rowhouse.users on users.id = taken.user_id
+        order by picked.id) into claimed
+  from picked join rowhouse.users on users.id = picked.user_id
   left join rowhouse.password_links as links
-    on links.id = taken.link_id and links.user_id = taken.user_id
+    on links.id = picked.link_id and links.user_id = picked.user_id
       and links.expires_at > clock_timestamp()
   where given_up_at is null;
   return coalesce(claimed, '[]');
@@ -170,7 +170,7 @@ grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service
 -- service's secret: a serving login cannot create links without the secret. False if there is no
 -- link to create, or the person's address has changed.
 create function rowhouse.put_forgotten_link(
-  mail_id bigint, sent_to text, shown bytea, new_id text, proof bytea, new_secret_id text,
+  mail_id bigint, sent_to text, presented_proof bytea, new_id text, proof bytea, new_secret_id text,
     ends_at timestamptz
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -188,7 +188,7 @@ begin
   where mails.id = mail_id and template = 'forgotten_password'
     and link_id is null and sent_at is null
     and users.id = user_id
-      and disabled_at is null and password_digest = sha256(shown || uuid_send(users.id))
+      and disabled_at is null and password_digest = sha256(presented_proof || uuid_send(users.id))
   returning users.id into who;
   if who is null then
     return false;

@@ -8,6 +8,7 @@
  */
 
 import { FIND_ISSUES } from "../isolation.ts";
+import ACCOUNT_SETTINGS from "./account_settings.sql" with { type: "text" };
 import ADDRESSES from "./addresses.sql" with { type: "text" };
 import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
@@ -34,12 +35,11 @@ import LIVE from "./live.sql" with { type: "text" };
 import MAILS from "./mails.sql" with { type: "text" };
 import ME from "./me.sql" with { type: "text" };
 import NONCES from "./nonces.sql" with { type: "text" };
-import OWN_ACCOUNT from "./own_account.sql" with { type: "text" };
 import OWN_SECOND_FACTOR from "./own_second_factor.sql" with { type: "text" };
 import PASSKEYS from "./passkeys.sql" with { type: "text" };
 import PENDING_SIGN_INS from "./pending_sign_ins.sql" with { type: "text" };
 import PEOPLE from "./people.sql" with { type: "text" };
-import PEOPLE_ACTS from "./people_acts.sql" with { type: "text" };
+import PEOPLE_ACTIONS from "./people_actions.sql" with { type: "text" };
 import PEOPLE_LISTS from "./people_lists.sql" with { type: "text" };
 import PROVIDERS from "./providers.sql" with { type: "text" };
 import PUSH from "./push.sql" with { type: "text" };
@@ -75,13 +75,13 @@ const BASELINE = [
   SESSIONS,
   ADDRESSES,
   MAILS,
-  PEOPLE_ACTS,
+  PEOPLE_ACTIONS,
   INVITATIONS,
   THROTTLE,
   STATISTICS,
   NONCES,
   LEASES,
-  OWN_ACCOUNT,
+  ACCOUNT_SETTINGS,
   SECOND_FACTORS,
   PENDING_SIGN_INS,
   FACTOR_USE,

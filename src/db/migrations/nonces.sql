@@ -8,10 +8,10 @@ create unlogged table rowhouse.nonces (
 create index nonces__used_at__idx on rowhouse.nonces (used_at);
 
 -- Returns the unused nonces. In order, so that processes that use the same nonces never deadlock.
-create function rowhouse.use_nonces(shown uuid[]) returns setof uuid
+create function rowhouse.use_nonces(presented uuid[]) returns setof uuid
   language sql volatile security definer
 set search_path = pg_catalog, pg_temp as $$
-  insert into rowhouse.nonces (nonce) select nonce from unnest(shown) as listed (nonce)
+  insert into rowhouse.nonces (nonce) select nonce from unnest(presented) as listed (nonce)
     order by nonce
   on conflict do nothing
   returning nonce

@@ -47,8 +47,8 @@ comment on function rowhouse.read_own_second_factor is 'idempotent';
 
 -- After a correct code: stores the authenticator app, replaces a previous one, and adds recovery
 -- codes. "expected" is the person for whom the digests were created. Returns "first" or "done";
--- "nobody" if another person is signed in; "repeated" if the app has changed since the form was
--- shown.
+-- "other_session" if another person is signed in; "repeated" if the app has changed since the form
+-- was shown.
 -- proves: owner
 create function rowhouse.put_own_totp(expected uuid, new_sealed bytea, new_digest bytea,
   new_secret_id text, step bigint, code_digests text, replaced text) returns text as $$
@@ -56,7 +56,7 @@ declare
   is_first boolean := not rowhouse.has_second_factor(who);
 begin
   if who <> expected then
-    return 'nobody';
+    return 'other_session';
   end if;
   perform rowhouse.check_fresh(own);
   if rowhouse.totp_version(who) <> replaced then
@@ -73,19 +73,19 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'add_second_factor', who, '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_added', null,
-    jsonb_build_object('from', shown_from));
+    jsonb_build_object('from', client_address));
   return case when is_first then 'first' else 'done' end;
 end
 $$;
 
--- Returns "done"; "nobody" if there is no second factor that recovery codes could replace;
+-- Returns "done"; "other_session" if there is no second factor that recovery codes could replace;
 -- "repeated" if the codes have changed since the form was shown.
 -- proves: owner
 create function rowhouse.put_own_recovery_codes(expected uuid, code_digests text,
   new_secret_id text, replaced text) returns text as $$
 begin
   if who <> expected or not rowhouse.has_second_factor(who) then
-    return 'nobody';
+    return 'other_session';
   end if;
   perform rowhouse.check_fresh(own);
   if rowhouse.codes_version(who) <> replaced then
@@ -95,7 +95,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id)
     values (who::text, 'make_recovery_codes', who);
   perform rowhouse.queue_mail(who, 'recovery_codes_made', null,
-    jsonb_build_object('from', shown_from));
+    jsonb_build_object('from', client_address));
   return 'done';
 end
 $$;
@@ -113,7 +113,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'remove_second_factor', who, '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_removed', null,
-    jsonb_build_object('from', shown_from));
+    jsonb_build_object('from', client_address));
   return true;
 end
 $$;

@@ -37,10 +37,11 @@ begin
 end
 $$;
 
--- After the verification: records the use, or returns why it is rejected. "shown" is the proof of
+-- After the verification: records the use, or returns why it is rejected. "presented_proof" proves
 -- the stored passkey. The caller has locked the person's row.
 create function rowhouse.use_passkey(
-  wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text
+  wanted bytea, who uuid, presented_proof bytea, new_count bigint, fresh_digest bytea,
+  fresh_secret_id text
 ) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -52,7 +53,7 @@ begin
     return 'unknown';
   end if;
   rejection := case
-    when used.digest is distinct from sha256(shown || uuid_send(who)) then 'planted'
+    when used.digest is distinct from sha256(presented_proof || uuid_send(who)) then 'planted'
     -- Two different counters mean copies of one key. Passkeys that a person's devices synchronize
     -- do not count.
     when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
@@ -73,18 +74,19 @@ $$;
 -- After a correct response to a sign-in with only a passkey, which identifies its owner: replaces
 -- the presented sessions with a new one.
 create function rowhouse.finish_passkey_sign_in(
-  wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text,
+  wanted bytea, who uuid, presented_proof bytea, new_count bigint, fresh_digest bytea,
+  fresh_secret_id text,
   challenge_key text, window_s integer, client_networks text[], presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
   max_s integer,
-  shown_from text, device_name text, is_known_device boolean
+  client_address text, device_name text, is_known_device boolean
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
 begin
   -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
+  perform set_config('rowhouse.client', client_address, true);
   perform from rowhouse.users where id = who and disabled_at is null for no key update;
   if not found then
     return 'unknown';
@@ -92,14 +94,15 @@ begin
   if not rowhouse.use_challenge(challenge_key, window_s) then
     return 'replayed';
   end if;
-  outcome := rowhouse.use_passkey(wanted, who, shown, new_count, fresh_digest, fresh_secret_id);
+  outcome := rowhouse.use_passkey(
+    wanted, who, presented_proof, new_count, fresh_digest, fresh_secret_id);
   if outcome <> 'done' then
     return outcome;
   end if;
   perform rowhouse.start_session(
     who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
       max_s, now(), now(),
-    shown_from, device_name, is_known_device);
+    client_address, device_name, is_known_device);
   perform rowhouse.give_back_attempts(rowhouse.client_keys('passkey client', client_networks));
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_build_object('method', 'passkey'));
@@ -138,7 +141,7 @@ declare
   is_first boolean := not rowhouse.has_second_factor(who);
 begin
   if who <> expected or own <> expected_session then
-    return 'nobody';
+    return 'other_session';
   end if;
   perform rowhouse.check_fresh(own);
   if not rowhouse.use_challenge(challenge_key, window_s) then
@@ -153,7 +156,7 @@ begin
     is_backed_up, new_digest,
     new_secret_id) on conflict do nothing;
   if not found then
-    return 'taken';
+    return 'in_use';
   end if;
   update rowhouse.sessions set second_factor_at = now() where id = own;
   delete from rowhouse.sessions where user_id = who and id <> own and is_first;
@@ -162,7 +165,7 @@ begin
   end if;
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'add_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_added', null,
-    jsonb_build_object('label', new_label, 'from', shown_from));
+    jsonb_build_object('label', new_label, 'from', client_address));
   return case when is_first then 'first' else 'done' end;
 end
 $$;
@@ -191,7 +194,7 @@ begin
   delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_removed', null,
-    jsonb_build_object('label', old_label, 'from', shown_from));
+    jsonb_build_object('label', old_label, 'from', client_address));
   return 'done';
 end
 $$;

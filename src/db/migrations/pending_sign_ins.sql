@@ -40,7 +40,7 @@ $$;
 create function rowhouse.admit(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
-  max_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean,
+  max_s integer, proven timestamptz, client_address text, device_name text, is_known_device boolean,
     provider text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -59,7 +59,7 @@ begin
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s,
-    proven, null, shown_from, device_name, is_known_device);
+    proven, null, client_address, device_name, is_known_device);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_strip_nulls(jsonb_build_object('provider', provider)));
   return case when rowhouse.ask_for_factor(who, factor_rule) then 'asked' else 'done' end;
@@ -75,13 +75,13 @@ $$;
 
 -- The pending sign-in that the browser proves, by <id>.<proof> for every secret that can have
 -- created it.
-create function rowhouse.find_pending_sign_in(pending_shown text) returns rowhouse.pending_sign_ins
+create function rowhouse.find_pending_sign_in(pending_cookie text) returns rowhouse.pending_sign_ins
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select pending.*
   from (select split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
-    from unnest(string_to_array(pending_shown, ',')) as text) as shown
-  join rowhouse.pending_sign_ins as pending on pending.id = shown.id
-    and pending.digest = sha256(shown.proof || uuid_send(pending.user_id))
+    from unnest(string_to_array(pending_cookie, ',')) as text) as sent
+  join rowhouse.pending_sign_ins as pending on pending.id = sent.id
+    and pending.digest = sha256(sent.proof || uuid_send(pending.user_id))
   join rowhouse.users on users.id = pending.user_id
   where users.disabled_at is null and pending.expires_at > clock_timestamp()
   limit 1
@@ -89,10 +89,10 @@ $$;
 
 -- For the page that asks for the second factor: the person of the pending sign-in, and the
 -- available factors; null if there is none.
-create function rowhouse.show_pending_sign_in(pending_shown text) returns jsonb
+create function rowhouse.show_pending_sign_in(pending_cookie text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_shown);
+  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
 begin
   return (select jsonb_build_object('userId', id, 'email', email,
       'hasTotp', exists (select from rowhouse.totp_factors where user_id = id),

@@ -82,10 +82,10 @@ grant select on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 create table rowhouse.session_conflicts (
   first_id text not null,
   second_id text not null,
-  noted_at timestamptz not null default now(),
+  recorded_at timestamptz not null default now(),
   primary key (first_id, second_id)
 );
-create index session_conflicts__noted_at__idx on rowhouse.session_conflicts (noted_at);
+create index session_conflicts__recorded_at__idx on rowhouse.session_conflicts (recorded_at);
 
 -- One link per person: a new link replaces the previous link.
 create table rowhouse.password_links (
@@ -167,7 +167,8 @@ grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, row
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
     new_secret_id text,
-  max_s integer, proven timestamptz, second_factor timestamptz, shown_from text, device_name text,
+  max_s integer, proven timestamptz, second_factor timestamptz, client_address text,
+  device_name text,
     is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -182,15 +183,15 @@ begin
     id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at,
       second_factor_at, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
-    left(device_name, 80), left(shown_from, 64),
+    left(device_name, 80), left(client_address, 64),
     proven, second_factor, now() + make_interval(secs => max_s));
   -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
+  perform set_config('rowhouse.client', client_address, true);
   -- Not for the first time, which follows an invitation.
   if not is_known_device and exists (select from rowhouse.audit where user_id = who
     and action = 'sign_in') then
     perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
-      'from', shown_from));
+      'from', client_address));
   end if;
 end
 $$;
@@ -199,7 +200,7 @@ $$;
 -- between, and if the proof from the hash and the service's secret is wrong: a serving login
 -- cannot create a session, or replace a hash, without the secret. Restores the counted attempt.
 create function rowhouse.prove_password(
-  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   client_networks text[], known_device text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -210,7 +211,7 @@ declare
 begin
   select * into person from rowhouse.users where id = who for no key update;
   if person.id is null or person.disabled_at is not null
-     or person.password_digest is distinct from sha256(shown || uuid_send(who)) then
+     or person.password_digest is distinct from sha256(presented_proof || uuid_send(who)) then
     return false;
   end if;
   if fresh_hash is not null then
@@ -240,22 +241,23 @@ $$;
 -- After a correct password: replaces the presented sessions with a new one, or creates a pending
 -- sign-in. Returns the outcome; "wrong" without a proof of the password.
 create function rowhouse.finish_sign_in(
-  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
+  who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
   max_s integer,
-  client_networks text[], known_device text, shown_from text, device_name text,
+  client_networks text[], known_device text, client_address text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.prove_password(
-    who, shown, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
+    who, presented_proof, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
       then
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(),
-    shown_from, device_name, known_device is not null, null, pending_id,
+    client_address, device_name, known_device is not null, null, pending_id,
     pending_digest, factor_rule);
 end
 $$;
@@ -268,7 +270,7 @@ grant execute on function rowhouse.finish_sign_in(
 -- invitation. Ends earlier sessions, and the wait after failed attempts: attempts at the old
 -- password do not count for the new one.
 create function rowhouse.use_password_link(
-  link_id text, shown bytea, new_hash text, new_digest bytea, new_secret_id text
+  link_id text, presented_proof bytea, new_hash text, new_digest bytea, new_secret_id text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -283,7 +285,7 @@ begin
     return false;
   end if;
   delete from rowhouse.password_links
-  where id = link_id and user_id = who and digest = sha256(shown || uuid_send(who))
+  where id = link_id and user_id = who and digest = sha256(presented_proof || uuid_send(who))
     and expires_at > now();
   if not found then
     return false;
@@ -309,9 +311,9 @@ $$;
 -- any sign-in; "wrong" if the link is invalid. The changed password has its own mail, so that no
 -- second mail reports the device.
 create function rowhouse.sign_in_by_link(
-  link_id text, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  link_id text, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer, shown_from text, device_name text,
+  new_secret_id text, max_s integer, client_address text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -319,12 +321,14 @@ declare
   who uuid := (select user_id from rowhouse.password_links where id = link_id);
 begin
   -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
-  if not rowhouse.use_password_link(link_id, shown, fresh_hash, fresh_digest, fresh_secret_id) then
+  perform set_config('rowhouse.client', client_address, true);
+  if not rowhouse.use_password_link(
+    link_id, presented_proof, fresh_hash, fresh_digest, fresh_secret_id) then
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, max_s, now(), shown_from, device_name, true, null, pending_id, pending_digest,
+    new_secret_id, max_s, now(), client_address, device_name, true, null, pending_id,
+    pending_digest,
     factor_rule);
 end
 $$;

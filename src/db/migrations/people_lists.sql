@@ -184,7 +184,7 @@ grant execute on function rowhouse.count_users() to rowhouse_service, rowhouse_i
 -- How many values of each kind depend on each secret of the service.
 create function rowhouse.count_identity_values() returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  with made (secret_id, kind) as (
+  with created (secret_id, kind) as (
     select password_secret_id, 'passwords' from rowhouse.users
     where password_secret_id is not null
     union all select secret_id, 'sessions' from rowhouse.sessions where expires_at > now()
@@ -198,7 +198,7 @@ set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object('secretId', secret_id) || counts
     order by secret_id), '[]')
   from (select secret_id, jsonb_object_agg(kind, values) as counts from (
-    select secret_id, kind, count(*) as values from made group by secret_id, kind) as counted
+    select secret_id, kind, count(*) as values from created group by secret_id, kind) as counted
     group by secret_id) as found
 $$;
 grant execute on function rowhouse.count_identity_values()

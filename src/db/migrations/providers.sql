@@ -66,8 +66,8 @@ begin
   for changed in
     delete from rowhouse.grants using rowhouse.apps
     where user_id = who and provider = by_provider and apps.id = app_id
-      and not exists (select from jsonb_array_elements(claimed) as one
-        where (one ->> 0)::uuid = app_id)
+      and not exists (select from jsonb_array_elements(claimed) as item
+        where (item ->> 0)::uuid = app_id)
     returning slug, role
   loop
     insert into rowhouse.audit (actor, action, user_id, app, details)
@@ -75,8 +75,8 @@ begin
       'provider', by_provider));
   end loop;
   for changed in
-    select apps.id, slug, one ->> 1 as role, decode(one ->> 2, 'hex') as digest
-    from jsonb_array_elements(claimed) as one join rowhouse.apps on apps.id = (one ->> 0)::uuid
+    select apps.id, slug, item ->> 1 as role, decode(item ->> 2, 'hex') as digest
+    from jsonb_array_elements(claimed) as item join rowhouse.apps on apps.id = (item ->> 0)::uuid
     order by apps.id for key share of apps
   loop
     select role into old_role from rowhouse.grants where user_id = who and app_id = changed.id;
@@ -98,14 +98,14 @@ $$;
 -- After a valid provider response: replaces the presented sessions with a new one, or creates a
 -- pending sign-in. Returns the outcome; "wrong" if the person was disabled or unlinked in between,
 -- or if the proof from the link and the service's secret is wrong. This proof is not enough for a
--- role from a claim, because people can link their own account to any provider account: a role has
+-- role from a claim, because people can link their account to any provider account: a role has
 -- its own digest.
 create function rowhouse.finish_provider_sign_in(
-  who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea,
+  who uuid, link_issuer text, link_subject text, presented_proof bytea, fresh_digest bytea,
     fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
     max_s integer,
-  proven timestamptz, state text, client_networks text[], provider text, shown_from text,
+  proven timestamptz, state text, client_networks text[], provider text, client_address text,
     device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
 ) returns text
@@ -119,7 +119,7 @@ begin
   end if;
   update rowhouse.provider_links set digest = fresh_digest, secret_id = fresh_secret_id
   where issuer = link_issuer and subject = link_subject and user_id = who
-    and digest = sha256(shown || uuid_send(who));
+    and digest = sha256(presented_proof || uuid_send(who));
   if not found then
     return 'wrong';
   end if;
@@ -129,7 +129,7 @@ begin
   end if;
   outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s,
-    least(coalesce(proven, '-infinity'), now()), shown_from, device_name, is_known_device,
+    least(coalesce(proven, '-infinity'), now()), client_address, device_name, is_known_device,
     provider, pending_id,
     pending_digest, factor_rule);
   -- Roles follow the provider, whatever the result of the second factor.
@@ -143,17 +143,17 @@ grant execute on function rowhouse.finish_provider_sign_in(
   jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
 -- Accepts an invitation: links the invited person with this address, who has neither a password
--- nor another link, while the invitation is valid. "shown" is the proof of the address, which
+-- nor another link, while the invitation is valid. "presented_proof" proves the address, which
 -- depends on the service's secret: a serving login cannot link an invited person to its own
 -- provider account.
 create function rowhouse.link_invited_person(
-  who uuid, mail text, shown bytea, link_issuer text, link_subject text, new_digest bytea,
+  who uuid, mail text, presented_proof bytea, link_issuer text, link_subject text, new_digest bytea,
     new_secret_id text, provider text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.users
-  where id = who and email = mail and email_digest = sha256(shown || uuid_send(who))
+  where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
     and password_hash is null and disabled_at is null for no key update;
   if not found or exists (select from rowhouse.provider_links where user_id = who)
      or rowhouse.invitation_state(who) is distinct from 'pending' then
@@ -211,7 +211,7 @@ create function rowhouse.link_provider(expected uuid, link_issuer text, link_sub
   new_digest bytea, new_secret_id text, provider text) returns text as $$
 begin
   if who <> expected then
-    return 'nobody';
+    return 'other_session';
   end if;
   if not rowhouse.is_fresh(own) then
     return 'too_old';
@@ -226,11 +226,12 @@ begin
     secret_id = excluded.secret_id, linked_at = now()
   where provider_links.user_id = excluded.user_id;
   if not found then
-    return 'taken';
+    return 'in_use';
   end if;
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
-  perform rowhouse.queue_mail(who, 'provider_linked', null, jsonb_build_object('from', shown_from));
+  perform rowhouse.queue_mail(who, 'provider_linked', null,
+    jsonb_build_object('from', client_address));
   return 'done';
 end
 $$;
@@ -287,15 +288,15 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Records why a provider's response was rejected: a word for operators, never the response.
-create function rowhouse.note_rejected_sign_in(
-  provider text, reason text, who uuid, shown_from text
+create function rowhouse.record_rejected_sign_in(
+  provider text, reason text, who uuid, client_address text
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'sign_in_rejected', who,
     jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
-    nullif(left(shown_from, 64), ''))
+    nullif(left(client_address, 64), ''))
 $$;
 grant execute on function rowhouse.find_provider_person(text, text, text),
-  rowhouse.read_own_links(uuid, text), rowhouse.note_rejected_sign_in(text, text, uuid, text)
+  rowhouse.read_own_links(uuid, text), rowhouse.record_rejected_sign_in(text, text, uuid, text)
   to rowhouse_service, rowhouse_identity;

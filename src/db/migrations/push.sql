@@ -51,7 +51,7 @@ create table rowhouse.migrations (
   text text not null,
   sql text not null,
   -- For diverged histories: the project's migrations that this migration joins, with their texts.
-  -- They count as applied from here on, in place of the recorded migrations with their numbers.
+  -- They count as applied from here on, instead of the recorded migrations with their numbers.
   joins jsonb check (joins is null or jsonb_typeof(joins -> 0) is not distinct from 'object'),
   -- The pushing key, as the pushing login reports it; null for an operator.
   key_id text,
@@ -86,7 +86,7 @@ grant update (state, issue, progress, attempts, lease_until, finished_at) on row
   to rowhouse_tables;
 
 -- The remaining pushes of an app, at the time of the last push. A push that applies several of the
--- project's migrations takes as many requests but counts once: each applied migration leaves some
+-- project's migrations needs as many requests but counts once: each applied migration leaves some
 -- uncounted requests, in case the next must be repeated.
 create table rowhouse.push_allowances (
   app_id uuid primary key references rowhouse.apps (id) on delete cascade,
@@ -106,16 +106,16 @@ $$;
 -- schema:read, and counts the push or returns how long to wait. The allowance refills evenly. A
 -- request that does not apply one of the project's migrations ends a push of several.
 create function rowhouse.begin_push(
-  app uuid, shown bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
+  app uuid, presented_proof bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
     out app_slug text, out wait_s integer)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz := clock_timestamp();
 begin
   if is_dry_run then
-    perform rowhouse.check_schema_key(app, shown);
+    perform rowhouse.check_schema_key(app, presented_proof);
   else
-    perform rowhouse.check_push_key(app, shown);
+    perform rowhouse.check_push_key(app, presented_proof);
   end if;
   select slug into app_slug from rowhouse.apps where id = app;
   update rowhouse.push_allowances set uncounted = case when is_applying
@@ -225,28 +225,28 @@ begin
     or right(migration ->> 'text', 84) is distinct from '-- checksum '
       || (migration ->> 'checksum') || E'\n'
     or exists (
-      select from jsonb_array_elements(definitions) as defined (made)
-      where exists (select from rowhouse.tables where name = made ->> 'name'
+      select from jsonb_array_elements(definitions) as defined (created)
+      where exists (select from rowhouse.tables where name = created ->> 'name'
         and owner_app_id <> app)
         or not exists (
-          select from pg_class where relname = made ->> 'name' and relkind in ('r', 'p')
+          select from pg_class where relname = created ->> 'name' and relkind in ('r', 'p')
             and relnamespace = 'data'::regnamespace and relowner = 'rowhouse_tables'::regrole))
   then
     raise exception 'not a possible result of a push of this app' using errcode = 'RH007';
   end if;
   insert into rowhouse.tables (name, owner_app_id, definition, version)
-  select made ->> 'name', app, made, next_version
-    from jsonb_array_elements(definitions) as defined (made)
+  select created ->> 'name', app, created, next_version
+    from jsonb_array_elements(definitions) as defined (created)
   on conflict (name) do update set definition = excluded.definition, version = excluded.version;
   insert into rowhouse.registrations (app_id, table_name, definition, version)
   select app, used -> 'definition' ->> 'name', used -> 'definition', next_version
   from jsonb_array_elements(uses) as declared (used)
   on conflict (app_id, table_name) do update set definition = excluded.definition,
     version = excluded.version;
-  update rowhouse.column_sets as kept set unused_since = now()
+  update rowhouse.column_sets as stored set unused_since = now()
     from jsonb_array_elements(uses) as declared (used)
-  where kept.app_id = app and kept.table_name = used -> 'definition' ->> 'name'
-    and kept.hash <> used ->> 'hash' and kept.unused_since is null;
+  where stored.app_id = app and stored.table_name = used -> 'definition' ->> 'name'
+    and stored.hash <> used ->> 'hash' and stored.unused_since is null;
   insert into rowhouse.column_sets (app_id, table_name, hash, definition)
   select app, used -> 'definition' ->> 'name', used ->> 'hash', used -> 'columns'
   from jsonb_array_elements(uses) as declared (used)
@@ -266,12 +266,12 @@ end
 $$;
 
 -- Deletes column sets that their apps no longer use. The same message drops their functions.
-create function rowhouse.forget_sets(wanted_table text, gone jsonb) returns void
+create function rowhouse.forget_sets(wanted_table text, removed jsonb) returns void
   language sql security definer
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.column_sets as sets
-    using jsonb_to_recordset(gone) as one ("appId" uuid, hash text)
-  where table_name = wanted_table and sets.app_id = one."appId" and sets.hash = one.hash
+    using jsonb_to_recordset(removed) as item ("appId" uuid, hash text)
+  where table_name = wanted_table and sets.app_id = item."appId" and sets.hash = item.hash
     and unused_since is not null
 $$;
 

@@ -29,14 +29,14 @@ set search_path = pg_catalog, pg_temp as $$
       '[]') from (
       select app_id, table_name from rowhouse.ended_registrations where version > since
       union all select app_id, table_name from rowhouse.registrations
-      where version > since and is_ending) as gone))
+      where version > since and is_ending) as removed))
 $$;
 
 -- The migrations that one migration joins, without their texts; usually null.
 create function rowhouse.joined_records(joins jsonb) returns jsonb language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_agg(joined - 'text' order by (joined ->> 'seq')::integer)
-  from jsonb_array_elements(joins) as one (joined)
+  from jsonb_array_elements(joins) as item (joined)
 $$;
 
 -- The input of a push's plan: the tables with these names, and all registrations of the app.
@@ -91,7 +91,7 @@ create function rowhouse.read_push_state(
 $$;
 
 -- The tables with column sets that no app has used for so many seconds.
-create function rowhouse.find_unused_sets(kept_s integer) returns json language sql stable
+create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('name', name,
       'isDistributed', rowhouse.is_distributed(), 'stamp', rowhouse.stamp_of(name),
@@ -99,7 +99,7 @@ set search_path = pg_catalog, pg_temp as $$
           'unusedS', extract(epoch from now() - unused_since)::float8))
         from rowhouse.column_sets where table_name = name)) order by name), '[]')
   from rowhouse.tables where name in (select table_name from rowhouse.column_sets
-    where unused_since < now() - make_interval(secs => kept_s))
+    where unused_since < now() - make_interval(secs => unused_s))
 $$;
 
 -- The name of a generated function of a column set.

@@ -7,9 +7,9 @@
 -- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited.
 
 -- A value of the plan as an expression of this type.
-create function rowhouse.query_value(place int4, type text) returns text
+create function rowhouse.query_value(ordinal int4, type text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('($2[%s])::%s', place, type)
+  select format('($2[%s])::%s', ordinal, type)
 $$;
 
 -- The name of an operator as SQL; null for any other name.
@@ -39,9 +39,9 @@ declare
 begin
   if name in ('and', 'or') then
     select format('(%s)', string_agg(
-      rowhouse.query_condition(columns, types, part), format(' %s ', name) order by place))
+      rowhouse.query_condition(columns, types, part), format(' %s ', name) order by ordinal))
     into rendered
-    from jsonb_array_elements(condition) with ordinality as parts (part, place) where place > 1;
+    from jsonb_array_elements(condition) with ordinality as parts (part, ordinal) where ordinal > 1;
   elsif name = 'not' then
     rendered := format('(not %s)', rowhouse.query_condition(columns, types, condition -> 1));
   else
@@ -68,19 +68,19 @@ $$;
 -- the first columns of the walk.
 create function rowhouse.query_bound(targets text[], types text[], bound jsonb) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select ' and (' || string_agg(targets[place], ', ' order by place) || ')'
+  select ' and (' || string_agg(targets[ordinal], ', ' order by ordinal) || ')'
     || rowhouse.query_operator(bound ->> 'op')
     || '('
-    || string_agg(rowhouse.query_value(value::int4, types[place]), ', ' order by place)
+    || string_agg(rowhouse.query_value(value::int4, types[ordinal]), ', ' order by ordinal)
     || ')'
-  from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, place)
+  from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, ordinal)
 $$;
 
 -- The statement of a plan. It returns the ids of the rows in order, whether it stopped at the max
 -- number of visited rows, and the number of matching rows, if requested.
 --
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
--- walk; "at" continues an earlier walk in place of "start". PostgreSQL drops a condition that a
+-- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops a condition that a
 -- required column is not null, and could then not use a partial index on rows with a value: so a
 -- walk always has "stop", and its first column is compared again. "ids": the walk visits these
 -- rows instead of a range.
@@ -91,11 +91,11 @@ create function rowhouse.query_statement(
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   walk constant int4[] := array(
-    select place::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (place));
+    select ordinal::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (ordinal));
   targets constant text[] := array(
-    select columns[place] from unnest(walk) with ordinality as listed (place, n) order by n);
+    select columns[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   target_types constant text[] := array(
-    select types[place] from unnest(walk) with ordinality as listed (place, n) order by n);
+    select types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   way constant text := case when (plan ->> 'isDescending')::bool then ' desc' else '' end;
   matches text := case when plan ? 'filter'
     then rowhouse.query_condition(columns, types, plan -> 'filter') || ' is true' else 'true' end;

@@ -46,10 +46,10 @@ begin
   perform rowhouse.enter_app(app);
   execute (
     select format('with %s select array[%s]',
-      string_agg(format('gone_%s as (delete from data.%I where app_id = $1 returning 1)',
-        place, name), ', '),
-      string_agg(format('(select count(*) from gone_%s)', place), ', ' order by place))
-    from unnest(names) with ordinality as listed (name, place)
+      string_agg(format('removed_%s as (delete from data.%I where app_id = $1 returning 1)',
+        ordinal, name), ', '),
+      string_agg(format('(select count(*) from removed_%s)', ordinal), ', ' order by ordinal))
+    from unnest(names) with ordinality as listed (name, ordinal)
   ) into row_counts using app;
   return row_counts;
 end
@@ -64,7 +64,7 @@ create function rowhouse.delete_some_rows(
   names text[], app uuid, max_rows integer, out changed bigint, out counts bigint[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  one text;
+  current_table text;
   ref record;
   is_there boolean;
   filled text[] := '{}';
@@ -75,18 +75,20 @@ begin
   changed := 0;
   counts := array_fill(0::bigint, array[cardinality(names)]);
   perform rowhouse.enter_app(app);
-  foreach one in array names loop
-    execute format('select exists (select from data.%I where app_id = $1)', one) into is_there
+  foreach current_table in array names loop
+    execute format('select exists (select from data.%I where app_id = $1)', current_table)
+      into is_there
       using app;
     if is_there then
-      filled := filled || one;
+      filled := filled || current_table;
     end if;
   end loop;
   for ref in
-    select tables.name as child, declared.one ->> 'name' as via, declared.one ->> 'table' as parent,
-      (declared.one ->> 'required')::boolean as is_required
-    from rowhouse.tables, jsonb_array_elements(definition -> 'columns') as declared (one)
-    where tables.name = any (filled) and declared.one ->> 'table' = any (filled)
+    select tables.name as child, declared.item ->> 'name' as via,
+      declared.item ->> 'table' as parent,
+      (declared.item ->> 'required')::boolean as is_required
+    from rowhouse.tables, jsonb_array_elements(definition -> 'columns') as declared (item)
+    where tables.name = any (filled) and declared.item ->> 'table' = any (filled)
   loop
     execute format('select exists (select from data.%I where app_id = $1 and %I is not null)',
       ref.child, ref.via)
@@ -99,23 +101,25 @@ begin
       end if;
     end if;
   end loop;
-  select name into one from unnest(filled) as listed (name) where name <> all (referred_to) limit 1;
-  if one is not null then
+  select name into current_table from unnest(filled) as listed (name)
+  where name <> all (referred_to) limit 1;
+  if current_table is not null then
     execute format('delete from data.%1$I as whole using (select id from data.%1$I
       where app_id = $1 limit $2) as part
-      where whole.app_id = $1 and whole.id = part.id', one) using app, max_rows;
+      where whole.app_id = $1 and whole.id = part.id', current_table) using app, max_rows;
     get diagnostics changed = row_count;
-    counts[array_position(names, one)] := changed;
+    counts[array_position(names, current_table)] := changed;
   elsif loose_via is not null then
     execute format('update data.%1$I as whole set %2$I = null
       from (select id from data.%1$I where app_id = $1 and %2$I is not null limit $2) as part
       where whole.app_id = $1 and whole.id = part.id', loose_child, loose_via) using app, max_rows;
     get diagnostics changed = row_count;
   elsif filled <> '{}' then
-    select sum(row_count), array_agg(coalesce(row_count, 0) order by place) into changed, counts
-      from unnest(names) with ordinality as listed (name, place)
-      left join unnest(filled, rowhouse.delete_rows(filled, app)) as gone (gone_name, row_count)
-        on gone_name = name;
+    select sum(row_count), array_agg(coalesce(row_count, 0) order by ordinal) into changed, counts
+      from unnest(names) with ordinality as listed (name, ordinal)
+      left join unnest(filled, rowhouse.delete_rows(filled, app))
+        as removed (removed_name, row_count)
+        on removed_name = name;
   end if;
 end
 $$;
@@ -136,7 +140,8 @@ begin
   end if;
   select * into step from rowhouse.delete_some_rows(work.tables, work.app_id, max_rows);
   update rowhouse.row_jobs set is_emptied = step.changed = 0, counts = array(
-    select before + now_gone from unnest(work.counts, step.counts) as summed (before, now_gone))
+    select before + now_removed
+      from unnest(work.counts, step.counts) as summed (before, now_removed))
   where id = job;
   return step.changed = 0;
 end

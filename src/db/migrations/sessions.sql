@@ -3,7 +3,7 @@
 
 -- Writes the audit log at most once an hour for each pair of presented live sessions; only one
 -- should be live.
-create function rowhouse.note_session_conflict(live_ids text[]) returns void
+create function rowhouse.record_session_conflict(live_ids text[]) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with pairs as (
     select low as first_id, high as second_id from unnest(live_ids) as low
@@ -12,13 +12,13 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     insert into rowhouse.session_conflicts as seen (first_id, second_id)
     select first_id, second_id from pairs where not exists (
       select from rowhouse.session_conflicts as recent
-        where recent.noted_at > now() - interval '1 hour'
+        where recent.recorded_at > now() - interval '1 hour'
         and recent.first_id = pairs.first_id and recent.second_id = pairs.second_id)
     order by first_id, second_id
-    on conflict (first_id, second_id) do update set noted_at = now()
-      where seen.noted_at <= now() - interval '1 hour'
+    on conflict (first_id, second_id) do update set recorded_at = now()
+      where seen.recorded_at <= now() - interval '1 hour'
     returning first_id
-  ), noted as (
+  ), recorded as (
     insert into rowhouse.audit (actor, action, user_id, details)
     select 'browser', 'session_conflict', case when count(distinct user_id) = 1
       then min(user_id::text)::uuid end,
@@ -28,15 +28,15 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   )
   delete from rowhouse.session_conflicts where (first_id, second_id) in (
     select first_id, second_id from rowhouse.session_conflicts as old
-    where exists (select from conflicts) and noted_at <= now() - interval '1 hour'
+    where exists (select from conflicts) and recorded_at <= now() - interval '1 hour'
       and not exists (select from pairs where pairs.first_id = old.first_id
         and pairs.second_id = old.second_id)
-    order by noted_at limit 200 for update skip locked)
+    order by recorded_at limit 200 for update skip locked)
 $$;
 
 -- Ends every session that is presented with either of its secrets; only the audit log entry
 -- remains. A serving login that could delete rows directly could also lock the whole table.
-create function rowhouse.sign_out(presented text, shown_from text) returns void
+create function rowhouse.sign_out(presented text, client_address text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with ended as (
     delete from rowhouse.sessions using unnest(string_to_array(presented, ',')) as pair
@@ -46,7 +46,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
     returning sessions.user_id
   )
   insert into rowhouse.audit (actor, action, user_id, client)
-  select user_id::text, 'sign_out', user_id, nullif(shown_from, '') from ended
+  select user_id::text, 'sign_out', user_id, nullif(client_address, '') from ended
 $$;
 grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, rowhouse_identity;
 
@@ -54,29 +54,30 @@ grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, row
 -- session. Two live sessions count as none: the intended session is unknown. Rows without a valid
 -- proof are ignored.
 create function rowhouse.find_session(
-  shown text, idle_s integer,
+  presented text, idle_s integer,
   out live integer, out session_id text, out person_id uuid, out identity_digest bytea
 ) language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   pair text;
-  one record;
+  found_session record;
   live_ids text[] := '{}';
   seen_at timestamptz;
 begin
-  foreach pair in array string_to_array(shown, ',') loop
-    select sessions.id, sessions.user_id, sessions.identity_digest, sessions.last_seen_at into one
+  foreach pair in array string_to_array(presented, ',') loop
+    select sessions.id, sessions.user_id, sessions.identity_digest, sessions.last_seen_at
+    into found_session
     from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
     where sessions.id = split_part(pair, '.', 1)
       and sessions.session_digest = sha256(decode(split_part(pair, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
       and users.disabled_at is null and sessions.expires_at > clock_timestamp()
       and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
-    if found and one.id <> all (live_ids) then
-      live_ids := live_ids || one.id;
-      session_id := one.id;
-      person_id := one.user_id;
-      identity_digest := one.identity_digest;
-      seen_at := one.last_seen_at;
+    if found and found_session.id <> all (live_ids) then
+      live_ids := live_ids || found_session.id;
+      session_id := found_session.id;
+      person_id := found_session.user_id;
+      identity_digest := found_session.identity_digest;
+      seen_at := found_session.last_seen_at;
     end if;
   end loop;
   live := cardinality(live_ids);
@@ -84,7 +85,7 @@ begin
     session_id := null;
     person_id := null;
     identity_digest := null;
-    perform rowhouse.note_session_conflict(live_ids);
+    perform rowhouse.record_session_conflict(live_ids);
   elsif seen_at < now() - interval '1 minute' then
     -- Records its use at most once a minute, without waiting for locks.
     update rowhouse.sessions set last_seen_at = now() where sessions.id in (

@@ -1,4 +1,4 @@
-/** What `import … with { type: "text" }` gives for an SQL file. @module */
+/** The type of `import … with { type: "text" }` for an SQL file. @module */
 
 declare module "*.sql" {
   const text: string;

@@ -43,7 +43,7 @@ create table rowhouse.rejections (
 );
 create index rejections__span__at__idx on rowhouse.rejections (span, at);
 
--- The counted tables and codes of each app: at most 200. An unused entry makes room for another
+-- The counted tables and codes of each app: at most 200. An unused entry is replaced by another
 -- after the retention of the counts.
 create table rowhouse.rejection_kinds (
   app_id uuid not null,
@@ -57,7 +57,7 @@ create index rejection_kinds__used_at__idx on rowhouse.rejection_kinds (used_at)
 -- Failed, slow and rejected requests, by the id that the caller got. Failed and slow requests are
 -- stored for a day, rejected requests for a week, at most 1,000 per app. A path contains only
 -- declared columns, and positions in a batch.
-create table rowhouse.kept_requests (
+create table rowhouse.stored_requests (
   id uuid primary key,
   app_id uuid,
   at timestamptz not null,
@@ -73,12 +73,12 @@ create table rowhouse.kept_requests (
   -- This request, and equal requests of the same minute that were not stored.
   requests integer not null default 1 check (requests > 0)
 );
-create index kept_requests__app_id__at__idx on rowhouse.kept_requests (app_id, at);
+create index stored_requests__app_id__at__idx on rowhouse.stored_requests (app_id, at);
 -- By the reference on the page: the end of the id.
-create index kept_requests__reference__idx on rowhouse.kept_requests (right(id::text, 12));
-create index kept_requests__at__idx on rowhouse.kept_requests (at);
+create index stored_requests__reference__idx on rowhouse.stored_requests (right(id::text, 12));
+create index stored_requests__at__idx on rowhouse.stored_requests (at);
 -- For the sweep, and for the list of failures.
-create index kept_requests__failed__at__idx on rowhouse.kept_requests (at)
+create index stored_requests__failed__at__idx on rowhouse.stored_requests (at)
   where status >= 500 or status < 400;
 
 -- The app of a rejected request: of the proven key, or of the presented key. Null for an app that
@@ -95,11 +95,11 @@ $$;
 create function rowhouse.read_rejections(rejected jsonb)
   returns table (app_id uuid, table_name text, code text, requests bigint)
   language sql stable set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.rejected_app(app, key), coalesce("table", ''), left(one.code, 60),
-    sum(greatest(one.requests, 0))::bigint
-  from jsonb_to_recordset(rejected) as one (app uuid, key text, "table" text, code text,
+  select rowhouse.rejected_app(app, key), coalesce("table", ''), left(item.code, 60),
+    sum(greatest(item.requests, 0))::bigint
+  from jsonb_to_recordset(rejected) as item (app uuid, key text, "table" text, code text,
     requests bigint)
-  where rowhouse.rejected_app(app, key) is not null and one.code is not null
+  where rowhouse.rejected_app(app, key) is not null and item.code is not null
     and length("table") <= 63 is not false
   group by 1, 2, 3
 $$;
@@ -113,12 +113,12 @@ begin
   select app_id, table_name, code, added_minute from (
     select sent.*, row_number() over (partition by app_id
       order by requests desc, table_name, code)
-      + (select count(*) from rowhouse.rejection_kinds where app_id = sent.app_id) as place
+      + (select count(*) from rowhouse.rejection_kinds where app_id = sent.app_id) as ordinal
     from rowhouse.read_rejections(rejected) as sent
     where code <> 'other' and not exists (select from rowhouse.rejection_kinds as kinds
       where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
         and kinds.code = sent.code)) as added
-  where place <= 200;
+  where ordinal <= 200;
   update rowhouse.rejection_kinds as kinds set used_at = added_minute
   from rowhouse.read_rejections(rejected) as sent
   where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
@@ -141,23 +141,24 @@ $$;
 -- that a key with many errors does not evict the requests of other keys.
 create function rowhouse.trim_rejected(apps uuid[]) returns void
   language sql volatile set search_path = pg_catalog, pg_temp as $$
-  delete from rowhouse.kept_requests where id in (
+  delete from rowhouse.stored_requests where id in (
     select id from (
-      select id, row_number() over (partition by app_id order by place, at desc, id) as app_place
+      select id,
+        row_number() over (partition by app_id order by ordinal, at desc, id) as app_ordinal
       from (
         select id, app_id, at, row_number() over (partition by app_id, code, key_id
-          order by at desc, id) as place
-        from rowhouse.kept_requests
+          order by at desc, id) as ordinal
+        from rowhouse.stored_requests
         where (app_id = any (apps) or app_id is null and array_position(apps, null) is not null)
           and status between 400 and 499) as placed) as ranked
-    where app_place > 1000)
+    where app_ordinal > 1000)
 $$;
 
 -- Adds one minute of a process, once, even if it is sent again: minutes come in order. Rows are
 -- locked in order, so that concurrent processes never deadlock.
 create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
-  judged_s double precision, issues jsonb, counted jsonb, rejected jsonb, kept jsonb
+  checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -168,7 +169,7 @@ begin
   insert into rowhouse.processes as known (id, role, started_at, minute, ended_at, isolation_at,
     isolation_issues)
   values (process, process_role, started, added_minute, case when has_ended then now() end,
-    now() - make_interval(secs => judged_s),
+    now() - make_interval(secs => checked_s),
     array(select left(issue, 300)
     from jsonb_array_elements_text(issues) as listed (issue) limit 20))
   on conflict (id) do update set minute = excluded.minute, seen_at = now(),
@@ -183,7 +184,7 @@ begin
   select app, span, case span when 'minute' then added_minute
     else date_bin('1 hour', added_minute, 'epoch') end,
     requests, errors, rejections, latencies
-  from jsonb_to_recordset(counted) as one (app uuid, requests bigint, errors bigint,
+  from jsonb_to_recordset(counted) as item (app uuid, requests bigint, errors bigint,
     rejections bigint, latencies bigint[]),
     unnest(array['hour', 'minute']) as span
   -- Skips apps that were deleted since then.
@@ -202,25 +203,25 @@ begin
   if jsonb_array_length(rejected) > 0 then
     perform rowhouse.add_rejections(added_minute, rejected);
   end if;
-  insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms, key_id,
+  insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id,
     table_name, paths, requests)
   select id, nullif(app, '00000000-0000-0000-0000-000000000000'),
     least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms, key_id, "table",
     paths, greatest(requests, 1)
   from (
-    select one.*, rowhouse.rejected_app(one.app, one.key) as shown_app,
-      (select key_id from rowhouse.api_keys where key_id = one.key),
-      array(select left(path, 80) from jsonb_array_elements_text(one.fields) as path limit 20)
+    select item.*, rowhouse.rejected_app(item.app, item.key) as accepted_app,
+      (select key_id from rowhouse.api_keys where key_id = item.key),
+      array(select left(path, 80) from jsonb_array_elements_text(item.fields) as path limit 20)
         as paths
-    from jsonb_to_recordset(kept) as one (
+    from jsonb_to_recordset(stored) as item (
       id uuid, app uuid, at_ms double precision, method text, route text, status integer,
         code text, ms integer, key text, "table" text, fields jsonb, requests integer)
     limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
       requests, app, key_id, paths)
   where app is not null
   on conflict do nothing;
-  perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.kept_requests
-    where id in (select (one ->> 'id')::uuid from jsonb_array_elements(kept) as one)
+  perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.stored_requests
+    where id in (select (item ->> 'id')::uuid from jsonb_array_elements(stored) as item)
       and status between 400 and 499));
   return true;
 end
@@ -236,29 +237,32 @@ declare
   swept integer := 0;
   swept_here integer;
   swept_span text;
-  kept interval;
+  retention interval;
 begin
-  for swept_span, kept in values ('minute', interval '1 day'), ('hour', interval '15 days') loop
+  for swept_span, retention in
+    values ('minute', interval '1 day'), ('hour', interval '15 days')
+  loop
     delete from rowhouse.statistics where (app_id, span, at) in (
-      select app_id, span, at from rowhouse.statistics where span = swept_span and at < now() - kept
+      select app_id, span, at from rowhouse.statistics
+      where span = swept_span and at < now() - retention
       order by at limit max_rows for update skip locked);
     get diagnostics swept_here = row_count;
     swept := greatest(swept, swept_here);
     delete from rowhouse.rejections where (app_id, span, at, table_name, code) in (
       select app_id, span, at, table_name, code from rowhouse.rejections
-      where span = swept_span and at < now() - kept
+      where span = swept_span and at < now() - retention
       order by at limit max_rows for update skip locked);
     get diagnostics swept_here = row_count;
     swept := greatest(swept, swept_here);
   end loop;
-  delete from rowhouse.kept_requests where id in (
-    select id from rowhouse.kept_requests
+  delete from rowhouse.stored_requests where id in (
+    select id from rowhouse.stored_requests
     where (status >= 500 or status < 400) and at < now() - interval '1 day'
     order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
-  delete from rowhouse.kept_requests where id in (
-    select id from rowhouse.kept_requests where at < now() - interval '7 days'
+  delete from rowhouse.stored_requests where id in (
+    select id from rowhouse.stored_requests where at < now() - interval '7 days'
       order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);

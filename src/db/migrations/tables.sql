@@ -80,13 +80,13 @@ $$;
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select distinct known.name, declared.one ->> 'table' from (
+  select distinct known.name, declared.item ->> 'table' from (
     select table_name, definition from rowhouse.registrations where app_id = app
     union all
     select tables.name, definition from rowhouse.tables where app is null
   ) as known (name, definition),
-    jsonb_array_elements(known.definition -> 'columns') as declared (one)
-  where declared.one ->> 'table' is not null
+    jsonb_array_elements(known.definition -> 'columns') as declared (item)
+  where declared.item ->> 'table' is not null
 $$;
 
 -- A table with the tables that it is in a circle of references with: they are removed together. A
@@ -115,8 +115,8 @@ $$;
 -- are deleted. Without the confirmed names it only checks; if the names differ, it rejects the
 -- call. An end that has already begun continues.
 -- action: admin, recent sign-in
-create function rowhouse.begin_end_registration(wanted_slug text, wanted_table text, told text[],
-  actor text) returns jsonb
+create function rowhouse.begin_end_registration(
+  wanted_slug text, wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
@@ -145,8 +145,8 @@ begin
     raise exception 'the owner of a table in use' using errcode = 'RH008';
   end if;
   perform rowhouse.check_circle(circle, app);
-  if told is not null then
-    if told <> circle then
+  if expected is not null then
+    if expected <> circle then
       raise exception 'changed by another push' using errcode = 'RH001';
     end if;
     update rowhouse.versions set version = version + 1
@@ -263,7 +263,7 @@ $$;
 -- their owners. Without the confirmed names it only checks; if the names differ, it rejects the
 -- call.
 -- action: admin, recent sign-in
-create function rowhouse.drop_table(wanted_table text, told text[], actor text) returns jsonb
+create function rowhouse.drop_table(wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   circle text[] := rowhouse.find_circle(wanted_table, null);
@@ -273,7 +273,7 @@ begin
   if not exists (select from rowhouse.tables where name = wanted_table) then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  if told is not null then
+  if expected is not null then
     perform rowhouse.reject_issues();
   end if;
   if exists (select from rowhouse.registrations where table_name = any (circle)) then
@@ -282,16 +282,16 @@ begin
   perform rowhouse.check_circle(circle, null);
   select jsonb_agg(jsonb_build_object('name', name, 'owner', slug) order by name) into dropped
   from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = any (circle);
-  if told is null then
+  if expected is null then
     return dropped;
   end if;
-  if told <> circle or rowhouse.find_circle(wanted_table, null) <> circle then
+  if expected <> circle or rowhouse.find_circle(wanted_table, null) <> circle then
     raise exception 'changed by another push' using errcode = 'RH001';
   end if;
   perform rowhouse.drop_tables(circle);
   insert into rowhouse.audit (actor, action, app, details)
-  select actor, 'drop_table', one ->> 'owner', jsonb_build_object('table', one ->> 'name')
-  from jsonb_array_elements(dropped) as gone (one);
+  select actor, 'drop_table', item ->> 'owner', jsonb_build_object('table', item ->> 'name')
+  from jsonb_array_elements(dropped) as removed (item);
   return dropped;
 end
 $$;

@@ -23,8 +23,8 @@ $$;
 -- The counters of a client: its address and its networks.
 create function rowhouse.client_keys(kind text, networks text[]) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(array_agg(rowhouse.throttle_key(kind, network) order by place), '{}')
-  from unnest(networks) with ordinality as client (network, place)
+  select coalesce(array_agg(rowhouse.throttle_key(kind, network) order by ordinal), '{}')
+  from unnest(networks) with ordinality as client (network, ordinal)
 $$;
 
 -- The counter of a device on which the person with this address signed in before.
@@ -96,7 +96,7 @@ begin
       insert into rowhouse.throttle as counter (key, attempts, ends_at)
       select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute'
         else clock_timestamp() + make_interval(secs => least(window_s, 2592000)) end
-      from unnest(keys) with ordinality as wanted (key, place) order by place
+      from unnest(keys) with ordinality as wanted (key, ordinal) order by ordinal
       on conflict (key) do update set
         attempts = case when counter.ends_at <= clock_timestamp() then 1
           else counter.attempts + 1 end,
@@ -108,7 +108,7 @@ begin
         raise exception 'counted by another attempt' using errcode = 'RH013';
       end if;
     exception when sqlstate 'RH013' then
-      null; -- what was counted is taken back
+      null; -- the count is reverted
     end;
   end if;
   return wait;
@@ -137,10 +137,10 @@ create table rowhouse.failed_sign_ins (
   last_at timestamptz not null,
   last_from text check (length(last_from) <= 64)
 );
-create function rowhouse.note_password_attempt(person uuid, shown_from text) returns void
+create function rowhouse.record_password_attempt(person uuid, client_address text) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.failed_sign_ins as failed (user_id, attempts, last_at, last_from)
-  select id, 1, now(), left(shown_from, 64) from rowhouse.users
+  select id, 1, now(), left(client_address, 64) from rowhouse.users
   where id = person and disabled_at is null for key share
   on conflict (user_id) do update set attempts = least(failed.attempts, 1000000) + 1,
     last_at = excluded.last_at, last_from = excluded.last_from
@@ -148,7 +148,7 @@ $$;
 
 -- Before a password is hashed: counts the attempt, or returns how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
-  typed text, client_networks text[], device_id text, device_users uuid[], shown_from text,
+  typed text, client_networks text[], device_id text, device_users uuid[], client_address text,
   max_pair integer, max_clients integer[], max_global integer, window_s integer
 ) returns table (
   wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
@@ -184,7 +184,7 @@ begin
   select 'sign-in', 'sign_in_throttled', person.id
   from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)
   join rowhouse.throttle on throttle.key = wanted.key and attempts = bound;
-  perform rowhouse.note_password_attempt(person.id, shown_from);
+  perform rowhouse.record_password_attempt(person.id, client_address);
   perform rowhouse.sweep_throttle(20);
   return query select 0, person.id, person.password_hash, person.password_secret_id,
     person.disabled_at is not null, is_known;

@@ -32,8 +32,8 @@
  */
 
 /** The presented sessions, as lists of `<id>.<proof>`; the idle limit in seconds; the client's address. */
-const PRESENTED = "session_shown text, identity_shown text, idle_s integer, shown_from text";
-const PRESENTED_NAMES = "session_shown, identity_shown, idle_s, shown_from";
+const PRESENTED = "session_cookie text, identity_cookie text, idle_s integer, client_address text";
+const PRESENTED_NAMES = "session_cookie, identity_cookie, idle_s, client_address";
 
 type Proof = {
   /** Variables that raise an error unless the visitor may call the function; `who` is the visitor's id. */
@@ -68,7 +68,7 @@ type Parts = Readonly<Record<string, string | undefined>>;
 const BODY = String.raw`(?:(?!\$\$)[\s\S])+?`;
 const FORM = new RegExp(
   [
-    String.raw`^-- proves: (?<proves>.+)\ncreate function rowhouse\.(?<name>\w+)\((?<takes>[^()]*)\)`,
+    String.raw`^-- proves: (?<proves>.+)\ncreate function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
     String.raw`\s+returns\s+(?<returns>${BODY}) as \$\$\n`,
     String.raw`(?:declare\n(?<declares>${BODY})\n)?begin\n(?<body>${BODY})\nend\n\$\$;$`,
   ].join(""),
@@ -78,7 +78,7 @@ const FORM = new RegExp(
 const ACTION = new RegExp(
   [
     String.raw`^-- action: (?<proves>.+)\n(?<replaced>(?:--   .+\n)*)`,
-    String.raw`(?<definition>create function rowhouse\.(?<name>\w+)\((?<takes>[^()]*)\)`,
+    String.raw`(?<definition>create function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
     String.raw`\s+returns\s+(?<returns>${BODY})\s+language\s${BODY}\$\$\n${BODY}\n\$\$;`,
     String.raw`(?:\ncomment on function rowhouse\.\w+ is (?<comment>.+);)?)$`,
   ].join(""),
@@ -101,28 +101,28 @@ export function defineVisitorFunctions(sql: string): string {
 }
 
 /** The argument of the Console's function, and the value that it passes on. */
-type Passed = { takes: string; passes: string };
+type Passed = { parameters: string; passes: string };
 
 function addConsoleFunction({
   proves = "",
   replaced = "",
   definition = "",
   name = "",
-  takes = "",
+  parameters = "",
   returns = "",
   comment,
 }: Parts): string {
   const replacements = new Map(replaced.split("\n").filter(Boolean).map(readReplacement));
-  const own = new Map(takes.trim().split(/,\s+/).map(readArgument));
+  const own = new Map(parameters.trim().split(/,\s+/).map(readArgument));
   for (const argument of replacements.keys())
-    if (!own.has(argument)) throw new Error(`rowhouse.${name} takes no argument "${argument}"`);
+    if (!own.has(argument)) throw new Error(`rowhouse.${name} has no parameter "${argument}"`);
   const passed = [...new Map([...own, ...replacements]).values()];
   const called = `rowhouse.${name}(${passed.map(({ passes }) => passes).join(", ")})`;
   const written = writeOut({
     proves,
     name: `console_${name}`,
-    takes: passed
-      .map((argument) => argument.takes)
+    parameters: passed
+      .map((argument) => argument.parameters)
       .filter(Boolean)
       .join(", "),
     returns,
@@ -135,16 +135,16 @@ function addConsoleFunction({
 
 function readArgument(argument: string): [string, Passed] {
   const [name = ""] = argument.split(" ");
-  if (name === "actor") return [name, { takes: "", passes: "who::text" }];
-  return [name, { takes: argument, passes: name }];
+  if (name === "actor") return [name, { parameters: "", passes: "who::text" }];
+  return [name, { parameters: argument, passes: name }];
 }
 
 /** By the argument's name: `mail = rowhouse.email_of(person uuid)` accepts a person and passes on the expression's value. */
 function readReplacement(line: string): [string, Passed] {
   const [argument = "", expression = ""] = line.replace(/^-- +/, "").split(" = ");
   const typed = /(\w+) (?:uuid|text)\b/g;
-  const takes = expression.match(typed)?.join(", ") ?? "";
-  return [argument, { takes, passes: expression.replaceAll(typed, "$1") }];
+  const parameters = expression.match(typed)?.join(", ") ?? "";
+  return [argument, { parameters, passes: expression.replaceAll(typed, "$1") }];
 }
 
 function toVerb(returns: string): string {
@@ -152,10 +152,10 @@ function toVerb(returns: string): string {
   return /^(?:table|setof)\b/.test(returns) ? "return query select * from" : "return";
 }
 
-function writeOut({ proves = "", name, takes, returns, declares = "", body }: Parts): string {
+function writeOut({ proves = "", name, parameters, returns, declares = "", body }: Parts): string {
   const proof = PROOFS[proves];
   if (proof === undefined) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
-  const signature = `rowhouse.${name}(${[PRESENTED, takes].filter(Boolean).join(", ")})`;
+  const signature = `rowhouse.${name}(${[PRESENTED, parameters].filter(Boolean).join(", ")})`;
   return `create function ${signature} returns ${returns}
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -78,7 +78,7 @@ export class Acquirer {
       total: MAX_WAITING,
     });
     const events = {
-      onRoom: () => this.#serve(),
+      onCapacity: () => this.#serve(),
       onNone: (error: Error) => this.#failAll(error),
     };
     this.#pool =
@@ -91,7 +91,8 @@ export class Acquirer {
   acquire(queue: string, caller?: Caller, gate?: Gate): Connection | Promise<Connection> {
     const isOpen = !this.#isClosed && this.#options.nodes?.isSilent(queue) !== true;
     const mayStart = isOpen && gate?.mayStart() !== false;
-    const connection = mayStart && this.#fairQueue.mayStart(queue) ? this.#pool.take() : undefined;
+    const connection =
+      mayStart && this.#fairQueue.mayStart(queue) ? this.#pool.acquire() : undefined;
     if (connection !== undefined) {
       this.#fairQueue.start(queue);
       gate?.start();
@@ -128,7 +129,7 @@ export class Acquirer {
   /** Gives free connections to the next callers, and opens more for the others. */
   #serve(): void {
     while (this.#fairQueue.waiting() > 0) {
-      const connection = this.#pool.take();
+      const connection = this.#pool.acquire();
       if (connection === undefined) break;
       const waiter = this.#fairQueue.next();
       if (waiter === undefined) {

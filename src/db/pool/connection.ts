@@ -201,7 +201,7 @@ async function dial({ host, port, path }: Parsed): Promise<Socket> {
   let failure: unknown;
   for (const address of addresses) {
     try {
-      return await dialOne(address);
+      return await dialAddress(address);
     } catch (error) {
       failure = error;
     }
@@ -209,7 +209,7 @@ async function dial({ host, port, path }: Parsed): Promise<Socket> {
   throw failure;
 }
 
-function dialOne(address: { path: string } | { host: string; port: number }): Promise<Socket> {
+function dialAddress(address: { path: string } | { host: string; port: number }): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(address);
     const timer = setTimeout(() => {
@@ -246,11 +246,11 @@ async function cancel(pending: Pending): Promise<void> {
 
 async function within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {
   let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(withCode("CONNECT_TIMEOUT")), limitMs);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }

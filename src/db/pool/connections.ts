@@ -11,23 +11,23 @@ import { type Connection, type ConnectionOptions, openConnection } from "./conne
 export type ConnectionsOptions = ConnectionOptions & {
   /** Maximum number of connections. */
   connections: number;
-  /** Called when no connection is left and none can be made, with the error of the last attempt. */
-  onAway?: (cause: unknown) => void;
-  /** Called when a connection is made. */
+  /** Called when no connection is left and a new one fails, with the error of the last attempt. */
+  onUnreachable?: (cause: unknown) => void;
+  /** Called when a connection opens. */
   onThere?: () => void;
 };
 
 /** Notifications from the connections to the pool. */
 export type ConnectionsEvents = {
   /** A connection is free, or another can be opened. */
-  onRoom: () => void;
-  /** No connection is left, and none could be made. */
+  onCapacity: () => void;
+  /** No connection is left, and the last attempt failed. */
   onNone: (error: Error) => void;
 };
 
 export type Connections = {
   /** A free connection, exclusive to the caller until it is returned. */
-  readonly take: () => Connection | undefined;
+  readonly acquire: () => Connection | undefined;
   /** Returns an unused connection. */
   readonly keep: (connection: Connection) => void;
   readonly release: (connection: Connection, isSuspect: boolean) => void;
@@ -61,7 +61,7 @@ export class OwnConnections implements Connections {
     this.#events = events;
   }
 
-  take(): Connection | undefined {
+  acquire(): Connection | undefined {
     for (let next = this.#idle.pop(); next !== undefined; next = this.#idle.pop()) {
       if (isFresh(next)) return next;
       this.#discard(next);
@@ -118,9 +118,9 @@ export class OwnConnections implements Connections {
     this.#idle.push(connection);
     connection.onLost = () => {
       this.#open.delete(connection);
-      this.#events.onRoom();
+      this.#events.onCapacity();
     };
-    this.#events.onRoom();
+    this.#events.onCapacity();
   }
 
   #onOpenFailed(cause: unknown): void {
@@ -128,9 +128,9 @@ export class OwnConnections implements Connections {
     this.#failure = { error, at: performance.now() };
     if (this.#connecting > 0) return;
     if (this.#open.size === 0) {
-      this.#options.onAway?.(cause);
+      this.#options.onUnreachable?.(cause);
       this.#events.onNone(error);
-    } else setTimeout(this.#events.onRoom, RECONNECT_DELAY_MS).unref();
+    } else setTimeout(this.#events.onCapacity, RECONNECT_DELAY_MS).unref();
   }
 
   #discard(connection: Connection): void {

@@ -27,7 +27,7 @@ export type FairQueue<Waiter> = {
   readonly mayStart: (queue: string) => boolean;
   readonly start: (queue: string) => void;
   readonly finish: (queue: string) => void;
-  /** Joins a queue, if there is room. */
+  /** Joins a queue that is below its limit. */
   readonly join: (queue: string, waiter: Waiter) => FullQueue | undefined;
   /** Leaves a queue unserved: the waiter has timed out. */
   readonly leave: (queue: string, waiter: Waiter) => void;
@@ -77,9 +77,9 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
   const find = (name: string): Queue<Waiter> => {
     const found = queues.get(name);
     if (found !== undefined) return found;
-    const made: Queue<Waiter> = { running: 0, waiters: new Set(), node: undefined };
-    queues.set(name, made);
-    return made;
+    const created: Queue<Waiter> = { running: 0, waiters: new Set(), node: undefined };
+    queues.set(name, created);
+    return created;
   };
   const forgetIfIdle = (name: string, queue: Queue<Waiter>): void => {
     if (queue.waiters.size === 0) rotation.delete(name);
@@ -102,7 +102,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
     running++;
     count(queue.node, 1);
   };
-  const hasRoom = (name: string, queue: Queue<Waiter> | undefined): boolean => {
+  const hasCapacity = (name: string, queue: Queue<Waiter> | undefined): boolean => {
     if (queue !== undefined && queue.running >= share) return false;
     const node = queue === undefined || queue.running === 0 ? nodeOf(name) : queue.node;
     return node === undefined || (runningOf.get(node) ?? 0) < ofNode;
@@ -116,7 +116,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
   return {
     mayStart: (name) => {
       const queue = queues.get(name);
-      return (queue === undefined || queue.waiters.size === 0) && hasRoom(name, queue);
+      return (queue === undefined || queue.waiters.size === 0) && hasCapacity(name, queue);
     },
     start,
     finish: (name) => {
@@ -138,7 +138,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueu
     leave: (name, waiter) => remove(name, find(name), waiter),
     next: () => {
       for (const [name, queue] of rotation) {
-        if (!hasRoom(name, queue)) continue;
+        if (!hasCapacity(name, queue)) continue;
         const waiter = findReady(queue);
         if (waiter === undefined) continue;
         start(name);

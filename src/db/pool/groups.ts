@@ -4,7 +4,7 @@
  * progress. They wait like all other calls, in their app's queue. The statement returns a result for each call.
  *
  * If the statement had no effect, each call is sent individually. If its outcome is unknown, none is sent again, except calls
- * that can run twice. No caller that has gone cancels the statement of the others.
+ * that can run twice. A caller that disconnects does not cancel the statement of the others.
  *
  * @module
  */
@@ -114,7 +114,7 @@ export class Groups {
       mayStart: () =>
         (this.#avoided.has(key) ||
           (!gathering.isGathering && gathering.statements < MAX_STATEMENTS)) &&
-        !hasGone(work),
+        !hasLeft(work),
       start: () => {
         gathering.members.delete(member);
         gathering.statements++;
@@ -165,7 +165,7 @@ export class Groups {
     let bytes = leader.work.grouping.bytes;
     const isAvoided = this.#avoided.has(leader.work.grouping.key);
     for (const member of isAvoided ? [] : members) {
-      if (hasGone(member.work)) continue;
+      if (hasLeft(member.work)) continue;
       bytes += member.work.grouping.bytes;
       if (group.length === MAX_ROWS || bytes > MAX_BYTES) break;
       members.delete(member);
@@ -230,7 +230,7 @@ export class Groups {
 }
 
 /** The acquirer rejects the call of such a caller at its next tick. */
-function hasGone({ call }: Work): boolean {
+function hasLeft({ call }: Work): boolean {
   return call.caller?.signal.aborted === true;
 }
 

@@ -45,7 +45,7 @@ export type CallOptions = {
 export type ReadOptions<Content> = CallOptions & {
   /** Whether the result belongs to the call, by its content; `undefined` if the content does not show it. */
   isOwn?: ((content: Content) => boolean | undefined) | undefined;
-  /** Its expected duration: slow reads would delay the others. Defaults to a look-up by key. */
+  /** Its expected duration: slow reads would delay the others. Defaults to a lookup by key. */
   length?: ReadLength | undefined;
 };
 
@@ -106,8 +106,8 @@ export type DatabaseOptions = {
   limitMs?: number;
   /** Called with a statement's notices while it runs, such as its progress. */
   onNotice?: (text: string) => void;
-  /** Called when no connection is left and none can be made, with the error of the last attempt; and when a connection is available again. */
-  onAway?: (cause: unknown) => void;
+  /** Called when no connection is left and a new one fails, with the error of the last attempt; and when a connection is available again. */
+  onUnreachable?: (cause: unknown) => void;
   onThere?: () => void;
   /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
   onMismatch?: () => void;

@@ -16,13 +16,13 @@ export type NodePools = {
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-export type NodePoolsOptions = Omit<PoolOptions, "onAway" | "onThere"> & {
+export type NodePoolsOptions = Omit<PoolOptions, "onUnreachable" | "onThere"> & {
   nodes: Nodes;
   /** Called once when the process can no longer connect to a node. */
   onNodeUnavailable?: ((node: string, cause: unknown) => void) | undefined;
 };
 
-/** Longer than a statement can take. */
+/** Longer than a statement can last. */
 const CLOSE_S = 60;
 /** How often an unreachable node is tried again. Until then its calls go through the coordinator, without a wait. */
 const RETRY_MS = 1000;
@@ -37,7 +37,7 @@ type NodePool = {
 export function openNodePools(options: NodePoolsOptions): NodePools {
   const pools = new Map<NodeEntry, NodePool>();
   let seen: ReadonlySet<NodeEntry> = new Set();
-  const closeGone = (): void => {
+  const closeRemoved = (): void => {
     const entries = options.nodes.entries();
     if (entries === seen) return;
     seen = entries;
@@ -49,7 +49,7 @@ export function openNodePools(options: NodePoolsOptions): NodePools {
   };
   return {
     find: (queue) => {
-      closeGone();
+      closeRemoved();
       const entry = options.nodes.findEntry(queue);
       if (entry === undefined) return undefined;
       const nodePool = pools.get(entry) ?? openNodePool(options, entry);
@@ -76,7 +76,7 @@ function openNodePool(
     system,
     // The apps of one node share its pool: only other apps limit an app.
     nodes: { ...nodes, find: () => undefined },
-    onAway: (cause) => {
+    onUnreachable: (cause) => {
       if (!isReported) onNodeUnavailable?.(`${host}:${port}`, cause);
       isReported = true;
       // The node can reject only the connections for pipelining.

@@ -33,12 +33,12 @@ export function makePatientSender(ticker: Ticker): PatientSender {
 
   const countTick = (attempt: Sent): void => {
     attempt.ticks++;
-    const isLate = attempt.ticks > PATIENCE_TICKS;
-    if (!isLate && attempt.connection.isAlive()) return;
+    const isOverdue = attempt.ticks > PATIENCE_TICKS;
+    if (!isOverdue && attempt.connection.isAlive()) return;
     // The first attempt delays those behind it.
-    if (isLate && !stuck.has(attempt.connection))
+    if (isOverdue && !stuck.has(attempt.connection))
       avoided.set(attempt.queue, performance.now() + AVOID_MS);
-    if (isLate) stuck.add(attempt.connection);
+    if (isOverdue) stuck.add(attempt.connection);
     attempt.leave();
   };
   const ticking: Ticking = {

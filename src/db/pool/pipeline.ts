@@ -79,14 +79,15 @@ export function makePipeline(options: PipelineOptions): Pipeline {
     ask: async (statement, call, compare) => {
       const { queue, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
-      const taken = acquirer.acquire(queue, caller);
+      const pending = acquirer.acquire(queue, caller);
       // The caller's own attempt reports why there is no connection.
-      const connection = taken instanceof Promise ? await taken.catch(() => undefined) : taken;
+      const connection =
+        pending instanceof Promise ? await pending.catch(() => undefined) : pending;
       if (connection === undefined) return undefined;
       const startedAt = performance.now();
       const rows = await sender.send(statement, { connection, queue });
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
-      const verdict = rows === undefined ? "unknown" : judge(rows, statement, compare);
+      const verdict = rows === undefined ? "unknown" : evaluate(rows, statement, compare);
       if (verdict === "mismatch") {
         // Closed immediately: all other reads on it are repeated, too.
         connection.end();
@@ -102,7 +103,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
 }
 
 /** Whether a result belongs to the call, belongs to another call, or does not show it. */
-function judge(
+function evaluate(
   rows: unknown[],
   { parameters }: EchoedStatement,
   compare: Compare,
@@ -147,6 +148,6 @@ export function makeEcho(): string {
 }
 
 /** The column with which a statement repeats its echo, by the position of the parameter. */
-export function echoColumn(place: number): string {
-  return `$${place}::pg_catalog.text as echo`;
+export function echoColumn(position: number): string {
+  return `$${position}::pg_catalog.text as echo`;
 }

@@ -8,7 +8,7 @@ import type { PoolStats } from "./acquire.ts";
 import { countPipelines, makePipeline, type Pipeline, type PipelineOptions } from "./pipeline.ts";
 
 /**
- * The expected duration of a read: `short`, a look-up by key; `longer`, up to a millisecond or two; `long`, which is
+ * The expected duration of a read: `short`, a lookup by key; `longer`, up to a millisecond or two; `long`, which is
  * never pipelined.
  */
 export type ReadLength = "short" | "longer" | "long";

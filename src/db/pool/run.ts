@@ -4,7 +4,7 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
-import { isUnconnected } from "../citus/away_node.ts";
+import { isUnconnected } from "../citus/unreachable_node.ts";
 import { isMisrouted, isOutdated, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Connection, Statement } from "./connection.ts";
@@ -43,8 +43,8 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
-    const taken = (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, caller);
-    const connection = taken instanceof Promise ? await orElse(taken, parts) : taken;
+    const pending = (attempt === 1 ? acquired : undefined) ?? acquirer.acquire(queue, caller);
+    const connection = pending instanceof Promise ? await orElse(pending, parts) : pending;
     if (connection === undefined) return await run(throughCoordinator(parts), work);
     const sentAt = performance.now();
     startedAt ??= sentAt;
@@ -76,13 +76,13 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
 
 /** The connection; `undefined` if the node is unavailable, and the coordinator may serve the call. */
 async function orElse(
-  taken: Promise<Connection>,
+  pending: Promise<Connection>,
   { acquirer, coordinator }: RunParts,
 ): Promise<Connection | undefined> {
-  if (coordinator === undefined) return await taken;
-  return await taken.catch((error: unknown) => {
+  if (coordinator === undefined) return await pending;
+  return await pending.catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error;
-    // Without a connection, the caller can have waited for as long as an attempt to connect takes.
+    // Without a connection, the caller can have waited for as long as an attempt to connect lasts.
     if (error.code === "unavailable" || acquirer.stats().open === 0) return undefined;
     throw error;
   });

@@ -50,7 +50,7 @@ export function makeSharedConnections(
       if (waitMs < QUICK_MS) return connection;
       if (waitMs < shortest) [chosen, shortest] = [connection, waitMs];
     }
-    const free = pool.take();
+    const free = pool.acquire();
     if (free === undefined && chosen !== undefined) pool.grow(1);
     return free ?? chosen;
   };
@@ -63,7 +63,7 @@ export function makeSharedConnections(
     failure: () => pool.failure(),
     size: () => pool.size(),
     close: () => pool.close(),
-    take: () => {
+    acquire: () => {
       const now = performance.now();
       const connection = choose(now);
       if (connection === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * One statement on one connection, with a time limit: canceled in the database at its limit or when its caller has gone,
+ * One statement on one connection, with a time limit: canceled in the database at its limit or when its caller disconnects,
  * and abandoned if neither it nor the cancellation gets a response. Never leaves a promise unsettled.
  *
  * @module
@@ -9,7 +9,7 @@ import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";
 
-/** The caller; checked only while the statement takes long. */
+/** The caller; checked only while the statement runs long. */
 export type Caller = { readonly signal: AbortSignal };
 
 export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
@@ -53,16 +53,16 @@ function makeRunning(
 ) {
   let limitAt = performance.now() + limitMs;
   let isTimedOut = false;
-  let isCancelled = false;
+  let isCanceled = false;
   let isForgotten = false;
   const cancel = (): void => {
-    if (isCancelled) return;
-    isCancelled = true;
+    if (isCanceled) return;
+    isCanceled = true;
     void connection.cancel(pending);
   };
   const fail = (error: unknown): void => {
-    const isSuspect = isCancelled || !connection.isAlive();
-    end({ error, isTimedOut, isAsked: isCancelled, isSuspect });
+    const isSuspect = isCanceled || !connection.isAlive();
+    end({ error, isTimedOut, isAsked: isCanceled, isSuspect });
   };
   const passLimit = (now: number): void => {
     if (isTimedOut) end({ error: new SilenceError(), isTimedOut, isAsked: true, isSuspect: true });
@@ -71,7 +71,7 @@ function makeRunning(
     cancel();
   };
   return {
-    finish: (rows: unknown[]): void => end({ rows, isSuspect: isCancelled }),
+    finish: (rows: unknown[]): void => end({ rows, isSuspect: isCanceled }),
     fail,
     tick: (now: number): void => {
       if (caller?.signal.aborted === true) cancel();

@@ -43,7 +43,7 @@ ${endpoints.map((endpoint) => renderEndpoint(endpoint, REFERENCE_PATH))}`,
 
 function renderIntroduction(hasKey: boolean): Html {
   return html`<p class="lead">Read and write an app's rows over REST, and get the signed-in person. Also available as an <a href="/v1/openapi.json">OpenAPI 3.1 document</a>.</p>
-<div class="beside">
+<div class="columns-2">
 <div class="endpoint-text">
 <p>Every request for rows needs an API key in the header <code>Authorization: Bearer</code>. The key identifies the app. Each app sees only its own rows. ${!hasKey && "An administrator issues keys in the Console."}</p>
 <p>Bodies are JSON. Every error has a stable <a href="#errors">code</a>; the message is for people and can change. Other possible changes are in <a href="${toGuidePath("versioning")}">Versions</a>, the rules for values in <a href="${toGuidePath("data")}">Data</a>. In TypeScript, use the <a href="${toGuidePath("sdk")}">client</a>.</p>

@@ -55,14 +55,14 @@ ${fields.length === 0 && html`<p class="quiet">The columns of the table.</p>`}`;
 }
 
 /** Above this number, the values are collapsed. */
-const SHOWN_VALUES = 8;
+const VISIBLE_VALUES = 8;
 
 function renderField(field: Field, where?: string): Html {
   const { values } = field;
   return html`<li><p class="field-line"><code class="field-name">${field.name}</code> <span class="field-type">${field.type}</span>${where !== undefined && html` <span class="field-type">in ${where}</span>`}${field.isRequired && html` <span class="field-required">required</span>`}${field.isDeprecated && html` <span class="pill pill-warn">Deprecated</span>`}</p>
 ${field.about !== "" && html`<p>${renderProse(field.about)}</p>`}
-${values.length > 0 && html`<p class="values">${values.slice(0, SHOWN_VALUES).map(renderValue)}</p>`}
-${values.length > SHOWN_VALUES && html`<details><summary>${values.length - SHOWN_VALUES} more values</summary><p class="values">${values.slice(SHOWN_VALUES).map(renderValue)}</p></details>`}
+${values.length > 0 && html`<p class="values">${values.slice(0, VISIBLE_VALUES).map(renderValue)}</p>`}
+${values.length > VISIBLE_VALUES && html`<details><summary>${values.length - VISIBLE_VALUES} more values</summary><p class="values">${values.slice(VISIBLE_VALUES).map(renderValue)}</p></details>`}
 ${field.default !== undefined && html`<p>Default ${renderValue(field.default)}</p>`}</li>`;
 }
 

@@ -115,12 +115,13 @@ function readBody(document: Document, schemas: readonly JsonSchema[]): Body | un
 
 function toResponse(document: Document, status: string, response: JsonSchema): EndpointResponse {
   const [schema] = schemasOf(response);
-  const isTold = schema !== undefined && Object.keys(followReference(document, schema)).length > 1;
+  const hasProperties =
+    schema !== undefined && Object.keys(followReference(document, schema)).length > 1;
   return {
     status,
     when: text(response["description"]),
     fields: schema === undefined ? [] : listFields(document, schema),
-    sample: isTold ? makeSample(document, schema) : undefined,
+    sample: hasProperties ? makeSample(document, schema) : undefined,
   };
 }
 

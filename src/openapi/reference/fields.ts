@@ -21,7 +21,7 @@ export type Field = {
 export function toField(document: Document, name: string, schema: JsonSchema): Field {
   return {
     name,
-    type: toTypeWords(document, schema),
+    type: toTypeText(document, schema),
     isRequired: false,
     isDeprecated: schema["deprecated"] === true,
     about: text(schema["description"]),
@@ -66,28 +66,28 @@ function listInner(document: Document, schema: JsonSchema, options: ListOptions)
 }
 
 /** The type in the terms of the docs. */
-function toTypeWords(document: Document, given: JsonSchema): string {
+function toTypeText(document: Document, given: JsonSchema): string {
   const schema = followReference(document, given);
   if (schema["const"] !== undefined) return `always ${printJson(schema["const"])}`;
   const choices = list(schema["anyOf"]).map((choice) => Object(choice));
   const [choice] = choices;
   if (choice !== undefined) {
     const isNull = choices.some((choice) => choice["type"] === "null");
-    return `${toTypeWords(document, choice)}${isNull ? " or null" : ""}`;
+    return `${toTypeText(document, choice)}${isNull ? " or null" : ""}`;
   }
   const types = [schema["type"]].flat().filter((type) => type !== undefined);
   const named = types.filter((type) => type !== "null").map(text);
   const orNull = types.length > named.length ? " or null" : "";
   if (list(schema["enum"]).length > 0) return `one of${orNull === "" ? "" : ", or null"}`;
   if (named[0] === "array")
-    return `list of ${toPlural(toTypeWords(document, Object(schema["items"])))}${orNull}`;
+    return `list of ${toPlural(toTypeText(document, Object(schema["items"])))}${orNull}`;
   const format = FORMAT_NAMES.get(text(schema["format"]));
   if (named.length === 0) return Object(schema["not"])["type"] === "null" ? "JSON" : "any JSON";
   return `${format ?? named.join(" or ")}${orNull}`;
 }
 
-function toPlural(words: string): string {
-  return /^(string|object|integer|number|boolean)$/.test(words) ? `${words}s` : words;
+function toPlural(terms: string): string {
+  return /^(string|object|integer|number|boolean)$/.test(terms) ? `${terms}s` : terms;
 }
 
 /** The name of each kind's values; `undefined` if the schema has a JSON type without a format. */

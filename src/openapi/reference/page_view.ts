@@ -63,11 +63,11 @@ ${renderMenuGroup("Guides", [
 ])}`;
 }
 
-function toTableEntry(shown: ReferencePage["table"]): (table: string) => Entry {
+function toTableEntry(displayed: ReferencePage["table"]): (table: string) => Entry {
   return (name) => {
     const path = toTablePath(name);
-    if (name !== shown?.name) return { name, path };
-    const parts = shown.endpoints.map((endpoint) => toEndpointEntry(path, endpoint));
+    if (name !== displayed?.name) return { name, path };
+    const parts = displayed.endpoints.map((endpoint) => toEndpointEntry(path, endpoint));
     return { name, path, isCurrent: true, parts };
   };
 }
@@ -102,11 +102,11 @@ function renderKeyField(): Html {
 <label for="api-key">API key</label>
 <div class="key-row"><input id="api-key" type="password" maxlength="200" placeholder="rh_…" autocomplete="off" spellcheck="false" autocapitalize="none" aria-describedby="api-key-hint" required>
 <button class="button button-primary" type="submit">Use this key</button></div>
-<p class="hint" id="api-key-hint">Shows your app's own tables, and lets you try requests. It stays in this tab and goes to this service alone.</p>
+<p class="hint" id="api-key-hint">Shows your app's own tables, and lets you try requests. It stays in this tab and goes only to this service.</p>
 </form>
 <div class="key-used" data-key-used hidden><p>Requests are sent with the key <code data-key-name></code>. They are real: what you create, change and delete is stored.</p>
 <button class="button button-quiet" type="button" data-key-forget>Forget the key</button></div>
 <p class="key-issue" data-key-issue role="alert"></p>
 </section>
-<noscript><p class="notice notice-remark">With JavaScript enabled, this page accepts an API key, shows the tables of its app, and sends requests.</p></noscript>`;
+<noscript><p class="notice notice-info">With JavaScript enabled, this page accepts an API key, shows the tables of its app, and sends requests.</p></noscript>`;
 }

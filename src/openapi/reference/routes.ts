@@ -59,12 +59,12 @@ async function handleTable(deps: OpenapiDeps, context: OptionalKeyContext): Prom
 
 type Shared = { readonly groups: Groups; readonly endpoints: Html };
 
-const made = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
+const created = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
 
 /** The shared page, built once. With a key, each table has its endpoints on its own page. */
 function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
-  const found = made.get(documents) ?? makeShared(documents);
-  made.set(documents, found);
+  const found = created.get(documents) ?? makeShared(documents);
+  created.set(documents, found);
   return tables === undefined ? found.keyless : found.keyed;
 }
 

@@ -50,10 +50,10 @@ function sampleObject(
   const required = list(schema["required"]);
   const needed = all.filter(([name]) => required.includes(name));
   // A body without fields would be a useless example, and a reference needs an existing row.
-  const some = all.filter(([, one]) => one["format"] !== "uuid").slice(0, 1);
-  const shown = isSent ? (needed.length > 0 ? needed : some) : all;
+  const some = all.filter(([, property]) => property["format"] !== "uuid").slice(0, 1);
+  const properties = isSent ? (needed.length > 0 ? needed : some) : all;
   return Object.fromEntries(
-    shown.map(([name, property]) => [name, makeSample(document, property, { isSent })]),
+    properties.map(([name, property]) => [name, makeSample(document, property, { isSent })]),
   );
 }
 
@@ -63,8 +63,8 @@ function sampleArray(
   options: SampleOptions,
 ): readonly unknown[] {
   const items = Object(schema["items"]);
-  const isTold = Object.keys(followReference(document, items)).length > 1;
-  return isTold || items["type"] !== "object" ? [makeSample(document, items, options)] : [];
+  const hasProperties = Object.keys(followReference(document, items)).length > 1;
+  return hasProperties || items["type"] !== "object" ? [makeSample(document, items, options)] : [];
 }
 
 /** Values for the few patterns of texts. */
@@ -159,10 +159,10 @@ function indent(text: string, by = 2): string {
 
 /** JSON with Python's names for three literals, replaced only outside strings. */
 function printPythonValue(value: unknown): string {
-  const words: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
+  const terms: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
   return printJson(value, 4).replace(
     /"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g,
-    (token) => words[token] ?? token,
+    (token) => terms[token] ?? token,
   );
 }
 

@@ -5,7 +5,7 @@ import { printJson } from "./sample.ts";
 /** Text with code between backticks. It cannot change the direction of the surrounding text. */
 export function renderProse(text: string): Html {
   const parts = text.split("`");
-  return html`<bdi>${parts.map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}</bdi>`;
+  return html`<bdi>${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}</bdi>`;
 }
 
 /** A value as JSON over several lines, with colored parts. */

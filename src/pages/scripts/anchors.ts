@@ -1,7 +1,7 @@
 /** The address of a heading is copied when its link is followed. @module */
 import { announce } from "./announce.ts";
 
-const SHOWN_MS = 2000;
+const VISIBLE_MS = 2000;
 
 export function startAnchors(): void {
   document.addEventListener("click", ({ target }) => {
@@ -10,15 +10,15 @@ export function startAnchors(): void {
     // If a browser has no clipboard, the address is in the address bar.
     void navigator.clipboard
       ?.writeText(link.href)
-      .then(() => sayCopied(link))
+      .then(() => showCopied(link))
       .catch(() => undefined);
   });
 }
 
-function sayCopied(link: HTMLElement): void {
+function showCopied(link: HTMLElement): void {
   announce("Link copied");
   link.dataset["copied"] = "";
   setTimeout(() => {
     delete link.dataset["copied"];
-  }, SHOWN_MS);
+  }, VISIBLE_MS);
 }

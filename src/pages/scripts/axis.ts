@@ -10,12 +10,12 @@ function startAxis(drawing: SVGElement, steps: readonly SVGAElement[]): void {
   let first: number | undefined;
   const findStep = ({ clientX }: PointerEvent): number => {
     const { left, width } = drawing.getBoundingClientRect();
-    const place = Math.floor(((clientX - left) / width) * steps.length);
-    return Math.min(Math.max(place, 0), steps.length - 1);
+    const position = Math.floor(((clientX - left) / width) * steps.length);
+    return Math.min(Math.max(position, 0), steps.length - 1);
   };
   const mark = (last: number | undefined): void => {
-    for (const [place, step] of steps.entries())
-      step.toggleAttribute("data-selected", last !== undefined && isBetween(place, first, last));
+    for (const [position, step] of steps.entries())
+      step.toggleAttribute("data-selected", last !== undefined && isBetween(position, first, last));
   };
   // A link would be dragged instead.
   drawing.addEventListener("dragstart", (event) => event.preventDefault());
@@ -36,8 +36,8 @@ function startAxis(drawing: SVGElement, steps: readonly SVGAElement[]): void {
   });
 }
 
-function isBetween(place: number, one = place, other = place): boolean {
-  return place >= Math.min(one, other) && place <= Math.max(one, other);
+function isBetween(position: number, first = position, last = position): boolean {
+  return position >= Math.min(first, last) && position <= Math.max(first, last);
 }
 
 function open(begin: SVGAElement, end: SVGAElement): void {

@@ -1,4 +1,4 @@
-/** How a table's columns are laid out: what is stored, read again after columns have come and gone. Pure. @module */
+/** How a table's columns are laid out: what is stored, read again after columns were added and removed. Pure. @module */
 import { isObject } from "../../std/is_object.ts";
 
 export type ColumnLayout = {

@@ -1,7 +1,7 @@
 /** Buttons that copy the text of an element. Where a browser does not let them, the text is selected instead. @module */
 import { announce } from "./announce.ts";
 
-const SAID_MS = 2000;
+const MESSAGE_MS = 2000;
 
 export function startCopyButtons(root: ParentNode = document): void {
   for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
@@ -17,7 +17,7 @@ async function copyFor(button: HTMLButtonElement): Promise<void> {
   const isCopied = await copyText(source.textContent ?? "");
   if (!isCopied) select(source);
   // Selected text is copied by an old command on pages that are not trusted with the clipboard.
-  if (isCopied || document.execCommand("copy")) say(button, "Copied");
+  if (isCopied || document.execCommand("copy")) show(button, "Copied");
   else announce("Selected: copy it with the keyboard");
 }
 
@@ -35,7 +35,7 @@ function select(element: HTMLElement): void {
   getSelection()?.selectAllChildren(element);
 }
 
-function say(button: HTMLButtonElement, text: string): void {
+function show(button: HTMLButtonElement, text: string): void {
   announce(text);
   const label = button.querySelector("[data-label]") ?? button;
   const before = button.dataset["before"] ?? label.textContent ?? "";
@@ -43,5 +43,5 @@ function say(button: HTMLButtonElement, text: string): void {
   label.textContent = text;
   setTimeout(() => {
     label.textContent = before;
-  }, SAID_MS);
+  }, MESSAGE_MS);
 }

@@ -17,6 +17,6 @@ export function toDistance(ms: number): string | undefined {
   // A link that was created a moment ago for three days expires in three days, not in two.
   const count = (ms > 0 ? Math.round : Math.floor)(seconds / found.seconds);
   if (found.unit === "day" && count > MAX_DAYS) return undefined;
-  const words = `${count} ${found.unit}${count === 1 ? "" : "s"}`;
-  return ms > 0 ? `in ${words}` : `${words} ago`;
+  const terms = `${count} ${found.unit}${count === 1 ? "" : "s"}`;
+  return ms > 0 ? `in ${terms}` : `${terms} ago`;
 }

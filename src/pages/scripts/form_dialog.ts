@@ -23,7 +23,7 @@ export function startFormDialogs(): void {
 /** The page itself where it has no form: it reports why, or asks for the password. */
 async function openForm(url: string): Promise<void> {
   const response = await requestPage(url).catch(() => undefined);
-  const form = response?.page.querySelector<HTMLFormElement>("main form.act[method=post]");
+  const form = response?.page.querySelector<HTMLFormElement>("main form.action[method=post]");
   if (response === undefined || form === null || form === undefined) return location.assign(url);
   const title = response.page.querySelector("main h1")?.textContent ?? "";
   form.classList.remove("sheet");
@@ -36,7 +36,7 @@ async function openForm(url: string): Promise<void> {
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
-    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons > a");
+    const isCancel = event.target instanceof Element && event.target.closest(".action-buttons > a");
     if (isCancel) event.preventDefault();
     if (isCancel || event.target === dialog) dialog.close();
   });
@@ -49,8 +49,8 @@ async function openForm(url: string): Promise<void> {
 
 /** Cancel where something ends, else the first field. */
 function focusFirst(dialog: HTMLDialogElement): void {
-  const cancel = dialog.querySelector<HTMLElement>(".act-buttons > a");
-  const isEnd = dialog.querySelector(".act-buttons > .button-danger") !== null;
+  const cancel = dialog.querySelector<HTMLElement>(".action-buttons > a");
+  const isEnd = dialog.querySelector(".action-buttons > .button-danger") !== null;
   const field = dialog.querySelector<HTMLElement>("input:not([type=hidden]), select, textarea");
   (isEnd ? cancel : (field ?? cancel))?.focus();
 }

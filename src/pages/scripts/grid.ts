@@ -1,11 +1,11 @@
 /**
  * The script of a table's rows: the arrow keys move as in a spreadsheet, a cell is edited in place, a row in a dialog, and the
- * next rows take the place of these. All of it is on the page without a script as well, as links and forms.
+ * next rows replace these. All of it is on the page without a script as well, as links and forms.
  *
  * @module
  */
 import { openAnnouncements } from "./announce.ts";
-import { findMove, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
+import { findMove, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
 import { arrangeColumns, startColumns } from "./grid_columns.ts";
 import { editCell } from "./grid_editor.ts";
 import { addGridKeys } from "./grid_keys.ts";
@@ -34,12 +34,12 @@ import { openFormDialog } from "./row_dialog.ts";
 import { addFieldHelp } from "./row_fields.ts";
 import { pressSaveAction } from "./save_state.ts";
 
-const KEPT_ROW = { row: 0 } as const;
+const SAME_ROW = { row: 0 } as const;
 
 /** Other effects of a chord on the focused cell. */
-const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
-  Enter: (cell) => void editInPlace(cell),
-  F2: (cell) => void editInPlace(cell),
+const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
+  Enter: (cell) => void editInCell(cell),
+  F2: (cell) => void editInCell(cell),
   "Shift+Enter": (cell) => openRow(cell),
   "Control+Backspace": (cell) => void editCell(cell, { toNull: true }),
   Delete: (cell) => askToDelete(cell),
@@ -51,7 +51,7 @@ startSearch();
 arrangeColumns(document);
 startColumns(renew);
 startSelection(renew);
-for (const form of document.querySelectorAll<HTMLFormElement>("form.act")) addFieldHelp(form);
+for (const form of document.querySelectorAll<HTMLFormElement>("form.action")) addFieldHelp(form);
 startReferrers();
 startRows();
 startLive(renew);
@@ -60,19 +60,19 @@ document.addEventListener("keydown", onKey);
 document.addEventListener("click", onClick);
 document.addEventListener("dblclick", ({ target }) => {
   const cell = findCellOf(target);
-  if (cell !== null) void editInPlace(cell);
+  if (cell !== null) void editInCell(cell);
 });
 // The page of a single row has its forms only.
 if (document.querySelector("[data-rows]") !== null)
   addEventListener("popstate", () => open(location.href, { isBack: true }));
 
 /** Shows the rows of an address: of a page, or those that a search finds. */
-function open(url: string, options: { focus?: Place; isBack?: boolean }): void {
+function open(url: string, options: { focus?: Position; isBack?: boolean }): void {
   void (isSearch(url) ? openFound(url, options) : openRows(url, options));
 }
 
 /** Shows the same rows as they are now. */
-function renew(focus?: Place): void {
+function renew(focus?: Position): void {
   void (isSearch(location.href) ? renewFound(focus) : renewRows(focus));
 }
 
@@ -90,18 +90,19 @@ function onKey(event: KeyboardEvent): void {
   // Only if the cell has the focus: an editor in it handles its own keys.
   if (!(target instanceof HTMLTableCellElement) || !grid?.contains(target)) return;
   const chord = toChord(event);
-  const place = readPlace(target);
-  const next = findMove(chord, place);
+  const position = readPosition(target);
+  const next = findMove(chord, position);
   const lastRow = (grid.tBodies[0]?.rows.length ?? 1) - 1;
   const isPast =
-    (chord === "PageDown" && place.row === lastRow) || (chord === "PageUp" && place.row === 0);
+    (chord === "PageDown" && position.row === lastRow) ||
+    (chord === "PageUp" && position.row === 0);
   const pager = isPast ? findPager(chord === "PageDown" ? "next" : "prev") : null;
-  const act = ACTS[chord];
-  if (next === undefined && act === undefined && !isTyped(event)) return;
+  const action = ACTIONS[chord];
+  if (next === undefined && action === undefined && !isTyped(event)) return;
   event.preventDefault();
-  if (pager !== null) open(pager.href, { focus: { ...KEPT_ROW, column: place.column } });
+  if (pager !== null) open(pager.href, { focus: { ...SAME_ROW, column: position.column } });
   else if (next !== undefined) focusCell(grid, next);
-  else if (act !== undefined) act(target);
+  else if (action !== undefined) action(target);
   else void editCell(target, { typed: event.key });
 }
 
@@ -126,7 +127,7 @@ function onClick(event: MouseEvent): void {
   ) {
     event.preventDefault();
     open(link.href, { focus: { row: 0, column: 0 } });
-  } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPlace(cell));
+  } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPosition(cell));
   else if (cell !== null && link?.matches("[data-edit]")) {
     event.preventDefault();
     openRow(cell);
@@ -143,7 +144,7 @@ function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
 }
 
 /** A cell without a field, such as the id, opens the whole row. */
-async function editInPlace(cell: HTMLTableCellElement): Promise<void> {
+async function editInCell(cell: HTMLTableCellElement): Promise<void> {
   if (!(await editCell(cell))) openRow(cell);
 }
 
@@ -151,11 +152,11 @@ function openRow(cell: HTMLTableCellElement): void {
   const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
   const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
   if (row === null || url === undefined) return;
-  const place = readPlace(cell);
+  const position = readPosition(cell);
   const onDone = (page: Document) =>
     void renewRow(row.dataset["rowId"] ?? "", page).then(() => {
       const grid = findGrid();
-      if (grid !== null) focusCell(grid, place);
+      if (grid !== null) focusCell(grid, position);
     });
   void openFormDialog({ url, done: "Saved", onDone });
 }

@@ -1,13 +1,13 @@
 /** The cells of a grid: one is a tab stop, and the arrow keys move from there. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/ @module */
 
-export type Place = { row: number; column: number };
+export type Position = { row: number; column: number };
 
 /** How far Page Up and Page Down go. */
 const PAGE_ROWS = 10;
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The target of a key in a grid, clamped to its edges. */
-const MOVES: Readonly<Record<string, (from: Place) => Place>> = {
+const MOVES: Readonly<Record<string, (from: Position) => Position>> = {
   ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
   ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
   ArrowLeft: ({ row, column }) => ({ row, column: column - 1 }),
@@ -54,15 +54,15 @@ function markCell(cell: HTMLTableCellElement): void {
     link.tabIndex = -1;
 }
 
-export function readPlace(cell: HTMLTableCellElement): Place {
+export function readPosition(cell: HTMLTableCellElement): Position {
   const row = cell.parentElement as HTMLTableRowElement;
   return { row: row.sectionRowIndex, column: cell.cellIndex };
 }
 
-/** The cell at a place, or at the edge nearest to it. */
+/** The cell at a position, or the nearest cell at the edge. */
 export function findCell(
   table: HTMLTableElement,
-  { row, column }: Place,
+  { row, column }: Position,
 ): HTMLTableCellElement | undefined {
   const rows = table.tBodies[0]?.rows;
   if (rows === undefined || rows.length === 0) return undefined;
@@ -71,12 +71,12 @@ export function findCell(
 }
 
 /** The target of a chord; `undefined` if there is none. */
-export function findMove(chord: string, from: Place): Place | undefined {
+export function findMove(chord: string, from: Position): Position | undefined {
   return MOVES[chord]?.(from);
 }
 
-export function focusCell(table: HTMLTableElement, place: Place): void {
-  const cell = findCell(table, place);
+export function focusCell(table: HTMLTableElement, position: Position): void {
+  const cell = findCell(table, position);
   if (cell === undefined) return;
   for (const stop of table.querySelectorAll<HTMLElement>("td[tabindex='0']")) stop.tabIndex = -1;
   cell.tabIndex = 0;

@@ -34,27 +34,29 @@ export function arrangeColumns(root: ParentNode): void {
   const heads = [...(table?.tHead?.rows[0]?.cells ?? [])];
   const layout = currentLayout();
   if (table === null || layout === NO_LAYOUT) return;
-  const places = new Map(heads.map((head, place) => [head.dataset["column"] ?? "", place]));
+  const positions = new Map(
+    heads.map((head, position) => [head.dataset["column"] ?? "", position]),
+  );
   const names = heads.flatMap(({ dataset }) => dataset["column"] ?? []);
-  const kept = sortNames(names, layout)
+  const stored = sortNames(names, layout)
     .filter((name) => !layout.hidden.includes(name))
-    .map((name) => places.get(name) ?? 0);
+    .map((name) => positions.get(name) ?? 0);
   // The id comes first, and the links of the row last.
-  const order = [0, ...kept, heads.length - 1];
+  const order = [0, ...stored, heads.length - 1];
   for (const row of table.rows) {
     const cells = [...row.cells];
-    row.replaceChildren(...order.flatMap((place) => cells[place] ?? []));
+    row.replaceChildren(...order.flatMap((position) => cells[position] ?? []));
   }
   for (const [name, width] of layout.widths) setWidth(table, name, width);
 }
 
 function setWidth(table: HTMLTableElement, name: string, width: number | undefined): void {
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
-  const place = heads.findIndex(({ dataset }) => dataset["column"] === name);
-  if (place === -1) return;
+  const position = heads.findIndex(({ dataset }) => dataset["column"] === name);
+  if (position === -1) return;
   const size = width === undefined ? "" : `${width}px`;
   for (const row of table.rows) {
-    const cell = row.cells[place];
+    const cell = row.cells[position];
     if (cell !== undefined)
       Object.assign(cell.style, { width: size, minWidth: size, maxWidth: size });
   }
@@ -85,7 +87,7 @@ export function startColumns(renew: () => void): void {
       change({ ...currentLayout(), hidden: readHidden(form) });
   });
   form.querySelector("button[type=submit]")?.remove();
-  form.querySelector(".act-buttons a")?.addEventListener("click", (event) => {
+  form.querySelector(".action-buttons a")?.addEventListener("click", (event) => {
     event.preventDefault();
     change(NO_LAYOUT);
   });
@@ -125,10 +127,10 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
     const button = element("button", { type: "button", class: BUTTON, "aria-label": label }, text);
     button.addEventListener("click", () => {
       const names = [...(part.parentElement?.querySelectorAll(".column") ?? [])].map(nameOf);
-      const place = names.indexOf(name);
-      const next = place + step;
+      const position = names.indexOf(name);
+      const next = position + step;
       if (next < 0 || next >= names.length) return;
-      names.splice(place, 1);
+      names.splice(position, 1);
       names.splice(next, 0, name);
       change({ ...currentLayout(), order: names });
       button.focus();
@@ -149,9 +151,10 @@ function showMenu(menu: HTMLElement): void {
     const part = parts.get(name);
     if (part === undefined) continue;
     part.parentElement?.append(part);
-    const [isShown, width] = part.querySelectorAll("input");
-    if (isShown !== undefined && layout.hidden.includes(name)) isShown.checked = false;
-    else if (isShown !== undefined && !location.search.includes("show.")) isShown.checked = true;
+    const [isVisible, width] = part.querySelectorAll("input");
+    if (isVisible !== undefined && layout.hidden.includes(name)) isVisible.checked = false;
+    else if (isVisible !== undefined && !location.search.includes("show."))
+      isVisible.checked = true;
     if (width !== undefined) width.value = String(layout.widths.get(name) ?? "");
   }
   const hidden = [...menu.querySelectorAll<HTMLInputElement>("input[type=checkbox]")].filter(

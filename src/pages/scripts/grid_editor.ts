@@ -6,7 +6,7 @@
  */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
-import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
+import { findCell, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
 import { findGrid, findRow, renewRow } from "./grid_rows.ts";
 import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
@@ -16,16 +16,16 @@ import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_s
 
 const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
 /** The next focus after a value is stored, by the key that stored it. */
-const STEPS: Readonly<Record<string, Place>> = {
+const STEPS: Readonly<Record<string, Position>> = {
   Enter: { row: 1, column: 0 },
   "Control+Enter": { row: 1, column: 0 },
   Tab: { row: 0, column: 1 },
   "Shift+Tab": { row: 0, column: -1 },
 };
-const STAY: Place = { row: 0, column: 0 };
+const STAY: Position = { row: 0, column: 0 };
 
 /** The step of the focus from the cell; `undefined` if the focus has already moved. */
-type Step = Place | undefined;
+type Step = Position | undefined;
 
 type Editor = {
   cell: HTMLTableCellElement;
@@ -99,10 +99,10 @@ function isEdited(cell: HTMLTableCellElement): boolean {
 async function storeNullUnseen(
   editor: Editor,
   form: HTMLFormElement,
-  shown: string | undefined,
+  displayed: string | undefined,
 ): Promise<void> {
-  const isAsShown = readVersion(form) === shown;
-  if (isAsShown) return await storeNull(editor, form);
+  const isUnchanged = readVersion(form) === displayed;
+  if (isUnchanged) return await storeNull(editor, form);
   editor.isStale = true;
   announce("The row has changed. This is the stored value. Press Ctrl+Backspace again for NULL.");
 }
@@ -126,7 +126,7 @@ function findField(form: HTMLFormElement, column: string): HTMLElement | null {
 function showForm(editor: Editor, form: HTMLFormElement): void {
   const field = findField(form, editor.column);
   if (field === null) return;
-  for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .act-buttons, p"))
+  for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .action-buttons, p"))
     if (!part.contains(field) && !field.contains(part)) part.hidden = true;
   form.noValidate = true;
   form.className = "cell-form";
@@ -196,10 +196,10 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
     showForm(editor, sent.form);
     showIssues(editor, sent.issues);
   } else {
-    const place = readPlace(editor.cell);
+    const position = readPosition(editor.cell);
     await renewRow(editor.rowId, sent.page);
     showSaved("Saved", { name: "Undo", run: () => void undo(editor) });
-    move(place, step);
+    move(position, step);
   }
 }
 
@@ -248,10 +248,10 @@ async function undo(editor: Editor): Promise<void> {
 function showIssues(editor: Editor, issues: readonly string[]): void {
   editor.isStale = true;
   const form = editor.cell.querySelector("form");
-  const isSaid = form?.querySelector("[data-field]:not([hidden]) .issues") !== null;
-  if (!isSaid) form?.append(element("p", { class: "issues" }, issues.join(" ")));
-  const look = "button button-quiet button-small";
-  const undo = element("button", { type: "button", class: look }, "Undo");
+  const isStated = form?.querySelector("[data-field]:not([hidden]) .issues") !== null;
+  if (!isStated) form?.append(element("p", { class: "issues" }, issues.join(" ")));
+  const tone = "button button-quiet button-small";
+  const undo = element("button", { type: "button", class: tone }, "Undo");
   undo.addEventListener("click", () => close(editor, STAY));
   form?.append(undo);
   showNotSaved(issues.join(" "));
@@ -259,19 +259,19 @@ function showIssues(editor: Editor, issues: readonly string[]): void {
 
 /** The original cell, or the current row after a rejection. */
 function close({ cell, rowId, isStale }: Editor, step: Step): void {
-  const place = readPlace(cell);
+  const position = readPosition(cell);
   cell.classList.remove("cell-edited");
   cell.querySelector("form")?.remove();
   hideSaveState();
-  move(place, step);
+  move(position, step);
   if (isStale) void renewRow(rowId);
 }
 
-function move({ row, column }: Place, step: Step): void {
+function move({ row, column }: Position, step: Step): void {
   const grid = findGrid();
   if (grid === null || step === undefined) return;
   const cell = findCell(grid, { row: row + step.row, column: column + step.column });
-  if (cell !== undefined) focusCell(grid, readPlace(cell));
+  if (cell !== undefined) focusCell(grid, readPosition(cell));
 }
 
 /** The content of the form, to detect input. */

@@ -108,7 +108,7 @@ function warn(id: string, tag: string | undefined): void {
     present?.remove();
     if (tag === opened) continue;
     const warning = element("p", { class: "row-warning", role: "status" });
-    const buttons = form.querySelector(".act-buttons:not([hidden])");
+    const buttons = form.querySelector(".action-buttons:not([hidden])");
     if (buttons === null) form.append(warning);
     else buttons.prepend(warning);
     // Screen readers announce text that is added to an existing live region.

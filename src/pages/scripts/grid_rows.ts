@@ -1,6 +1,6 @@
 /** The rows on the page. The next rows replace them, so the page never grows. @module */
 import { announce } from "./announce.ts";
-import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
+import { findCell, focusCell, markGrid, type Position, readPosition } from "./grid_cells.ts";
 import { addResizers, arrangeColumns } from "./grid_columns.ts";
 import { markSelected } from "./grid_selection.ts";
 import { addSortButtons } from "./grid_sort.ts";
@@ -14,10 +14,10 @@ export function findGrid(): HTMLTableElement | null {
 }
 
 /** Shows the rows of an address; the focus goes to a cell of theirs if one is named. */
-export async function openRows(url: string, options: { focus?: Place; isBack?: boolean } = {}) {
-  const { page, url: shown } = await requestPage(url);
+export async function openRows(url: string, options: { focus?: Position; isBack?: boolean } = {}) {
+  const { page, url: displayed } = await requestPage(url);
   if (!showRows(page)) return location.assign(url);
-  if (options.isBack !== true) history.pushState(null, "", shown);
+  if (options.isBack !== true) history.pushState(null, "", displayed);
   const grid = findGrid();
   if (options.focus !== undefined && grid !== null) focusCell(grid, options.focus);
   announce(document.querySelector(`${ROWS} [data-range]`)?.textContent ?? "Other rows are shown");
@@ -36,12 +36,12 @@ export function showRows(page: Document): boolean {
 export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
-  const kept = findCurrent(grid);
+  const stored = findCurrent(grid);
   markSelected(grid);
   addSortButtons(grid);
   addResizers(grid);
   markGrid(grid);
-  const stop = findCell(grid, kept);
+  const stop = findCell(grid, stored);
   if (stop !== undefined) stop.tabIndex = 0;
   // The frame scrolls with the focused cell, so it is no tab stop.
   grid.parentElement?.removeAttribute("tabindex");
@@ -69,13 +69,13 @@ export async function renewRow(id: string, fetched?: Document): Promise<void> {
   const fresh = page.querySelector<HTMLTableRowElement>(selector);
   const present = findRow(id);
   if (present === null || grid === null) return;
-  const place = findCurrent(grid);
+  const position = findCurrent(grid);
   const hadFocus = present.contains(document.activeElement);
   if (fresh !== null && fetched !== undefined) keepTags(fresh, present);
   if (fresh === null) present.remove();
   else present.replaceWith(document.adoptNode(fresh));
   startRows();
-  if (hadFocus) focusCell(grid, place);
+  if (hadFocus) focusCell(grid, position);
 }
 
 /** Keeps the tags of versions that this page stored, for a live app: their events are not another user's. */
@@ -93,7 +93,7 @@ export function toRowsUrl(ids: readonly string[]): string {
 }
 
 /** All rows as they are now, with the focus at a cell if one is named. */
-export async function renewRows(focus?: Place): Promise<void> {
+export async function renewRows(focus?: Position): Promise<void> {
   const { page } = await requestPage(location.href);
   if (!showRows(page)) return location.reload();
   const grid = findGrid();
@@ -106,9 +106,9 @@ export function findPager(rel: "next" | "prev"): HTMLAnchorElement | null {
 }
 
 /** The cell that has the focus, or had it last. */
-export function findCurrent(grid: HTMLTableElement): Place {
+export function findCurrent(grid: HTMLTableElement): Position {
   const cell =
     grid.querySelector<HTMLTableCellElement>("td[tabindex='0']") ??
     findCell(grid, { row: 0, column: 0 });
-  return cell === undefined ? { row: 0, column: 0 } : readPlace(cell);
+  return cell === undefined ? { row: 0, column: 0 } : readPosition(cell);
 }

@@ -6,7 +6,7 @@
  */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
-import { focusCell, type Place } from "./grid_cells.ts";
+import { focusCell, type Position } from "./grid_cells.ts";
 import { findGrid, findRow, openRows, showRows, toRowsUrl } from "./grid_rows.ts";
 import { makeSelectAll } from "./grid_selection.ts";
 import { markSorted } from "./grid_sort.ts";
@@ -28,7 +28,7 @@ const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
 
 type Opened = { form: HTMLFormElement; parts: SearchForm; columns: readonly SearchColumn[] };
 type Found = { fragment: string; ids: readonly string[]; searched: number; isCut: boolean };
-type OpenOptions = { focus?: Place; isBack?: boolean };
+type OpenOptions = { focus?: Position; isBack?: boolean };
 
 const searcher = makeSearcher();
 let opened: Opened | undefined;
@@ -82,7 +82,7 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
 }
 
 /** The same rows as they are now. */
-export async function renewFound(focus?: Place): Promise<void> {
+export async function renewFound(focus?: Position): Promise<void> {
   if (found !== undefined) await showFound(found, focus);
 }
 
@@ -140,7 +140,7 @@ function showProgress() {
   };
 }
 
-async function showFound(asked: Found, focus?: Place): Promise<void> {
+async function showFound(asked: Found, focus?: Position): Promise<void> {
   const limit = Number(new URLSearchParams(location.search).get("limit") ?? DEFAULT_PAGE_ROWS);
   const size = Math.min(limit || DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS);
   const pages = Math.max(1, Math.ceil(asked.ids.length / size));

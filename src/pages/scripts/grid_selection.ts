@@ -175,6 +175,6 @@ function joinJson(texts: readonly string[]): string {
 /** The first line of each text names the columns. */
 function joinCsv(texts: readonly string[]): string {
   return texts
-    .map((text, place) => (place === 0 ? text : text.slice(text.indexOf("\n") + 1)))
+    .map((text, position) => (position === 0 ? text : text.slice(text.indexOf("\n") + 1)))
     .join("");
 }

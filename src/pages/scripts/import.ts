@@ -17,7 +17,7 @@ const section = document.querySelector<HTMLElement>("[data-import]");
 if (section !== null) start(section);
 
 /** The displayed errors; all are counted. */
-const MAX_SHOWN = 200;
+const MAX_VISIBLE = 200;
 
 function start(parent: HTMLElement): void {
   const table = JSON.parse(parent.dataset["import"] ?? "") as TableDefinition;
@@ -70,7 +70,7 @@ async function chooseFile(page: Page, file: File): Promise<void> {
     { type: "submit", class: "button button-primary" },
     "Check the file",
   );
-  const form = element("form", {}, ...mapping, element("div", { class: "act-buttons" }, button));
+  const form = element("form", {}, ...mapping, element("div", { class: "action-buttons" }, button));
   const results = element("div", { "data-results": "" });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -90,7 +90,7 @@ async function check(page: Page, file: ImportFile): Promise<void> {
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
   const result = await checkFile(file, {
-    maxIssues: MAX_SHOWN,
+    maxIssues: MAX_VISIBLE,
     onProgress: (rows) => {
       status.textContent = `Checking: ${rows} rows`;
     },
@@ -102,11 +102,11 @@ async function check(page: Page, file: ImportFile): Promise<void> {
     return;
   }
   const isPart = issueCount > 0;
-  const said = isPart
+  const text = isPart
     ? `${count(badLines, "line")} with errors`
     : `${count(rows, "row")} checked, no errors.`;
-  if (!isPart) steps.append(toNotice("remark", said));
-  announce(said);
+  if (!isPart) steps.append(toNotice("info", text));
+  announce(text);
   const name = isPart
     ? `Import only the ${count(rows, "row")} without errors`
     : `Import ${count(rows, "row")}`;
@@ -170,9 +170,7 @@ function showStored(page: Page, task: Task, replayed: number): void {
       ? ""
       : `An earlier import of this file had stored ${count(replayed, "row")} of them. `;
   const text = `${count(task.rows, "row")} stored. ${before}`;
-  steps.replaceChildren(
-    element("p", { class: "notice notice-remark", role: "status" }, text, link),
-  );
+  steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
   if (replayed === 0) return;
   const again = { ...task, key: `${task.key}-${Date.now()}` };
   addButton(steps, "Store again", () => show(() => store(page, again), steps));
@@ -193,7 +191,7 @@ function showStop(page: Page, task: Task, stop: Stop): void {
 /** A button that goes when it is pressed. */
 function addButton(parent: HTMLElement, name: string, run: () => Promise<void>): void {
   const button = element("button", { type: "button", class: "button button-primary" }, name);
-  const buttons = element("div", { class: "act-buttons" }, button);
+  const buttons = element("div", { class: "action-buttons" }, button);
   parent.append(buttons);
   button.addEventListener("click", () => {
     buttons.remove();
@@ -201,11 +199,11 @@ function addButton(parent: HTMLElement, name: string, run: () => Promise<void>):
   });
 }
 
-function toNotice(kind: "error" | "remark", text: string): HTMLElement {
+function toNotice(kind: "error" | "info", text: string): HTMLElement {
   const role = kind === "error" ? "alert" : "status";
   return element("div", { class: `notice notice-${kind}`, role }, element("p", {}, text));
 }
 
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
+function count(number: number, singular: string, plural = `${singular}s`): string {
+  return `${number.toLocaleString("en-US")} ${number === 1 ? singular : plural}`;
 }

@@ -1,4 +1,4 @@
-/** The menu, which is over the page where there is little room: it closes when a link of it is followed. @module */
+/** On narrow screens the menu covers the page: closes it when one of its links is followed. @module */
 
 export function startMenu(): void {
   document.getElementById("menu")?.addEventListener("click", ({ target }) => {

@@ -20,14 +20,14 @@ function showRecent(navigation: HTMLElement): void {
   const recent =
     current === undefined ? before : [current, ...before.filter((slug) => slug !== current)];
   localStorage.setItem(stored, recent.slice(0, MAX_RECENT + 1).join(" "));
-  const shown = recent.filter((slug) => slug !== current).slice(0, MAX_RECENT);
+  const links = recent.filter((slug) => slug !== current).slice(0, MAX_RECENT);
   const section = navigation.querySelector<HTMLElement>(".recent");
-  if (section === null || shown.length === 0) return;
+  if (section === null || links.length === 0) return;
   section.hidden = false;
   section
     .querySelector("ul")
     ?.append(
-      ...shown.map((slug) =>
+      ...links.map((slug) =>
         element("li", {}, element("a", { href: `/console/apps/${slug}` }, slug)),
       ),
     );

@@ -65,21 +65,21 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
   const choose = (option: Element | undefined) => choosePalette({ input, list }, option);
   input.addEventListener("keydown", (event) => {
     const options = [...list.querySelectorAll<HTMLElement>("[role=option]")];
-    const place = options.findIndex((option) => option.ariaSelected === "true");
-    const next = toPlace(event.key, place, options.length);
-    if (event.key === "Enter") follow(options[place]);
+    const position = options.findIndex((option) => option.ariaSelected === "true");
+    const next = toPosition(event.key, position, options.length);
+    if (event.key === "Enter") follow(options[position]);
     else if (next === undefined) return;
     else choose(options[next]);
     event.preventDefault();
   });
-  const note = element("p", { class: "quiet", hidden: "" });
-  list.after(note);
+  const detail = element("p", { class: "quiet", hidden: "" });
+  list.after(detail);
   startSearch(path, input, ({ groups, text }) => {
     list.replaceChildren(...groups);
     // A listbox without options is invalid: hide it.
     list.hidden = groups.length === 0;
-    note.hidden = groups.length > 0;
-    note.textContent = text;
+    detail.hidden = groups.length > 0;
+    detail.textContent = text;
     input.ariaExpanded = String(groups.length > 0);
     choose(list.querySelector("[role=option]") ?? undefined);
     announce(text);
@@ -88,10 +88,10 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
   dialog.showModal();
 }
 
-function toPlace(key: string, place: number, count: number): number | undefined {
+function toPosition(key: string, position: number, count: number): number | undefined {
   if (count === 0) return undefined;
-  if (key === "ArrowDown") return (place + 1) % count;
-  if (key === "ArrowUp") return (place - 1 + count) % count;
+  if (key === "ArrowDown") return (position + 1) % count;
+  if (key === "ArrowUp") return (position - 1 + count) % count;
   return undefined;
 }
 
@@ -145,8 +145,8 @@ function toResults(page: Document): Results {
   return { groups: sections.map(toGroup), text };
 }
 
-function toGroup(section: HTMLElement, place: number): HTMLElement {
-  const id = `palette-group-${place}`;
+function toGroup(section: HTMLElement, position: number): HTMLElement {
+  const id = `palette-group-${position}`;
   const name = section.dataset["found"] ?? "";
   const options = [...section.querySelectorAll("li")].map((item, index) =>
     toOption(item, `${id}-${index}`),
@@ -157,10 +157,10 @@ function toGroup(section: HTMLElement, place: number): HTMLElement {
 
 function toOption(item: Element, id: string): HTMLElement {
   const link = item.querySelector("a");
-  const note = item.querySelector(".quiet")?.textContent ?? "";
+  const detail = item.querySelector(".quiet")?.textContent ?? "";
   const parts = [
     element("span", {}, link?.textContent ?? ""),
-    element("span", { class: "quiet" }, note),
+    element("span", { class: "quiet" }, detail),
   ];
   const href = link?.getAttribute("href") ?? "";
   return element(

@@ -8,12 +8,12 @@ import { element } from "./element.ts";
 import { askForPasskey, makePasskey } from "./passkey_json.ts";
 
 /** Texts for errors of the browser, by name. @see https://www.w3.org/TR/webauthn-3/#sctn-op-create */
-const WORDS: Readonly<Record<string, string>> = {
+const LABELS: Readonly<Record<string, string>> = {
   NotAllowedError: "The request was canceled or timed out. Try again.",
   InvalidStateError: "This device already has a passkey for this service.",
   NotSupportedError: "This device cannot create a passkey for this service.",
 };
-const OTHER_WORDS = "Your browser could not use a passkey here.";
+const OTHER_TEXTS = "Your browser could not use a passkey here.";
 
 /** Ends the offer in a field before the dialogue opens: a browser does one at a time. */
 let offered: AbortController | undefined;
@@ -22,8 +22,8 @@ if ("PublicKeyCredential" in globalThis)
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-passkey]")) start(form);
 
 function start(form: HTMLFormElement): void {
-  const shown = form.closest<HTMLElement>("[data-passkey-part]") ?? form;
-  shown.hidden = false;
+  const part = form.closest<HTMLElement>("[data-passkey-part]") ?? form;
+  part.hidden = false;
   // Before the listener of all forms, which sends each of them once.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -45,9 +45,9 @@ async function askAndSend(form: HTMLFormElement): Promise<void> {
     send(form, await (isNew ? makePasskey(options) : askForPasskey(options)));
   } catch (error) {
     const name = error instanceof Error || error instanceof DOMException ? error.name : "";
-    const words = WORDS[name] ?? OTHER_WORDS;
+    const terms = LABELS[name] ?? OTHER_TEXTS;
     form.ariaBusy = null;
-    form.prepend(element("p", { class: "notice notice-error", role: "alert" }, words));
+    form.prepend(element("p", { class: "notice notice-error", role: "alert" }, terms));
   }
 }
 

@@ -31,7 +31,7 @@ export function startKeyField(open: () => Promise<Opened>): void {
   section.hidden = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void takeKey(input.value.trim(), open);
+    void useKey(input.value.trim(), open);
     input.value = "";
   });
   find("[data-key-forget]").addEventListener("click", () => {
@@ -42,11 +42,11 @@ export function startKeyField(open: () => Promise<Opened>): void {
     void open();
   });
   if (readKey() === undefined) showState();
-  else void takeKey(readKey() ?? "", open);
+  else void useKey(readKey() ?? "", open);
 }
 
 /** A key that is good stays where only its page is missing. */
-async function takeKey(key: string, open: () => Promise<Opened>): Promise<void> {
+async function useKey(key: string, open: () => Promise<Opened>): Promise<void> {
   if (!KEY.test(key)) {
     showState(toIssue(401));
     return;

@@ -6,7 +6,7 @@ const PART_IDS = ["menu", "content"] as const;
 const PATH = /^\/docs(\/tables\/\w+)?$/;
 
 let startContent = (): void => {};
-/** The path of the page that is there; another place on it needs no other page. */
+/** The path of the open page. Another anchor on the same page loads no page. */
 let openPath = location.pathname;
 
 /** `start` starts what is on a page once it is there. */

@@ -53,10 +53,10 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     if (found === undefined || !field.isConnected) return;
     const options = found.kind === "failed" ? [] : found.ids.slice(0, MAX_OPTIONS);
     list.replaceChildren(
-      ...options.map((id, place) => {
-        const label = (found.kind === "found" && found.labels[place]) || id;
+      ...options.map((id, position) => {
+        const label = (found.kind === "found" && found.labels[position]) || id;
         const end = element("span", { class: "mono quiet" }, ` ${id.slice(0, 4)}…${id.slice(-4)}`);
-        const item = element("li", { role: "option", id: `${list.id}-${place}`, "data-id": id });
+        const item = element("li", { role: "option", id: `${list.id}-${position}`, "data-id": id });
         item.append(element("bdi", {}, label), end);
         item.ariaSelected = "false";
         return item;

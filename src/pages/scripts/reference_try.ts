@@ -5,27 +5,27 @@ import { splitJson } from "./json_tokens.ts";
 import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
 /** The max length of a displayed response. */
-const MAX_SHOWN_CHARS = 50_000;
+const MAX_VISIBLE_CHARS = 50_000;
 /** Headers that a program reads. */
-const SHOWN_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
+const VISIBLE_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
 
 export function startTrying(): void {
   for (const details of document.querySelectorAll<HTMLDetailsElement>("[data-try]")) {
     if (!details.hidden) continue;
     details.hidden = false;
     const form = details.querySelector("form");
-    const place = details.querySelector<HTMLElement>("[data-response]");
-    if (form !== null && place !== null)
+    const output = details.querySelector<HTMLElement>("[data-response]");
+    if (form !== null && output !== null)
       form.addEventListener("submit", (event) => {
         event.preventDefault();
-        void send(form, place);
+        void send(form, output);
       });
   }
 }
 
-async function send(form: HTMLFormElement, place: HTMLElement): Promise<void> {
+async function send(form: HTMLFormElement, output: HTMLElement): Promise<void> {
   if (form.dataset["needsKey"] !== undefined && readKey() === undefined) {
-    place.replaceChildren(element("p", {}, "Enter an API key at the top of this page first."));
+    output.replaceChildren(element("p", {}, "Enter an API key at the top of this page first."));
     announce("Enter an API key first");
     focusKeyField();
     return;
@@ -38,9 +38,9 @@ async function send(form: HTMLFormElement, place: HTMLElement): Promise<void> {
     const startedAt = performance.now();
     const response = await fetch(url, init);
     const text = await response.text();
-    show(place, response, { text, ms: performance.now() - startedAt });
+    show(output, response, { text, ms: performance.now() - startedAt });
   } catch {
-    place.replaceChildren(element("p", {}, "No response: try again."));
+    output.replaceChildren(element("p", {}, "No response: try again."));
     announce("No response");
   } finally {
     button?.removeAttribute("aria-disabled");
@@ -51,12 +51,12 @@ type Field = HTMLInputElement | HTMLTextAreaElement;
 
 function toRequest(form: HTMLFormElement): { url: string; init: RequestInit } {
   const fields = [...form.querySelectorAll<Field>("[data-in]")].filter(({ value }) => value !== "");
-  const namesIn = (place: string) =>
+  const namesIn = (location: string) =>
     fields
-      .filter((field) => field.dataset["in"] === place)
+      .filter((field) => field.dataset["in"] === location)
       .map((field) => [field.dataset["name"] ?? "", field.value] as const);
   const path = namesIn("path").reduce(
-    (made, [name, value]) => made.replace(`{${name}}`, encodeURIComponent(value)),
+    (created, [name, value]) => created.replace(`{${name}}`, encodeURIComponent(value)),
     form.dataset["path"] ?? "",
   );
   const query = new URLSearchParams(namesIn("query").map(([name, value]) => [name, value]));
@@ -78,18 +78,22 @@ function toRequest(form: HTMLFormElement): { url: string; init: RequestInit } {
   };
 }
 
-type Taken = { text: string; ms: number };
+type TimedText = { text: string; ms: number };
 
-function show(place: HTMLElement, { ok, status, headers }: Response, { text, ms }: Taken): void {
-  const said = `${status}, ${Math.round(ms)} ms`;
-  const lines = SHOWN_HEADERS.flatMap((name) => {
+function show(
+  output: HTMLElement,
+  { ok, status, headers }: Response,
+  { text, ms }: TimedText,
+): void {
+  const summary = `${status}, ${Math.round(ms)} ms`;
+  const lines = VISIBLE_HEADERS.flatMap((name) => {
     const value = headers.get(name);
     return value === null ? [] : [`${name}: ${value}`];
   });
   const printed = printBody(text);
   const body =
-    printed.length > MAX_SHOWN_CHARS ? `${printed.slice(0, MAX_SHOWN_CHARS)}\n…` : printed;
-  place.replaceChildren(
+    printed.length > MAX_VISIBLE_CHARS ? `${printed.slice(0, MAX_VISIBLE_CHARS)}\n…` : printed;
+  output.replaceChildren(
     element(
       "p",
       { class: "try-status" },
@@ -99,7 +103,7 @@ function show(place: HTMLElement, { ok, status, headers }: Response, { text, ms 
     element("pre", { class: "try-headers" }, lines.join("\n")),
     ...(body === "" ? [] : [element("pre", { "data-body": "" }, ...colour(body))]),
   );
-  announce(`Response ${said}`);
+  announce(`Response ${summary}`);
 }
 
 function colour(json: string): (Node | string)[] {
@@ -108,7 +112,7 @@ function colour(json: string): (Node | string)[] {
   );
 }
 
-/** JSON with room; nothing in it turns the direction of a line. */
+/** Indented JSON; nothing in it turns the direction of a line. */
 function printBody(text: string): string {
   return print(text).replace(
     /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

@@ -36,9 +36,9 @@ async function onToggle(target: EventTarget | null): Promise<void> {
     return;
   }
   const { ids, labels, isCut } = result;
-  const links = ids.slice(0, MAX_LINKS).map((id, place) => {
+  const links = ids.slice(0, MAX_LINKS).map((id, index) => {
     const href = `${referrer}/rows/${id}`;
-    return element("li", {}, element("a", { href }, labels[place] || id));
+    return element("li", {}, element("a", { href }, labels[index] || id));
   });
   const count = ids.length === 1 ? "1 row" : `${ids.length.toLocaleString("en")} rows`;
   const more = element("li", { class: "quiet" }, isCut ? `${count} found so far` : count);

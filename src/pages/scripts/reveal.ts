@@ -11,8 +11,8 @@ export function startRevealButtons(): void {
   }
 }
 
-function show(field: HTMLInputElement, button: HTMLButtonElement, isShown: boolean): void {
-  field.type = isShown ? "text" : "password";
+function show(field: HTMLInputElement, button: HTMLButtonElement, isVisible: boolean): void {
+  field.type = isVisible ? "text" : "password";
   const label = button.querySelector("[data-label]");
-  if (label !== null) label.textContent = isShown ? "Hide" : "Show";
+  if (label !== null) label.textContent = isVisible ? "Hide" : "Show";
 }

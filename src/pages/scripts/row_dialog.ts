@@ -7,7 +7,7 @@ import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 /** The form of a row; the sign-in page has a form, too. */
-const FORM = "main form.act[method=post]";
+const FORM = "main form.action[method=post]";
 
 export type FormDialog = {
   /** The page that has the form. */
@@ -47,7 +47,7 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   });
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
-    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons > a");
+    const isCancel = event.target instanceof Element && event.target.closest(".action-buttons > a");
     if (isCancel) event.preventDefault();
     if (isCancel || event.target === dialog) leave();
   });
@@ -70,7 +70,7 @@ function focusFirst(dialog: HTMLDialogElement): void {
   const field = dialog.querySelector<HTMLElement>(
     "[data-field] :is(textarea, select, input:not([type=checkbox]))",
   );
-  const first = field ?? dialog.querySelector<HTMLElement>(".act-buttons a");
+  const first = field ?? dialog.querySelector<HTMLElement>(".action-buttons a");
   first?.focus();
   if (first instanceof HTMLTextAreaElement || first instanceof HTMLInputElement)
     first.setSelectionRange(first.value.length, first.value.length);

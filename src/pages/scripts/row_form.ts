@@ -75,7 +75,7 @@ function adoptForm(page: Document): HTMLFormElement | undefined {
 
 /** The messages above the form and at its fields. */
 function readIssues(page: Document): string[] {
-  const said = page.querySelectorAll("main .notice-error p, main .notice-error li, .issues li");
-  const texts = [...said].map(({ textContent }) => textContent?.trim() ?? "");
+  const issues = page.querySelectorAll("main .notice-error p, main .notice-error li, .issues li");
+  const texts = [...issues].map(({ textContent }) => textContent?.trim() ?? "");
   return [...new Set(texts.filter((text) => text !== ""))];
 }

@@ -3,13 +3,13 @@ import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 
 const ID = "save-state";
-const SAVED_SHOWN_MS = 8000;
+const SAVED_VISIBLE_MS = 8000;
 
 export type SaveAction = { name: string; run: () => void };
 
 export function showSaved(text: string, action?: SaveAction): void {
-  const shown = show(text, "notice-remark", action);
-  setTimeout(() => shown.remove(), SAVED_SHOWN_MS);
+  const notice = show(text, "notice-info", action);
+  setTimeout(() => notice.remove(), SAVED_VISIBLE_MS);
 }
 
 /** Stays until the next change. */
@@ -31,18 +31,18 @@ export function explainSilence(): string {
   return navigator.onLine ? "the server did not respond." : "you are offline.";
 }
 
-function show(text: string, look: string, action: SaveAction | undefined): HTMLElement {
+function show(text: string, tone: string, action: SaveAction | undefined): HTMLElement {
   hideSaveState();
-  const shown = element(
+  const notice = element(
     "div",
-    { id: ID, class: `save-state notice ${look}` },
+    { id: ID, class: `save-state notice ${tone}` },
     element("span", {}, text),
   );
-  if (action !== undefined) shown.append(makeButton(action));
+  if (action !== undefined) notice.append(makeButton(action));
   // Elements outside an open dialog cannot be reached.
-  (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(shown);
+  (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(notice);
   announce(text);
-  return shown;
+  return notice;
 }
 
 function makeButton({ name, run }: SaveAction): HTMLButtonElement {

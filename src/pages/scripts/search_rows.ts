@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type PagePlace, readPages } from "../../rows/mod.ts";
+import { type PagePosition, readPages } from "../../rows/mod.ts";
 import { makeCompare, matches } from "../../sdk/matches.ts";
 import { toConditionParameters } from "../../sdk/where.ts";
 import { readPage, SearchError } from "./search_pages.ts";
@@ -107,7 +107,7 @@ async function findHere(
   const found: Match[] = [];
   let searched = 0;
   let hasMore = false;
-  const list = async ({ limit, offset }: PagePlace) => {
+  const list = async ({ limit, offset }: PagePosition) => {
     const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
     hasMore = page.hasMore;
     return page;

@@ -22,14 +22,14 @@ export function startShortcuts(): void {
     if (isForSomethingElse(event) || !isOn()) return;
     const isSecond = typed !== "" && event.timeStamp - typedAt < PREFIX_MS;
     const keys = isSecond ? `${typed} ${event.key}` : event.key;
-    const { done, isPrefix } = act(keys);
+    const { done, isPrefix } = action(keys);
     if (done) event.preventDefault();
     typed = isPrefix ? keys : "";
     typedAt = event.timeStamp;
   });
 }
 
-function act(keys: string): { done: boolean; isPrefix: boolean } {
+function action(keys: string): { done: boolean; isPrefix: boolean } {
   const elements = findShortcuts();
   const found = elements.find((element) => element.dataset["keys"] === keys);
   if (found instanceof HTMLInputElement) found.select();

@@ -6,9 +6,9 @@ export function makeShortcutsDialog(
   { isOn, onSwitch }: { isOn: boolean; onSwitch: (on: boolean) => void },
 ): HTMLDialogElement {
   const lists = [...document.querySelectorAll<HTMLElement>("[data-keys-of]")].map((list) => {
-    const shown = list.cloneNode(true) as HTMLElement;
-    shown.hidden = false;
-    return [element("h3", {}, list.dataset["keysOf"] ?? ""), shown];
+    const keys = list.cloneNode(true) as HTMLElement;
+    keys.hidden = false;
+    return [element("h3", {}, list.dataset["keysOf"] ?? ""), keys];
   });
   return element(
     "dialog",

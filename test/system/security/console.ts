@@ -200,7 +200,7 @@ async function makeOwner({ service }: World): Promise<TestApp> {
   await withDatabase(service.database.rowsUrl, (rows) =>
     endRegistration(
       { admin: service.service.admin, rows },
-      { slug: mine.slug, table: unused, told: [unused] },
+      { slug: mine.slug, table: unused, expected: [unused] },
     ),
   );
   return mine;

@@ -69,7 +69,7 @@ export async function keepsFactors(world: World, login: Login): Promise<void> {
   ]);
   for (const shown of ["", `${id}.${"00".repeat(32)}`, `${id}.`]) {
     const { rows } = await world.tryAs(login, finishCall(shown));
-    expect(rows).toEqual([{ outcome: "gone" }]);
+    expect(rows).toEqual([{ outcome: "no_sign_in" }]);
   }
   const shown = `'${toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""])}', ''`;
   await world.rejects(

@@ -93,7 +93,7 @@ export const SERVING_LOGINS: Page = {
               "create function rowhouse.mine() returns int language sql as 'select 1'",
             ]);
         },
-      "lift its limit of temporary files. Once a superuser has run `deploy/superuser.sql`, it cannot create a large object or take an advisory lock; the pushing login takes locks.":
+      "lift its limit of temporary files. Once a superuser has run `deploy/superuser.sql`, it cannot create a large object or acquire an advisory lock; the pushing login acquires locks.":
         async (world) => {
           for (const login of SERVING)
             await world.rejects(login, [
@@ -228,7 +228,7 @@ export const SERVING_LOGINS: Page = {
           await world.rejects("all", [
             "update rowhouse.sessions set last_seen_at = now()",
             "update rowhouse.sessions set expires_at = expires_at + interval '1 day'",
-            "select rowhouse.note_session_conflict(array['x', 'y'])",
+            "select rowhouse.record_session_conflict(array['x', 'y'])",
             "insert into rowhouse.session_conflicts (first_id, second_id) values ('x', 'y')",
             "delete from rowhouse.session_conflicts",
           ]);
@@ -245,7 +245,7 @@ export const SERVING_LOGINS: Page = {
           await world.rejects(
             "all",
             [
-              `select rowhouse.read_own_account(${from})`,
+              `select rowhouse.read_account_settings(${from})`,
               `select rowhouse.change_own_profile(${from}, 'Eve', null)`,
               `select rowhouse.end_own_sessions(${from}, null)`,
               `select rowhouse.read_own_passkeys(${from})`,
@@ -662,8 +662,8 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select origin from rowhouse.targets",
     "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
-    "select rowhouse.note_wrong_factor(gen_random_uuid(), 'totp', '')",
-    "select rowhouse.note_rejected_sign_in('x', 'x', null, '')",
+    "select rowhouse.record_wrong_factor(gen_random_uuid(), 'totp', '')",
+    "select rowhouse.record_rejected_sign_in('x', 'x', null, '')",
     "select rowhouse.begin_sign_in('x@example.org', array['x'], 'x', null, '', 10, array[60], 600, 900)",
   ]);
   expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
@@ -677,7 +677,7 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
   ]);
   await world.rejects(login, [
     "select * from rowhouse.statistics",
-    "select * from rowhouse.kept_requests",
+    "select * from rowhouse.stored_requests",
     "select * from rowhouse.rejections",
     "select * from rowhouse.rejection_kinds",
     "select * from rowhouse.processes",

@@ -222,7 +222,7 @@ export const OWNING_LOGINS: Page = {
               { issuer: "https://x", subject: "s" },
               "changed@example.org",
             );
-            expect(found).toEqual({ kind: "unlinked", invited: undefined, isEmailTaken: true });
+            expect(found).toEqual({ kind: "unlinked", invited: undefined, isEmailInUse: true });
           }),
     },
   },

@@ -1,6 +1,6 @@
 /** Resends and withdraws pending invitations. Neither changes a person who can sign in. @module */
 
-import type { ShownPerson } from "../accounts/console/mod.ts";
+import type { PersonView } from "../accounts/console/mod.ts";
 import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
@@ -11,38 +11,38 @@ import { renderText } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import {
-  findHindrance,
-  findLastHindrance,
-  makePersonAct,
+  findBlocker,
+  findLastBlocker,
+  makePersonAction,
   respondWithPersonPage,
 } from "./person_page.ts";
 
-export const resendInvitationAct = makePersonAct({
+export const resendInvitationAction = makePersonAction({
   action: "resend_invitation",
   title: () => "Resend the invitation",
-  hindrance: (shown) => findAccepted(shown) ?? findDisabled(shown) ?? findHindrance(shown),
+  blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
   form: ({ person }, { deps }) => ({
     fields: html`<p>${deps.hasMail && person.isConfirmed ? "This mails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
     button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
   }),
-  run: async (visit, shown) => {
-    const { person } = shown;
+  run: async (visit, page) => {
+    const { person } = page;
     const link = await resendInvitation(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
     const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
-    return respondWithPersonPage(shown, { title, body });
+    return respondWithPersonPage(page, { title, body });
   },
   cancel: toOrigin,
 });
 
-export const withdrawInvitationAct = makePersonAct({
+export const withdrawInvitationAction = makePersonAction({
   action: "withdraw_invitation",
   title: () => "Withdraw the invitation",
-  hindrance: (shown) => findAccepted(shown) ?? findLastHindrance(shown),
+  blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
   form: ({ person }) => ({
     fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
     button: "Withdraw the invitation",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps }, { person }) => {
     await withdrawInvitation(deps, person);
@@ -51,12 +51,12 @@ export const withdrawInvitationAct = makePersonAct({
   cancel: toOrigin,
 });
 
-function findAccepted({ person }: ShownPerson): Html | undefined {
+function findAccepted({ person }: PersonView): Html | undefined {
   if (person.invitation !== null) return undefined;
   return html`${renderText(person.email)} has no pending invitation: it was accepted.`;
 }
 
-function findDisabled({ person }: ShownPerson): Html | undefined {
+function findDisabled({ person }: PersonView): Html | undefined {
   if (person.disabledAt === null) return undefined;
   return html`The account of ${renderText(person.email)} is disabled: enable it first.`;
 }

@@ -1,27 +1,27 @@
--- Actions of users on their own account in a browser. Each function verifies the user in the same
--- call, by both cookies of one live session: the serving login that executes them can do nothing
--- without a user.
+-- Actions of users on their account settings in a browser. Each function verifies the user in the
+-- same call, by both cookies of one live session: the serving login that executes them can do
+-- nothing without a user.
 
 -- The id of the one live session that both cookies prove; null if there is none. Arguments are
 -- lists of <id>.<proof> from the browser's cookies: two live sessions count as none.
-create function rowhouse.find_visitor_session(session_shown text, identity_shown text,
-  idle_s integer, shown_from text) returns text
+create function rowhouse.find_visitor_session(session_cookie text, identity_cookie text,
+  idle_s integer, client_address text) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  one record;
+  found_session record;
   own text;
 begin
-  select * into one from rowhouse.find_session(session_shown, idle_s);
-  if one.session_id is null then
+  select * into found_session from rowhouse.find_session(session_cookie, idle_s);
+  if found_session.session_id is null then
     return null;
   end if;
-  select one.session_id into own
-    where exists (select from unnest(string_to_array(identity_shown, ',')) as text
-    where split_part(text, '.', 1) = one.session_id
-      and one.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex')
-        || uuid_send(one.person_id)));
+  select found_session.session_id into own
+    where exists (select from unnest(string_to_array(identity_cookie, ',')) as text
+    where split_part(text, '.', 1) = found_session.session_id
+      and found_session.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex')
+        || uuid_send(found_session.person_id)));
   -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
+  perform set_config('rowhouse.client', client_address, true);
   return own;
 end
 $$;
@@ -44,7 +44,7 @@ end
 $$;
 
 -- proves: owner
-create function rowhouse.read_own_account() returns jsonb as $$
+create function rowhouse.read_account_settings() returns jsonb as $$
 begin
   return (select jsonb_build_object('id', users.id, 'email', email, 'displayName', display_name,
     'avatarUrl', avatar_url,
@@ -63,7 +63,7 @@ begin
     from rowhouse.users where id = who);
 end
 $$;
-comment on function rowhouse.read_own_account is 'idempotent';
+comment on function rowhouse.read_account_settings is 'idempotent';
 
 -- The audit log records which fields changed, not their values: it outlives the person.
 -- proves: owner
@@ -104,8 +104,8 @@ $$;
 -- Ends all sessions of a user who proves one by both cookies, and pending sign-ins. Unlike the
 -- other actions here, it accepts more than one live session: cookies planted by another host must
 -- not keep a user signed in.
-create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text,
-  shown_from text) returns void
+create function rowhouse.sign_out_everywhere(session_cookie text, identity_cookie text,
+  client_address text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
@@ -115,11 +115,11 @@ begin
   -- waits.
   select id into who from rowhouse.users where id = (
     select sessions.user_id from rowhouse.sessions
-    join unnest(string_to_array(session_shown, ',')) as shared
+    join unnest(string_to_array(session_cookie, ',')) as shared
       on split_part(shared, '.', 1) = sessions.id
       and sessions.session_digest = sha256(decode(split_part(shared, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
-    join unnest(string_to_array(identity_shown, ',')) as own
+    join unnest(string_to_array(identity_cookie, ',')) as own
       on split_part(own, '.', 1) = sessions.id
       and sessions.identity_digest = sha256(decode(split_part(own, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
@@ -131,7 +131,7 @@ begin
   if ended > 0 then
     insert into rowhouse.audit (actor, action, user_id, details, client)
     values (who::text, 'sign_out_everywhere', who, jsonb_build_object('sessions', ended),
-      nullif(shown_from, ''));
+      nullif(client_address, ''));
   end if;
 end
 $$;
@@ -141,7 +141,7 @@ grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowh
 -- one. Password links end too. The proof of the current password and the new session are handled
 -- as in a sign-in.
 -- proves: owner
-create function rowhouse.change_own_password(shown bytea, new_hash text, new_digest bytea,
+create function rowhouse.change_own_password(presented_proof bytea, new_hash text, new_digest bytea,
   new_hash_secret_id text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, client_networks text[], known_device text,
   device_name text) returns boolean as $$
@@ -149,12 +149,13 @@ declare
   ended integer;
 begin
   if not rowhouse.prove_password(
-    who, shown, new_hash, new_digest, new_hash_secret_id, client_networks, known_device) then
+    who, presented_proof, new_hash, new_digest, new_hash_secret_id, client_networks,
+    known_device) then
     return false;
   end if;
   perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(),
-    (select second_factor_at from rowhouse.sessions where id = own), shown_from, device_name,
+    (select second_factor_at from rowhouse.sessions where id = own), client_address, device_name,
     known_device is not null);
   perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.password_links where user_id = who;
@@ -165,7 +166,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
   perform rowhouse.queue_mail(who, 'password_changed', null,
-    jsonb_build_object('device', device_name, 'from', shown_from));
+    jsonb_build_object('device', device_name, 'from', client_address));
   return true;
 end
 $$;

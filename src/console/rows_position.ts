@@ -7,12 +7,12 @@ export const LIMITS = [25, 50, 100, 250] as const;
 const DEFAULT_LIMIT = 50;
 export const MAX_OFFSET = 2_147_483_647;
 
-export type Place = {
+export type Position = {
   limit: number;
   offset: number;
   /** The columns to show; empty: all. */
-  shown: readonly string[];
-  /** Rows to show in place of a page. */
+  page: readonly string[];
+  /** Rows to show instead of a page. */
   ids: readonly string[];
   /** Shows the rows whose column references a row instead of a page. */
   reference: Reference | undefined;
@@ -22,24 +22,24 @@ export type Reference = { column: string; id: string };
 
 /** The prefix of the name of a displayed column. */
 export const SHOW = "show.";
-const MAX_SHOWN = 200;
+const MAX_VISIBLE = 200;
 const MAX_IDS = 100;
 
-export function readPlace({ context }: Visit): Place {
+export function readPosition({ context }: Visit): Position {
   const parameters = [...readParameters(context.query)];
   const query = new Map(parameters);
   const limit = LIMITS.find((choice) => String(choice) === query.get("limit")) ?? DEFAULT_LIMIT;
   // People count from one, the endpoints from zero.
   const from = query.get("from") ?? "1";
   const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
-  const shown = [...query.keys()]
+  const page = [...query.keys()]
     .filter((name) => name.startsWith(SHOW))
     .map((name) => name.slice(SHOW.length));
   const ids = parameters
     .filter(([name, value]) => name === "row" && isUuid(value))
     .map(([, id]) => id);
   return {
-    ...{ limit, offset, shown: shown.slice(0, MAX_SHOWN) },
+    ...{ limit, offset, page: page.slice(0, MAX_VISIBLE) },
     ids: [...new Set(ids)].slice(0, MAX_IDS),
     reference: readReference(query.get(REFERENCES)),
   };
@@ -57,12 +57,16 @@ export function toReferencePath(path: string, { column, id }: Reference): string
   return `${path}?${REFERENCES}=${column}.${id}`;
 }
 
-/** An address with a place, and more. */
-export function withPlace(path: string, place: Place, more: Record<string, string> = {}): string {
+/** An address with a position and more parameters. */
+export function withPosition(
+  path: string,
+  position: Position,
+  more: Record<string, string> = {},
+): string {
   const query = new URLSearchParams({
-    ...(place.offset === 0 ? {} : { from: String(place.offset + 1) }),
-    ...(place.limit === DEFAULT_LIMIT ? {} : { limit: String(place.limit) }),
-    ...Object.fromEntries(place.shown.map((name) => [SHOW + name, "on"])),
+    ...(position.offset === 0 ? {} : { from: String(position.offset + 1) }),
+    ...(position.limit === DEFAULT_LIMIT ? {} : { limit: String(position.limit) }),
+    ...Object.fromEntries(position.page.map((name) => [SHOW + name, "on"])),
     ...more,
   }).toString();
   return query === "" ? path : `${path}?${query}`;

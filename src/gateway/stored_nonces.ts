@@ -19,8 +19,8 @@ const NONCE_QUEUE = "nonces";
 export function makeUseNonce(db: Database): UseNonce {
   const use = makeBatch<string, true>(async (nonces) => {
     const byId = new Map(nonces.map((nonce) => [toId(nonce), nonce]));
-    const shown = [...byId.keys()];
-    const unused = await call(db, "use_nonces", { shown }, { queue: NONCE_QUEUE });
+    const presented = [...byId.keys()];
+    const unused = await call(db, "use_nonces", { presented }, { queue: NONCE_QUEUE });
     return new Map(unused.map((id) => [byId.get(id) ?? "", true]));
   });
   return async (nonce) => {

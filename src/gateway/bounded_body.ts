@@ -6,7 +6,7 @@ import { writes } from "./verify.ts";
 const EMPTY = new Uint8Array();
 
 /** The body, possibly empty; or a problem: too large, incomplete or too slow. */
-export async function takeBody(
+export async function readBoundedBody(
   request: Request,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | Problem> {

@@ -1,9 +1,9 @@
 /** The result of a check, with a remedy. @module */
 
-export type Finding = {
+export type CheckResult = {
   about: string;
   level: "ok" | "warn" | "fail";
   says: string;
-  /** What the operator should do; absent if nothing is needed. */
+  /** The next step for the operator; absent if nothing is needed. */
   remedy?: string;
 };

@@ -1,6 +1,6 @@
 /** Texts for the actions of the audit log. @module */
 
-export const ACTION_WORDS: Readonly<Record<string, string>> = {
+export const ACTION_LABELS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",
   add_passkey: "added a passkey",
   add_second_factor: "added a second factor",

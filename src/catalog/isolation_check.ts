@@ -52,7 +52,7 @@ type NodeState = { issues: readonly string[]; system: string | null };
  * database. `map` receives the nodes of apps, and the nodes that hang. A node that hangs gets one statement at a time,
  * repeatedly, so that its apps are served as soon as it responds.
  */
-export function makeIsolationLook(
+export function makeIsolationCheck(
   db: Database,
   map?: NodeMap,
 ): (options?: { maxAgeMs: number }) => Promise<Isolation> {
@@ -63,7 +63,7 @@ export function makeIsolationLook(
       const response = await askNode(db, node);
       // A node that rejects connections is not silent: its callers get an error and can retry.
       if (response === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
-      map?.tell(toName(node), undefined);
+      map?.setSilence(toName(node), undefined);
       // Without an identifier, calls for the node go through the coordinator.
       const system = response?.system ?? undefined;
       if (system !== undefined && node.is_synced)
@@ -77,8 +77,8 @@ export function makeIsolationLook(
     const response = asked.get(name) ?? ask(node).finally(() => asked.delete(name));
     asked.set(name, response);
     const found = await withinPatience(response);
-    if (found !== LATE) return found;
-    map?.tell(name, askedAt);
+    if (found !== TIMED_OUT) return found;
+    map?.setSilence(name, askedAt);
     return undefined;
   };
   return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
@@ -94,7 +94,7 @@ export function makeIsolationLook(
     const issues = JSON.parse(row.issues) as string[];
     if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], silent: [] };
     const nodes = await readRows<Node>(db, NODES);
-    map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
+    map?.update(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const responses = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
@@ -161,12 +161,14 @@ async function askNode(db: Database, { host, port }: Node): Promise<NodeState | 
   }
 }
 
-const LATE = Symbol("no response in time");
+const TIMED_OUT = Symbol("no response in time");
 
-async function withinPatience<Result>(response: Promise<Result>): Promise<Result | typeof LATE> {
+async function withinPatience<Result>(
+  response: Promise<Result>,
+): Promise<Result | typeof TIMED_OUT> {
   let timer: Timer | undefined;
-  const patience = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), NODE_PATIENCE_MS);
+  const patience = new Promise<typeof TIMED_OUT>((resolve) => {
+    timer = setTimeout(() => resolve(TIMED_OUT), NODE_PATIENCE_MS);
   });
   try {
     return await Promise.race([response, patience]);

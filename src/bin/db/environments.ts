@@ -1,4 +1,4 @@
-/** `rowhouse.json`: the places that a project pushes to, and whether it shares tables. It is committed and must not contain a key. @module */
+/** `rowhouse.json`: the environments that a project pushes to, and whether it shares tables. It is committed and must not contain a key. @module */
 import { join } from "node:path";
 import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
@@ -9,11 +9,11 @@ import { quote } from "../../std/quote.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError, UsageError } from "../cli/command.ts";
 
-export const PLACES_FILE = "rowhouse.json";
-/** Selects all places. */
-export const ALL_PLACES = "all";
+export const PROJECT_FILE = "rowhouse.json";
+/** Selects all environments. */
+export const ALL_ENVIRONMENTS = "all";
 
-export type Place = {
+export type ProjectEnvironment = {
   name: string;
   url: string;
   /** Whether a push shows its plan and asks for confirmation. */
@@ -28,14 +28,14 @@ const SECRET = /key|token|secret|password|credential/i;
 /** The content of the file. */
 export type ProjectSettings = {
   /** In the order of the file. */
-  places: Place[];
+  environments: ProjectEnvironment[];
   /** Whether a push can start to use tables of other apps. */
   share: boolean;
 };
 
-/** The places of a project; none if it has no file. @throws as {@linkcode readProject} */
-export function readPlaces(folder: string): Place[] {
-  return readProject(folder).places;
+/** The environments of a project; none if it has no file. @throws as {@linkcode readProject} */
+export function readEnvironments(folder: string): ProjectEnvironment[] {
+  return readProject(folder).environments;
 }
 
 /**
@@ -44,61 +44,66 @@ export function readPlaces(folder: string): Place[] {
  * @throws {RejectedError} lists all errors with their paths, but no values: a value can be a secret
  */
 export function readProject(folder: string): ProjectSettings {
-  const text = readIfThere(join(folder, PLACES_FILE));
-  if (text === undefined) return { places: [], share: true };
-  const { places, share, issues } = checkFile(tryParseJson(text));
-  if (issues.length === 0) return { places, share };
+  const text = readIfThere(join(folder, PROJECT_FILE));
+  if (text === undefined) return { environments: [], share: true };
+  const { environments, share, issues } = checkFile(tryParseJson(text));
+  if (issues.length === 0) return { environments, share };
   const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RejectedError(
-    `Cannot use ${PLACES_FILE}: it has ${issues.length} ${issues.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
+    `Cannot use ${PROJECT_FILE}: it has ${issues.length} ${issues.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
     EXIT.rejected,
     { code: "invalid_places", details: issues },
   );
 }
 
-/** @throws {UsageError} the place does not exist; lists all places */
-export function findPlace(places: readonly Place[], name: string): Place {
-  const place = places.find((place) => place.name === name);
-  if (place !== undefined) return place;
-  if (places.length === 0)
+/** @throws {UsageError} the environment does not exist; lists all environments */
+export function findEnvironment(
+  environments: readonly ProjectEnvironment[],
+  name: string,
+): ProjectEnvironment {
+  const environment = environments.find((environment) => environment.name === name);
+  if (environment !== undefined) return environment;
+  if (environments.length === 0)
     throw new UsageError(
-      `Place ${quote(name)} does not exist: add it to ${PLACES_FILE}, such as ${EXAMPLE}`,
+      `Environment ${quote(name)} does not exist: add it to ${PROJECT_FILE}, such as ${EXAMPLE}`,
     );
-  const names = places.map((place) => place.name);
+  const names = environments.map((environment) => environment.name);
   const near = findNearest(name, names);
   const guess = near === undefined ? "" : `; did you mean ${near}?`;
   throw new UsageError(
-    `Place ${quote(name)} does not exist in ${PLACES_FILE}: expected one of ${names.join(", ")}${guess}`,
+    `Environment ${quote(name)} does not exist in ${PROJECT_FILE}: expected one of ${names.join(", ")}${guess}`,
   );
 }
 
-type Checked = { places: Place[]; issues: Detail[] };
+type Checked = { environments: ProjectEnvironment[]; issues: Detail[] };
 
 function checkFile(value: unknown): Checked & { share: boolean } {
-  const none = { places: [], share: true };
+  const none = { environments: [], share: true };
   if (!isObject(value))
     return { ...none, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
-  const { places = {}, share = true } = value;
+  const { places: environments = {}, share = true } = value;
   const issues = findUnknown(value, "", {
     known: ["places", "share"],
     variable: "ROWHOUSE_API_KEY",
   });
   if (typeof share !== "boolean") issues.push({ path: "/share", message: "must be true or false" });
-  if (!isObject(places))
+  if (!isObject(environments))
     return {
       ...none,
       issues: [...issues, { path: "/places", message: "must be an object of names and URLs" }],
     };
-  const checked = Object.entries(places).map(([name, place]) => checkPlace(name, place));
+  const checked = Object.entries(environments).map(([name, environment]) =>
+    checkEnvironment(name, environment),
+  );
   return {
-    places: checked.flatMap((part) => part.places),
+    environments: checked.flatMap((part) => part.environments),
     share: share === true,
     issues: [...issues, ...checked.flatMap((part) => part.issues)],
   };
 }
 
-/** A URL, or an object with more about the place. */
-function checkPlace(name: string, value: unknown): Checked {
+/** A URL, or an object with more about the environment. */
+function checkEnvironment(name: string, value: unknown): Checked {
   const path = `/places/${name.slice(0, 100)}`;
   const parts = isObject(value) ? value : { url: value };
   const { url, confirm = false } = parts;
@@ -106,10 +111,10 @@ function checkPlace(name: string, value: unknown): Checked {
     known: ["url", "confirm"],
     variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
   });
-  if (!NAME.test(name) || name === ALL_PLACES)
+  if (!NAME.test(name) || name === ALL_ENVIRONMENTS)
     issues.push({
       path,
-      message: `the name must be 1 to 32 lower-case letters, digits or hyphens, starting with a letter, and not ${ALL_PLACES}`,
+      message: `the name must be 1 to 32 lower-case letters, digits or hyphens, starting with a letter, and not ${ALL_ENVIRONMENTS}`,
     });
   const isUrl = typeof url === "string" && isHttpOrigin(url);
   if (!isUrl)
@@ -120,7 +125,7 @@ function checkPlace(name: string, value: unknown): Checked {
     });
   if (typeof confirm !== "boolean")
     issues.push({ path: `${path}/confirm`, message: "must be true or false" });
-  return { places: [{ name, url: isUrl ? url : "", confirm: confirm === true }], issues };
+  return { environments: [{ name, url: isUrl ? url : "", confirm: confirm === true }], issues };
 }
 
 /** Reports properties that look like keys: anyone who can read the repository could push with the key. */

@@ -21,48 +21,48 @@ import { renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
 import {
-  findHindrance,
-  findLastHindrance,
+  findBlocker,
+  findLastBlocker,
   hasFactor,
-  makePersonAct,
+  makePersonAction,
   respondWithPersonPage,
 } from "./person_page.ts";
 
-export const passwordLinkAct = makePersonAct({
+export const passwordLinkAction = makePersonAction({
   action: "make_password_link",
   title: () => "New password link",
-  hindrance: findHindrance,
+  blocker: findBlocker,
   form: ({ person }) => ({
     fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
 <p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>`,
     button: "Create link",
   }),
-  run: async (visit, shown) => {
-    const { person } = shown;
+  run: async (visit, page) => {
+    const { person } = page;
     const link = await makePasswordLink(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
-    return respondWithPersonPage(shown, { title: "Copy this link now", body });
+    return respondWithPersonPage(page, { title: "Copy this link now", body });
   },
 });
 
-export const consoleRoleAct = makePersonAct({
+export const consoleRoleAction = makePersonAction({
   action: "set_console_role",
   title: () => "Console role",
-  hindrance: (shown) =>
-    shown.me.role === "super_admin"
-      ? findLastHindrance(shown)
+  blocker: (page) =>
+    page.me.role === "super_admin"
+      ? findLastBlocker(page)
       : "Only a super_admin can change a Console role.",
   form: ({ person }) => ({
     fields: [
       html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
       person.consoleRole === null &&
-        html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
+        html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActionsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActionsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
       person.consoleRole === null &&
         person.hasProvider &&
-        html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
+        html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActionsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
       person.consoleRole === null &&
         person.passkeys > 0 &&
-        html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
+        html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActionsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
       person.linkEndsAt !== null &&
         html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
       renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
@@ -86,10 +86,10 @@ export function readConsoleRole(text = "none") {
   return role;
 }
 
-export const changeEmailAct = makePersonAct({
+export const changeEmailAction = makePersonAction({
   action: "change_email",
   title: () => "Change the address",
-  hindrance: findHindrance,
+  blocker: findBlocker,
   form: ({ person }, { deps, fields }) => ({
     fields: [
       html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by mail."}</p>`,
@@ -103,19 +103,19 @@ export const changeEmailAct = makePersonAct({
   },
 });
 
-export const personStateAct = makePersonAct({
+export const personStateAction = makePersonAction({
   action: "set_disabled",
   title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
-  hindrance: findLastHindrance,
+  blocker: findLastBlocker,
   form: ({ me, person }) => {
     const isDisabled = person.disabledAt !== null;
     return {
       // The wanted state, not a toggle: a form that is sent twice has no second effect.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are kept. An unused password link stops working."}</p>
+<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
 ${me.id === person.id && html`<p>This is your account.</p>`}`,
       button: isDisabled ? "Enable" : "Disable",
-      ...(isDisabled ? {} : { look: "danger" }),
+      ...(isDisabled ? {} : { tone: "danger" }),
     };
   },
   run: async ({ deps, fields }, { person }) => {
@@ -125,17 +125,17 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
   },
 });
 
-export const resetFactorAct = makePersonAct({
+export const resetFactorAction = makePersonAction({
   action: "reset_second_factor",
   title: () => "Reset the second factor",
-  hindrance: (shown) =>
-    hasFactor(shown.person) ? findHindrance(shown) : "There is no second factor to reset.",
+  blocker: (page) =>
+    hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
   form: ({ me, person }) => ({
     fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
 <p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if mail is configured.</p>
 ${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
     button: "Reset the second factor",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps }, { person }) => {
     await resetSecondFactor(deps, person);
@@ -143,15 +143,15 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
   },
 });
 
-export const endSessionsAct = makePersonAct({
+export const endSessionsAction = makePersonAction({
   action: "end_sessions",
   title: () => "End all sessions",
-  hindrance: findHindrance,
+  blocker: findBlocker,
   form: ({ me, person, sessions }) => ({
     fields: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
 ${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
     button: "End all sessions",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps }, { person }) => {
     await endSessionsOf(deps, person);
@@ -159,14 +159,14 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
   },
 });
 
-export const endSessionAct = makePersonAct({
+export const endSessionAction = makePersonAction({
   action: "end_session",
   title: () => "End a session",
-  hindrance: findHindrance,
+  blocker: findBlocker,
   form: ({ person }, { context }) => ({
     fields: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
     button: "End the session",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps, context }, { person }) => {
     // A session that has already ended counts as success.
@@ -175,10 +175,10 @@ export const endSessionAct = makePersonAct({
   },
 });
 
-export const deletePersonAct = makePersonAct({
+export const deletePersonAction = makePersonAction({
   action: "delete_user",
   title: () => "Delete a person",
-  hindrance: findLastHindrance,
+  blocker: findLastBlocker,
   form: ({ me, person }) => ({
     fields: [
       html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
@@ -194,7 +194,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
       }),
     ],
     button: "Delete permanently",
-    look: "danger",
+    tone: "danger",
   }),
   run: async ({ deps, fields }, { person }) => {
     if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
@@ -205,7 +205,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
 });
 
 /** The audit log filtered by action and person. */
-function toActsPath(person: string, action: string): string {
+function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
 }
 

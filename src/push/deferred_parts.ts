@@ -5,11 +5,11 @@
  *
  * @module
  */
-import { indexesOf, type LateParts, type RecordedDefinition } from "../catalog/mod.ts";
+import { type DeferredParts, indexesOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Kind, type NamedColumn, QUOTAS } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { utf8Length } from "../std/utf8_length.ts";
-import { type Clash, showDefault } from "./compare.ts";
+import { type FoundConflict, showDefault } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
 /** Whether another app uses the table. */
@@ -17,23 +17,23 @@ export function isShared({ uses, ownerAppId }: Pick<TableState, "uses" | "ownerA
   return uses.some(({ appId }) => appId !== ownerAppId);
 }
 
-/** A table after a declaration, with its late parts. If only the owner uses the table, there are none. */
-export function markLate(next: RecordedDefinition, found: TableState): RecordedDefinition {
-  const { late: before = NONE, ...recorded } = found.definition;
+/** A table after a declaration, with its deferred parts. If only the owner uses the table, there are none. */
+export function markDeferred(next: RecordedDefinition, found: TableState): RecordedDefinition {
+  const { deferred: before = NONE, ...recorded } = found.definition;
   if (canonicalJson(next) === canonicalJson(recorded)) return found.definition;
-  const late = isShared(found)
+  const deferred = isShared(found)
     ? {
-        columns: [...new Set([...before.columns, ...findLateColumns(next, recorded)])],
-        indexes: { ...before.indexes, ...findLateIndexes(next, found) },
+        columns: [...new Set([...before.columns, ...findDeferredColumns(next, recorded)])],
+        indexes: { ...before.indexes, ...findDeferredIndexes(next, found) },
       }
     : { ...before, columns: [] };
-  const isNone = late.columns.length === 0 && Object.keys(late.indexes).length === 0;
-  return isNone ? next : { ...next, late };
+  const isNone = deferred.columns.length === 0 && Object.keys(deferred.indexes).length === 0;
+  return isNone ? next : { ...next, deferred };
 }
 
-const NONE: LateParts = { columns: [], indexes: {} };
+const NONE: DeferredParts = { columns: [], indexes: {} };
 
-function findLateColumns(next: RecordedDefinition, recorded: RecordedDefinition): string[] {
+function findDeferredColumns(next: RecordedDefinition, recorded: RecordedDefinition): string[] {
   const before = new Map(recorded.columns.map((column) => [column.name, showDefault(column)]));
   return next.columns
     .filter((column) => showDefault(column) !== before.get(column.name))
@@ -41,30 +41,33 @@ function findLateColumns(next: RecordedDefinition, recorded: RecordedDefinition)
 }
 
 /** Excludes the indexes of references: deletes use them for lookups, and they contain only rows with the reference. */
-function findLateIndexes(next: RecordedDefinition, found: TableState): Record<string, string> {
+function findDeferredIndexes(next: RecordedDefinition, found: TableState): Record<string, string> {
   const before = new Set(indexesOf(found.definition).map(({ name }) => name));
-  const late = indexesOf(next).filter(
+  const deferred = indexesOf(next).filter(
     ({ name, kinds }) => !before.has(name) && (kinds.length > 1 || kinds[0] !== "ref"),
   );
-  return Object.fromEntries(late.map(({ name }) => [name, found.ownerAppId]));
+  return Object.fromEntries(deferred.map(({ name }) => [name, found.ownerAppId]));
 }
 
 /** Rows of other apps contain the defaults of all columns that these apps do not declare. */
-export function findLateDefaults(next: RecordedDefinition, { definition }: TableState): Clash[] {
-  const bytes = sumLateDefaults(next);
-  if (bytes <= QUOTAS.lateDefaultBytes || bytes <= sumLateDefaults(definition)) return [];
+export function findDeferredDefaults(
+  next: RecordedDefinition,
+  { definition }: TableState,
+): FoundConflict[] {
+  const bytes = sumDeferredDefaults(next);
+  if (bytes <= QUOTAS.deferredDefaultBytes || bytes <= sumDeferredDefaults(definition)) return [];
   return [
     {
       table: next.name,
       wanted: `defaults of ${bytes} stored bytes in columns added while other apps use the table`,
-      found: `a limit of ${QUOTAS.lateDefaultBytes}, including those no longer declared`,
+      found: `a limit of ${QUOTAS.deferredDefaultBytes}, including those no longer declared`,
       remedy: "use shorter defaults, or leave them out and make the columns optional",
     },
   ];
 }
 
-function sumLateDefaults({ columns, late = NONE }: RecordedDefinition): number {
-  const names = new Set(late.columns);
+function sumDeferredDefaults({ columns, deferred = NONE }: RecordedDefinition): number {
+  const names = new Set(deferred.columns);
   return columns
     .filter(({ name }) => names.has(name))
     .reduce((sum, column) => sum + toStoredBytes(column), 0);

@@ -1,6 +1,6 @@
 /**
  * Schedules the CPU-heavy work of pushes, up to hundreds of milliseconds per piece: one piece at a time, with a
- * pause before each. Requests for rows run in between. Apps take turns in rotation, so that an app with many pushes
+ * pause before each. Requests for rows run in between. Apps alternate, so that an app with many pushes
  * waits only behind itself. @module
  */
 
@@ -12,7 +12,7 @@ const waiting = new Map<string, (() => void)[]>();
 let isServing = false;
 
 /** Resolves at the app's turn, which ends at the caller's next `await`. */
-export function takeTurn(appId: string): Promise<void> {
+export function readTurn(appId: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const own = waiting.get(appId);
   if (own === undefined) waiting.set(appId, [resolve]);

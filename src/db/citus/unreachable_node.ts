@@ -3,13 +3,13 @@ import { Problem } from "../../problem.ts";
 import { errorCode } from "../../std/error_code.ts";
 
 /** Citus reports this in its own messages, with the SQLSTATE of a lost connection. */
-const WORDS =
+const LABELS =
   /^(?:connection to the remote node |could not connect to |failed to connect to )(?:[^@\s]*@)?(\S+)/;
 
 /** The node's address; `undefined` for any other error. */
-export function findAwayNode(error: unknown): string | undefined {
+export function findUnreachableNode(error: unknown): string | undefined {
   const cause = error instanceof Problem ? error.cause : error;
-  return cause instanceof Error ? WORDS.exec(cause.message)?.[1] : undefined;
+  return cause instanceof Error ? LABELS.exec(cause.message)?.[1] : undefined;
 }
 
 /** libpq's messages for a failed connection, followed by the node. Only in English. */

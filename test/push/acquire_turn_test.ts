@@ -1,22 +1,22 @@
 /** Turns of the work of pushes: one at a time, in rotation over apps. @module */
 import { expect, test } from "bun:test";
-import { takeTurn } from "../../src/push/take_turn.ts";
+import { readTurn } from "../../src/push/acquire_turn.ts";
 
 test("an app that pushes much waits behind itself, and other apps wait for one turn of it each", async () => {
   const order: string[] = [];
   const turns = ["loud", "loud", "loud", "loud", "quiet", "other", "quiet"].map(async (app) => {
-    await takeTurn(app);
+    await readTurn(app);
     order.push(app);
   });
   await Promise.all(turns);
   expect(order).toEqual(["loud", "quiet", "other", "loud", "quiet", "loud", "loud"]);
-  await takeTurn("late");
+  await readTurn("late");
 });
 
 test("other work runs between two turns", async () => {
   const order: string[] = [];
   const turns = ["a", "b"].map(async (app) => {
-    await takeTurn(app);
+    await readTurn(app);
     order.push(app);
     setImmediate(() => order.push("other work"));
   });

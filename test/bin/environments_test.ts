@@ -52,20 +52,20 @@ describe("invalid combinations are rejected before any request", () => {
     {
       name: "a name that is not there",
       words: ["db", "push", "--to", "stagin"],
-      says: 'Place "stagin" does not exist in rowhouse.json: expected one of staging, production; did you mean staging?',
+      says: 'Environment "stagin" does not exist in rowhouse.json: expected one of staging, production; did you mean staging?',
     },
     {
-      name: "a place without its key, also where another key is set",
+      name: "an environment without its key, also where another key is set",
       words: ["db", "push", "--to", "staging"],
       says: "ROWHOUSE_API_KEY_STAGING is not set",
     },
     {
-      name: "all places, but for status",
+      name: "all environments, except for status",
       words: ["db", "push", "--to", "all"],
       says: "Flag --to all is only for rowhouse db status",
     },
     {
-      name: "a place and a URL",
+      name: "an environment and a URL",
       words: ["db", "push", "--to", "staging", "--url", AWAY],
       says: "Cannot use --to with --url",
     },
@@ -134,7 +134,7 @@ describe("an environment with confirm", () => {
     expect(rejected.output()).toContain("Nothing was pushed");
     expect(journal()).toBe(false);
 
-    // The same service by its URL is the same place.
+    // The same service by its URL is the same environment.
     const agreed = start(["db", "push"], { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
     await agreed.until(QUESTION);
     agreed.type("y\n");
@@ -170,7 +170,7 @@ describe("db status --to all", () => {
 
     const behind = await compare();
     expect(behind.code).toBe(3);
-    expect(behind.out).toMatch(/^place +last migration +history +state\n/);
+    expect(behind.out).toMatch(/^environment +last migration +history +state\n/);
     expect(behind.out).toMatch(new RegExp(`^one +${file} +same +up to date$`, "m"));
     expect(behind.out).toMatch(/^two +- +1 behind +not up to date: rowhouse db push --to two$/m);
 

@@ -1,7 +1,7 @@
 /** Turns a failed connection to the database into a result with a remedy. @module */
 import { Problem } from "../problem.ts";
 import { errorCode } from "../std/error_code.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check_result.ts";
 
 /** The settings that hold a connection string of the service. */
 export type DatabaseVariable =
@@ -35,7 +35,7 @@ const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
 };
 
 /** A failed result for a connection error, with the variable to check. */
-export function toAway(variable: DatabaseVariable): (error: unknown) => Finding {
+export function toUnavailable(variable: DatabaseVariable): (error: unknown) => CheckResult {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
     const { says, remedy } = REJECTIONS[code ?? ""] ?? toSilence(code);

@@ -124,15 +124,15 @@ returns table (email text, app text, role text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return query
-  with taken as (
+  with revoked as (
     delete from rowhouse.grants using rowhouse.apps
     where provider = by_provider and apps.id = app_id returning user_id, slug, grants.role
-  ), noted as (
+  ), recorded as (
     insert into rowhouse.audit (actor, action, user_id, app, details)
     select revoke_claimed_roles.actor, 'revoke', user_id, slug,
-      jsonb_build_object('role', taken.role, 'provider', by_provider) from taken
+      jsonb_build_object('role', revoked.role, 'provider', by_provider) from revoked
   )
-  select users.email, slug, taken.role from taken join rowhouse.users on users.id = user_id
+  select users.email, slug, revoked.role from revoked join rowhouse.users on users.id = user_id
   order by slug, users.email;
 end
 $$;

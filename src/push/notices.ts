@@ -4,7 +4,7 @@ import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import type { PushState } from "./state.ts";
 
 /** Parts that an owner no longer declares remain in the database and are still served. */
-export function noteRemovals(declared: TableDefinition, recorded: TableDefinition): string[] {
+export function describeRemovals(declared: TableDefinition, recorded: TableDefinition): string[] {
   const isDeclared = (name: string) => declared.columns.some((column) => column.name === name);
   const columns = recorded.columns
     .filter((column) => !isDeclared(column.name))
@@ -13,8 +13,8 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
         `KEPT: ${declared.name}.${column.name} is no longer declared; it is kept and still served`,
     );
   const constraints = [
-    ...findGone(keysOf(recorded), keysOf(declared)),
-    ...findGone(indexesOf(recorded), indexesOf(declared)),
+    ...findRemoved(keysOf(recorded), keysOf(declared)),
+    ...findRemoved(indexesOf(recorded), indexesOf(declared)),
   ]
     .filter((constraint) => constraint.columns.every(isDeclared))
     .map(
@@ -25,21 +25,21 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
 }
 
 /** One removed and one added column of the same type: possibly meant as a rename, which a diff never makes. */
-export function noteRename(declared: TableDefinition, recorded: TableDefinition): string[] {
+export function describeRename(declared: TableDefinition, recorded: TableDefinition): string[] {
   const findOthers = (columns: TableDefinition["columns"], than: TableDefinition["columns"]) =>
     columns.filter(({ name }) => !than.some((other) => other.name === name));
-  const [gone, ...moreGone] = findOthers(recorded.columns, declared.columns);
+  const [removed, ...moreRemoved] = findOthers(recorded.columns, declared.columns);
   const [added, ...moreAdded] = findOthers(declared.columns, recorded.columns);
-  if (gone === undefined || added?.kind !== gone.kind) return [];
-  if (moreGone.length > 0 || moreAdded.length > 0) return [];
+  if (removed === undefined || added?.kind !== removed.kind) return [];
+  if (moreRemoved.length > 0 || moreAdded.length > 0) return [];
   const { name } = declared;
   return [
-    `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${gone.name}, run rowhouse db rename ${name}.${gone.name} ${added.name} instead`,
+    `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${removed.name}, run rowhouse db rename ${name}.${removed.name} ${added.name} instead`,
   ];
 }
 
 /** Tables of the app that its files no longer declare. */
-export function noteRemovedTables(
+export function describeRemovedTables(
   appId: string,
   definition: Definition,
   state: PushState,
@@ -54,7 +54,7 @@ export function noteRemovedTables(
 }
 
 /** Values that existing rows get in a new column. */
-export function noteAddedDefaults(next: TableDefinition, recorded: TableDefinition): string[] {
+export function describeAddedDefaults(next: TableDefinition, recorded: TableDefinition): string[] {
   return next.columns
     .filter((column) => !recorded.columns.some((other) => other.name === column.name))
     .filter((column) => column.default !== undefined)
@@ -69,6 +69,6 @@ function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">)
   return `${kind === "key" ? "unique" : "index"} (${columns.join(", ")})`;
 }
 
-function findGone(before: readonly Constraint[], now: readonly Constraint[]): Constraint[] {
+function findRemoved(before: readonly Constraint[], now: readonly Constraint[]): Constraint[] {
   return before.filter((constraint) => !now.some((other) => other.name === constraint.name));
 }
