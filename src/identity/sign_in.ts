@@ -41,9 +41,26 @@ export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] }
 /** Signs in with a password, or returns the reason for the failure. */
 export async function signIn(
   deps: PageDeps,
-  { request, address }: RequestContext,
+  context: RequestContext,
   typed: Typed,
 ): Promise<SignIn> {
+  const result = await trySignIn(deps, context, typed);
+  // Another sign-in of the same person may have renewed the hash in between.
+  return result.kind === "changed" ? withoutChange(await trySignIn(deps, context, typed)) : result;
+}
+
+/** `changed`: the password was right, but the stored hash has changed since, or the person was disabled. */
+type Attempted = SignIn | { kind: "changed" };
+
+function withoutChange(result: Attempted): SignIn {
+  return result.kind === "changed" ? { kind: "wrong" } : result;
+}
+
+async function trySignIn(
+  deps: PageDeps,
+  { request, address }: RequestContext,
+  typed: Typed,
+): Promise<Attempted> {
   const issues = findGaps(typed);
   if (issues !== undefined) return { kind: "incomplete", issues };
   const canonical = toCanonicalEmail(typed.email);
@@ -71,11 +88,11 @@ export async function signIn(
     isKnownDevice: attempt.isKnownDevice,
     deviceName: toDeviceName(request.headers.get("user-agent")),
   });
-  if (outcome === "wrong") return { kind: "wrong" };
+  if (outcome === "wrong") return { kind: "changed" };
   return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
 }
 
-type Made = {
+type Created = {
   userId: string;
   session: NewSession;
   pending: NewPending;
@@ -86,7 +103,7 @@ type Made = {
 export function toCookies(
   deps: PageDeps,
   kind: Admitted["kind"],
-  { userId, session, pending, device }: Made,
+  { userId, session, pending, device }: Created,
 ): string[] {
   if (kind === "pending") return [toPendingCookie(pending)];
   const deviceCookie = toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: false }));

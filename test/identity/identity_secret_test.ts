@@ -164,7 +164,8 @@ describe("the serving login by itself", () => {
 
 describe("a secret that replaces another", () => {
   const NEXT = "another secret of the tests: 32 bytes or more";
-  const open = (...identitySecrets: string[]) =>
+  const open = (...identitySecrets: string[]) => openWith(TEST_HASHING, identitySecrets);
+  const openWith = (hashing: typeof TEST_HASHING, identitySecrets: string[]) =>
     serve(
       openService({
         databaseUrl: service.database.servingUrl,
@@ -173,7 +174,7 @@ describe("a secret that replaces another", () => {
         prepare: service.database.prepare,
         keyPrefix: "rh",
         identitySecrets,
-        hashing: TEST_HASHING,
+        hashing,
         log: () => undefined,
       }),
     );
@@ -207,6 +208,27 @@ describe("a secret that replaces another", () => {
       expect(await signIn(alone, thief.email)).toBe(303);
     } finally {
       await Promise.all([both.close(), alone.close()]);
+    }
+  });
+
+  test("two sign-ins of one person at the same time both succeed while the hash is renewed", async () => {
+    const { promise: bothRead, resolve } = Promise.withResolvers<void>();
+    let reads = 0;
+    const hashing: typeof TEST_HASHING = {
+      ...TEST_HASHING,
+      verify: async (...values) => {
+        reads++;
+        if (reads === 2) resolve();
+        await bothRead;
+        return await TEST_HASHING.verify(...values);
+      },
+    };
+    const both = await openWith(hashing, [NEXT, TEST_IDENTITY_SECRET]);
+    try {
+      const statuses = await Promise.all([signIn(both, thief.email), signIn(both, thief.email)]);
+      expect([statuses, reads]).toEqual([[303, 303], 3]);
+    } finally {
+      await both.close();
     }
   });
 });
