@@ -156,7 +156,7 @@ export const OWNING_LOGINS: Page = {
   },
   "The administrator's login": {
     Can: {
-      "read and change everything in the database, create keys for every app, and grant its own account any role.":
+      "read and change everything in the database, create keys for every app, and grant itself any role.":
         (world) =>
           world.allows("admin", [
             ...ROWS,
