@@ -46,7 +46,7 @@ describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ pat
     expect(links.filter((link) => !isLinkGood(path, link))).toEqual([]);
   });
 
-  test("has only blocks that are run, or say why not", () => {
+  test("has only blocks that run or state a reason", () => {
     const blocks = readBlocks(text);
     expect(countFences(text)).toBe(2 * blocks.length);
     const idle = blocks.filter(({ mark }) =>
@@ -60,13 +60,13 @@ test("README.md fits on 200 lines", () => {
   expect(read("README.md").split("\n").length - 1).toBeLessThanOrEqual(200);
 });
 
-test("README.md says why each runtime dependency is there", () => {
+test("README.md states a reason for each runtime dependency", () => {
   const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
   const named = [...read("README.md").matchAll(/^- `([\w@/-]+)`: /gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(Object.keys(dependencies).sort());
 });
 
-test("few blocks are not run, for few reasons", () => {
+test("few blocks are skipped, for few reasons", () => {
   const marks = PAGES.flatMap((path) => readBlocks(read(path))).map(({ mark }) => mark);
   const reasons = marks.filter((mark) => mark?.word === "not run").map((mark) => mark?.text ?? "");
   expect(new Set(reasons)).toEqual(new Set(REASONS));

@@ -86,7 +86,7 @@ const edges = sources.flatMap((source) =>
 const isOfBrowser = (from: string, to: string) => to === "sdk" && from.startsWith("pages/scripts/");
 
 describe("imports", () => {
-  test("are read at all", () => {
+  test("are found", () => {
     expect(edges.length).toBeGreaterThan(100);
     expect(sources.length).toBeGreaterThan(60);
   });
@@ -96,7 +96,7 @@ describe("imports", () => {
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
 
-  test("go down only, and rooms on one floor do not import each other", () => {
+  test("go to lower layers only, and modules of a layer do not import each other", () => {
     const upward = edges.filter(({ from, room, target }) => {
       const to = target.split("/")[0] ?? "";
       if (room === to || room === "sdk" || isOfBrowser(from, to) || to.startsWith(".."))
@@ -106,7 +106,7 @@ describe("imports", () => {
     expect(upward).toEqual([]);
   });
 
-  test("are drawn as they are in docs/architecture.md", async () => {
+  test("match the diagram in docs/architecture.md", async () => {
     const page = await Bun.file("docs/architecture.md").text();
     const drawing = /^8 {2}bin[\s\S]*?```$/m.exec(page)?.[0] ?? "";
     const lines = [...drawing.matchAll(/^([0-9-]?) +(\w+(?:\/|\.ts)) /gm)];
@@ -119,7 +119,7 @@ describe("imports", () => {
     expect(drawn).toEqual([...floors, ["sdk", "-"]]);
   });
 
-  test("enter a room by its mod.ts or its pure.ts; std has one function per file", () => {
+  test("reach a module through its mod.ts or its pure.ts, and std has one function per file", () => {
     const pastTheDoor = edges.filter(({ from, room, target }) => {
       const [to = "", ...rest] = target.split("/");
       if (room === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
@@ -130,7 +130,7 @@ describe("imports", () => {
     expect(pastTheDoor).toEqual([]);
   });
 
-  test("go from one subject of accounts/ to earlier ones only", () => {
+  test("go from a folder of accounts/ only to folders that are listed earlier", () => {
     const toSubject = (path: string) =>
       SUBJECTS.indexOf(/^accounts\/(\w+)\//.exec(path)?.[1] ?? "");
     const later = edges.filter(
@@ -141,7 +141,7 @@ describe("imports", () => {
     expect(files.map(({ path }) => path)).toEqual(["accounts/pure.ts"]);
   });
 
-  test("of a pure.ts reach neither a database, HTTP nor a package but valibot", () => {
+  test("of a pure.ts reach no database, no HTTP and no package except valibot", () => {
     const reached = new Set(
       sources.map(({ path }) => path).filter((path) => /\/pure\.ts$/.test(path)),
     );
@@ -162,7 +162,7 @@ describe("imports", () => {
     expect(packages).toEqual([]);
   });
 
-  test("of the SDK are types only, and only scripts of pages import the SDK", () => {
+  test("of the SDK are types, and only scripts of pages import the SDK", () => {
     const values = edges.filter(
       ({ room, target, isType }) => room === "sdk" && !isType && !target.startsWith("sdk/"),
     );
@@ -171,7 +171,7 @@ describe("imports", () => {
     expect(others.filter(({ target }) => target.startsWith("sdk/"))).toEqual([]);
   });
 
-  test("make no cycles between files, not even for types", () => {
+  test("have no cycles between files, including type imports", () => {
     expect(findCycles(edges)).toEqual([]);
     const example = ["a b", "b c", "c a", "c d", "d d", "d e"].map((edge) => edge.split(" "));
     expect(findCycles(example.map(([from = "", target = ""]) => ({ from, target })))).toEqual([
@@ -180,7 +180,7 @@ describe("imports", () => {
     ]);
   });
 
-  test('let only db know "postgres"', () => {
+  test('of "postgres" exist only in db', () => {
     const found = sources.filter(({ imports }) => imports.some(({ name }) => name === "postgres"));
     expect(found.length).toBeGreaterThan(0);
     expect(
@@ -192,7 +192,7 @@ describe("imports", () => {
   });
 });
 
-describe("only the rooms that may", () => {
+describe("only allowed modules", () => {
   test.each([
     {
       what: "read the environment",
@@ -213,7 +213,7 @@ describe("only the rooms that may", () => {
         /^(push\/(ddl|retype_messages|functions|migration)\.ts$|bin\/migrate\.ts$|service\/log(ins|in_limits)\.ts$|db\/)/,
     },
     {
-      what: "make a principal",
+      what: "construct a principal",
       pattern: /\bmakePrincipal\b/,
       allowed: /^(gateway\/|principal\.ts$)/,
     },
@@ -223,15 +223,15 @@ describe("only the rooms that may", () => {
       allowed: /^$/,
     },
     {
-      what: "be a class",
+      what: "declare a class",
       // An error, or what holds state for as long as the process lives.
       pattern: /^(export )?class (?!\w+ extends (Error|Problem|\w*Error)\b)/m,
       allowed: /^(std\/bounded_map|db\/pool\/(acquire|connections|groups))\.ts$/,
     },
-    { what: "be of any type", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
-    { what: "export by default", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
+    { what: "use the type any", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
+    { what: "have a default export", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
     {
-      what: "open a session's state",
+      what: "set state of a database session",
       pattern: /\bset_config\([^)]*false\)|\bset session\b/i,
       allowed: /^$/,
     },
@@ -239,7 +239,7 @@ describe("only the rooms that may", () => {
     expect(within(holders(pattern), allowed)).toEqual([]);
   });
 
-  test("files say what they are for", () => {
+  test("every file starts with its purpose", () => {
     const silent = sources.filter(
       ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),
     );

@@ -15,17 +15,21 @@ describe("toLogFields()", () => {
       says: "at postgres://me:hunter2@db.example/x?a=1, so",
       kept: "so",
     },
-    { name: "one that is no URL", says: "'postgresql://me:hunter2'", kept: "postgres" },
     {
-      name: "one whose password has an @",
+      name: "a connection string that is not a URL",
+      says: "'postgresql://me:hunter2'",
+      kept: "postgres",
+    },
+    {
+      name: "a connection string whose password contains @",
       says: "postgres://me:hunter2@more@db/x",
       kept: "removed",
     },
     { name: "any URL with a password", says: "https://me:hunter2@example.org/a", kept: "https" },
     { name: "a key", says: `Key ${KEY}: no`, kept: "rh_abcdefghijklmnop." },
-    { name: "a key of another prefix", says: KEY.replace("rh", "my-shop"), kept: "my-shop_" },
-    { name: "a bearer", says: "authorization: Bearer hunter2", kept: "authorization" },
-  ])("takes $name out of message and stack", ({ says, kept }) => {
+    { name: "a key with another prefix", says: KEY.replace("rh", "my-shop"), kept: "my-shop_" },
+    { name: "a bearer token", says: "authorization: Bearer hunter2", kept: "authorization" },
+  ])("removes $name from message and stack", ({ says, kept }) => {
     const fields = toLogFields(new Error(says));
     const text = JSON.stringify(fields);
     expect(text).not.toContain("hunter2");
@@ -34,12 +38,12 @@ describe("toLogFields()", () => {
     expect(fields.stack).toContain(kept);
   });
 
-  test("leaves what is not a secret unchanged", () => {
+  test("leaves harmless text unchanged", () => {
     const says = "Cannot read http://127.0.0.1:80/a.b at src/db/pool/mod.ts:12:3";
     expect(toLogFields(new Error(says)).message).toBe(says);
   });
 
-  test("keeps only the code of a driver's error", () => {
+  test("includes only the code of a driver's error", () => {
     const error = Object.assign(new Error("Key (email)=(a@b.c) exists"), {
       severity: "ERROR",
       code: "23505",
@@ -55,15 +59,15 @@ describe("readTrace()", () => {
   const makeSpanId = () => String(++made).padStart(16, "0");
 
   test.each([
-    { name: "a header of today", header: `00-${TRACE}-${PARENT}-01`, flags: "01" },
-    { name: "flags that are not known yet", header: `00-${TRACE}-${PARENT}-0b`, flags: "0b" },
+    { name: "a current header", header: `00-${TRACE}-${PARENT}-01`, flags: "01" },
+    { name: "unknown flags", header: `00-${TRACE}-${PARENT}-0b`, flags: "0b" },
     { name: "a later version", header: `cc-${TRACE}-${PARENT}-0b`, flags: "01" },
     {
-      name: "a later version with more",
+      name: "a later version with more fields",
       header: `cc-${TRACE}-${PARENT}-02-what-is-it`,
       flags: "00",
     },
-  ])("continues $name by a span of its own, and the next hop gets that", ({ header, flags }) => {
+  ])("continues $name with a new span, and passes the new span on", ({ header, flags }) => {
     const trace = readTrace(header, makeSpanId);
     const spanId = String(made).padStart(16, "0");
     expect(trace).toEqual({ traceId: TRACE, spanId, parentSpanId: PARENT, flags });
@@ -71,24 +75,24 @@ describe("readTrace()", () => {
   });
 
   test.each([
-    { name: "a trace of zeros", header: `00-${"0".repeat(32)}-${PARENT}-01` },
-    { name: "a span of zeros", header: `00-${TRACE}-${"0".repeat(16)}-01` },
+    { name: "an all-zero trace", header: `00-${"0".repeat(32)}-${PARENT}-01` },
+    { name: "an all-zero span", header: `00-${TRACE}-${"0".repeat(16)}-01` },
     { name: "version ff", header: `ff-${TRACE}-${PARENT}-01` },
     { name: "capitals", header: `00-${TRACE.toUpperCase()}-${PARENT}-01` },
-    { name: "more than version 00 has", header: `00-${TRACE}-${PARENT}-01-more` },
-    { name: "a later version cut short", header: `cc-${TRACE}-${PARENT}-0` },
-    { name: "a later version run on", header: `cc-${TRACE}-${PARENT}-01.what` },
+    { name: "version 00 with more fields", header: `00-${TRACE}-${PARENT}-01-more` },
+    { name: "a later version that is too short", header: `cc-${TRACE}-${PARENT}-0` },
+    { name: "a later version without a separator", header: `cc-${TRACE}-${PARENT}-01.what` },
     { name: "two headers", header: `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01` },
     { name: "anything", header: "x".repeat(5000) },
     { name: "nothing", header: "" },
-  ])("begins a fresh trace for $name", ({ header }) => {
+  ])("starts a new trace for $name", ({ header }) => {
     const trace = readTrace(header, makeSpanId);
     expect(trace?.traceId).toMatch(/^[0-9]{32}$/);
     expect(trace).toMatchObject({ parentSpanId: undefined, flags: "00" });
     expect(trace && toTraceparent(trace)).not.toContain(TRACE);
   });
 
-  test("returns nothing if there is no header", () => {
+  test("returns undefined without a header", () => {
     const before = made;
     expect([readTrace(null, makeSpanId), made]).toEqual([undefined, before]);
   });
@@ -116,7 +120,7 @@ describe("a trace through gateway and service", () => {
   }
   const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-  test("has one span per hop, each the parent of the next", async () => {
+  test("has one span per hop, and each span is the parent of the next", async () => {
     const parent = "00f067aa0ba902b7";
     const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
     expect([gateway["traceId"], upstream["traceId"]]).toEqual([TRACE, TRACE]);
@@ -136,15 +140,15 @@ describe("a trace through gateway and service", () => {
     ]);
   });
 
-  test("is absent if the caller has none", async () => {
+  test("is absent if the request has no trace header", async () => {
     for (const line of await ask({})) expect("traceId" in line).toBe(false);
   });
 });
 
 test.each([
-  { name: "goes along with a trace that is continued", parent: "00f067aa0ba902b7", want: "a=1" },
-  { name: "ends where a fresh trace begins", parent: "0".repeat(16), want: null },
-])("what others noted of a trace $name", async ({ parent, want }) => {
+  { name: "is forwarded with a continued trace", parent: "00f067aa0ba902b7", want: "a=1" },
+  { name: "is dropped with a new trace", parent: "0".repeat(16), want: null },
+])("the tracestate of a request $name", async ({ parent, want }) => {
   const got: (string | null)[] = [];
   const upstream = Bun.serve({
     port: 0,
@@ -164,11 +168,11 @@ test.each([
   expect(got).toEqual([want]);
 });
 
-describe("a service's log that held a secret fails the file that wrote it", () => {
+describe("a secret in a service's log fails the test file that wrote it:", () => {
   test.each([
     { name: "a key", leak: async (service: TestService) => (await service.makeApp()).key },
     {
-      name: "a key's secret alone",
+      name: "a key's secret",
       leak: async (service: TestService) => (await service.makeApp()).key.split(".")[1] ?? "",
     },
     {

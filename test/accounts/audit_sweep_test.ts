@@ -28,7 +28,7 @@ async function countEntries(of: TestService): Promise<Record<string, number>> {
   );
 }
 
-test("a service deletes everything older than the retention, in steps; 0 keeps everything", async () => {
+test("a service deletes entries older than the retention in steps, and a retention of 0 deletes none", async () => {
   const [fresh, keeping] = [await openTestService(KEEPING), await openTestService(KEEPING)];
   for (const one of [keeping, fresh]) {
     await addEntries(one, 2500, 101);
@@ -48,7 +48,7 @@ test("a service deletes everything older than the retention, in steps; 0 keeps e
   for (const one of [sweeping, idle, fresh, keeping]) await one.close();
 });
 
-test("a step is limited, and the serving login deletes nothing younger than thirty days", async () => {
+test("a sweep step deletes a limited number of entries, and never an entry younger than 30 days", async () => {
   const deps = { db: service.service.db };
   while (await sweepAudit(deps, 30 * DAY_S));
   await addEntries(service, 1500, 31);

@@ -62,7 +62,7 @@ const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptio
 const rolesOf = (of: Person) =>
   write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
 
-test("an administrator who has just signed in acts in the administrator's name", async () => {
+test("the audit entry of an administrator with a recent sign-in has the administrator's id", async () => {
   await grant(cookiesOf(jar));
   expect(await rolesOf(person)).toEqual([{ role: "editor" }]);
   await grant(cookiesOf(jar), { role: "reader" });
@@ -81,14 +81,18 @@ test("an administrator who has just signed in acts in the administrator's name",
 });
 
 test.each([
-  { name: "to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
-  { name: "on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
+  {
+    name: "to an unknown address",
+    change: { email: "nobody@example.org" },
+    code: "invalid_request",
+  },
+  { name: "on an unknown app", change: { slug: "no-such-app" }, code: "unknown_app" },
   { name: "of super_admin on an app", change: { role: "super_admin" }, code: "invalid_request" },
-])("a grant $name is rejected as by the command", async ({ change, code }) => {
+])("a grant $name is rejected with the same code as in the command", async ({ change, code }) => {
   await expect(grant(cookiesOf(jar), change)).rejects.toMatchObject({ code });
 });
 
-describe("is rejected, and nothing changes:", () => {
+describe("a grant is rejected and changes nothing:", () => {
   type Cookies = ReturnType<typeof cookiesOf>;
   const both = (session: string, identity: string): Cookies => ({ session, identity });
   const digestsOf = async (): Promise<Cookies> => {
@@ -106,10 +110,10 @@ describe("is rejected, and nothing changes:", () => {
   };
   test.each([
     { name: "other_session", make: async () => both("", "") },
-    { name: "the shared cookie alone", make: async () => both(cookiesOf(jar).session, "") },
-    { name: "the pages' cookie alone", make: async () => both("", cookiesOf(jar).identity) },
+    { name: "only the shared cookie", make: async () => both(cookiesOf(jar).session, "") },
+    { name: "only the pages' cookie", make: async () => both("", cookiesOf(jar).identity) },
     {
-      name: "one cookie twice",
+      name: "the session cookie sent as both cookies",
       make: async () => both(cookiesOf(jar).session, cookiesOf(jar).session),
     },
     {
@@ -124,13 +128,13 @@ describe("is rejected, and nothing changes:", () => {
         return both(`${one.session},${two.session}`, `${one.identity},${two.identity}`);
       },
     },
-    { name: "what the tables hold of a session", make: digestsOf },
+    { name: "the digests that the database stores", make: digestsOf },
     {
       name: "a person without a Console role",
       make: async () => cookiesOf(await signInAs(service, person)),
     },
     {
-      name: "a role that was taken away",
+      name: "a role that was removed",
       make: async () => {
         await removeConsoleRole(service.service, admin.email);
         return cookiesOf(jar);
@@ -144,16 +148,16 @@ describe("is rejected, and nothing changes:", () => {
       },
     },
     {
-      name: "a sign-in of ten minutes ago",
+      name: "a sign-in 10 minutes old",
       make: () => change("proven_at = now() - interval '10 minutes'"),
     },
     {
-      name: "a session that was not used for long",
+      name: "a session that was idle for 11 minutes",
       make: () => change("last_seen_at = now() - interval '11 minutes'"),
     },
-    { name: "a session past its end", make: () => change("expires_at = now()") },
+    { name: "an expired session", make: () => change("expires_at = now()") },
     {
-      name: "a session that was copied to an administrator",
+      name: "another user's session that was reassigned to an administrator",
       make: async () => {
         const own = cookiesOf(await signInAs(service, person));
         await write(
@@ -196,11 +200,11 @@ describe("a login", () => {
     "select rowhouse.delete_user('x@example.org', 'x')",
     "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",
     "select rowhouse.begin_sign_in('', '{}', '', '{}', '', 1, '{}', 1, 1)",
-  ])("of the Console may not: %s", async (text) => {
+  ])("of the Console cannot run: %s", async (text) => {
     expect(await rejectionOf(service.database.consoleUrl, text)).toBe("42501");
   });
 
-  test("that serves, or pushes, cannot act for an administrator, though it sees the cookies", async () => {
+  test("that serves or pushes cannot grant a role with an administrator's cookies", async () => {
     const { session, identity } = cookiesOf(jar);
     const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${person.email}', '${app.slug}', 'editor')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
@@ -209,7 +213,7 @@ describe("a login", () => {
     expect(await rolesOf(person)).toEqual([]);
   });
 
-  test("of the Console is used for no other purpose", async () => {
+  test("of the Console is rejected as the serving login", async () => {
     const project = makeProject();
     const { adminUrl, servingUrl } = service.database;
     const ran = await runHere(["migrate"], {

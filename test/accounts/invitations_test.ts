@@ -73,7 +73,7 @@ const expire = (email: string) =>
 const actsOn = async (id: string) =>
   (await listAudit(deps(), 500)).filter(({ userId }) => userId === id).map(({ action }) => action);
 
-test("an invitation is open, with its app, its mail and its end, until it is accepted", async () => {
+test("an invitation is pending, with its app and its email, until it is accepted", async () => {
   const { email, link, outcome } = await inviteTo();
   expect(outcome).toBe("mailed");
   expect(await mails.waitFor(email)).toHaveLength(1);
@@ -91,14 +91,14 @@ test("an invitation is open, with its app, its mail and its end, until it is acc
   expect((await showUser(deps(), email)).invitationState).toBeNull();
 });
 
-test("an invitation to a second app is added to it, and its link stays", async () => {
+test("an invitation to a second app adds the role, and the first link still works", async () => {
   const { email, link } = await inviteTo();
   const again = await inviteTo(email, { slug: other.slug, role: "reader" });
   expect([again.outcome, again.linkText, await open(link)]).toEqual(["added", undefined, 200]);
   expect((await find(email))?.roles).toContainEqual({ app: other.slug, role: "reader" });
 });
 
-test("a person who can sign in gets the role, and no link", async () => {
+test("inviting a person who can sign in grants the role without a link", async () => {
   const person = await makePerson(service);
   const made = await inviteTo(person.email);
   expect([made.outcome, made.linkText]).toEqual(["granted", undefined]);
@@ -106,7 +106,7 @@ test("a person who can sign in gets the role, and no link", async () => {
   expect(await find(person.email)).toBeUndefined();
 });
 
-test("resent, the new link works and the old one does not, before and after it expires", async () => {
+test("resending an invitation replaces its link, before and after the link expires", async () => {
   const { email, link } = await inviteTo();
   const second = await resendInvitation(deps(), email);
   await expire(email);
@@ -135,7 +135,7 @@ test("resent, the new link works and the old one does not, before and after it e
   ]);
 });
 
-test("an address gets five mails in an hour, however often it is invited", async () => {
+test("an address gets max five emails in an hour, even after withdrawn invitations", async () => {
   const { email } = await inviteTo();
   const outcomes: boolean[] = [];
   for (let round = 0; round < 5; round++) {
@@ -149,7 +149,7 @@ test("an address gets five mails in an hour, however often it is invited", async
   expect((await resendInvitation(deps(), email)).isMailed).toBe(false);
 });
 
-test("withdrawn, the link ends and the person is deleted with the roles; the audit log keeps the id", async () => {
+test("withdrawing an invitation ends the link and deletes the person, and the audit log retains the id", async () => {
   const { email, link } = await inviteTo();
   const { id } = await showUser(deps(), email);
   expect(await withdrawInvitation(deps(), email.toUpperCase())).toBe(email);
@@ -166,19 +166,19 @@ test("withdrawn, the link ends and the person is deleted with the roles; the aud
   expect(withdrawn?.text).toContain("withdrawn, or has expired");
 });
 
-describe("nothing is done to", () => {
+describe("an invitation action is rejected:", () => {
   const acts = [
     { act: "resend", run: (email: string) => resendInvitation(deps(), email) },
     { act: "withdraw", run: (email: string) => withdrawInvitation(deps(), email) },
   ];
-  test.each(acts)("after it was accepted: $act", async ({ run }) => {
+  test.each(acts)("$act after the person accepted", async ({ run }) => {
     const person = await makePerson(service);
     const before = await showUser(deps(), person.email);
     await expect(run(person.email)).rejects.toThrow("has no pending invitation: it was accepted");
     expect(await showUser(deps(), person.email)).toEqual(before);
   });
 
-  test("an account that is disabled: resend, and enabled it has to be sent again", async () => {
+  test("resend to a disabled account, whose link stays expired after it is enabled", async () => {
     const { email, link } = await inviteTo();
     await setDisabled(deps(), email, true);
     await expect(resendInvitation(deps(), email)).rejects.toThrow("the account is disabled");
@@ -186,7 +186,7 @@ describe("nothing is done to", () => {
     expect([await open(link), (await find(email))?.state]).toEqual([404, "expired"]);
   });
 
-  test("the only super_admin there will be: withdraw", async () => {
+  test("withdraw from the only invited super_admin", async () => {
     const { email } = await inviteTo();
     await giveConsoleRole(deps(), email, "super_admin");
     await expect(withdrawInvitation(deps(), email)).rejects.toThrow("the last super_admin");
@@ -197,7 +197,7 @@ describe("nothing is done to", () => {
   });
 });
 
-test("that is accepted and withdrawn simultaneously has one outcome", async () => {
+test("an invitation that is accepted and withdrawn simultaneously has one outcome", async () => {
   const both = { ...deps(), db: service.service.db };
   for (let round = 0; round < 8; round++) {
     const { email, link } = await inviteTo();
@@ -218,7 +218,7 @@ test("that is accepted and withdrawn simultaneously has one outcome", async () =
   }
 });
 
-test("a request for a new password ends no invitation", async () => {
+test("a password reset request does not end an invitation", async () => {
   const { email, link } = await inviteTo();
   const asked = await submitForm(service, new Map(), { path: "/forgot", typed: { email } });
   expect(asked.status).toBe(303);
@@ -239,26 +239,26 @@ test("a rejected invitation lists every issue", async () => {
   );
 });
 
-describe("a rejected role lists every issue:", () => {
+describe("a rejected grant lists every issue:", () => {
   const email = "nobody@example.org";
   test.each([
     {
-      name: "an unknown address, an unknown app and no role",
+      name: "an unknown address, an unknown app and an invalid role",
       options: { email, slug: "no-such-app", role: "No role" },
       issues: ["No user has the address", "No app has the slug", "Cannot grant the role"],
     },
     {
-      name: "an unknown address and no role",
+      name: "an unknown address and an invalid role",
       options: { email, role: "No role" },
       issues: ["No user has the address", "Cannot grant the role"],
     },
     {
-      name: "no address and no role",
+      name: "an invalid address and an invalid role",
       options: { email: "ada", role: "No role" },
       issues: ["Cannot use the address", "Cannot grant the role"],
     },
     {
-      name: "no role, of somebody who is there",
+      name: "an invalid role for an existing user",
       options: { role: "No role" },
       issues: ["Cannot grant the role"],
     },

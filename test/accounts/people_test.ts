@@ -58,7 +58,7 @@ describe("people", () => {
     await expect(make(" ONCE@example.org")).rejects.toMatchObject({ code: "invalid_request" });
   });
 
-  test("have one role per app; a new one replaces the one before", async () => {
+  test("have one role per app, and a new role replaces the previous role", async () => {
     const person = await makePerson(service, { app, role: "reader" });
     await grantRole(deps(), { email: person.email, slug: app.slug, role: "editor" });
     const jar = await signInAs(service, person);
@@ -72,17 +72,21 @@ describe("people", () => {
 
   test.each([
     { name: "super_admin on an app", change: { role: "super_admin" }, code: "invalid_request" },
-    { name: "a role in capitals", change: { role: "Editor" }, code: "invalid_request" },
+    { name: "an uppercase role", change: { role: "Editor" }, code: "invalid_request" },
     { name: "a role of 33 characters", change: { role: "a".repeat(33) }, code: "invalid_request" },
-    { name: "a role to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
-    { name: "a role on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
+    {
+      name: "a role for an unknown address",
+      change: { email: "nobody@example.org" },
+      code: "invalid_request",
+    },
+    { name: "a role on an unknown app", change: { slug: "no-such-app" }, code: "unknown_app" },
   ])("cannot be granted $name", async ({ change, code }) => {
     const person = await makePerson(service);
     const options = { email: person.email, slug: app.slug, role: "editor", ...change };
     await expect(grantRole(deps(), options)).rejects.toMatchObject({ code });
   });
 
-  test("have their sessions listed and ended by an operator", async () => {
+  test("have sessions that an operator can list and end", async () => {
     const person = await makePerson(service);
     const jars = [await signInAs(service, person), await signInAs(service, person)];
     expect(await listSessions(deps(), person.email)).toHaveLength(2);
@@ -110,7 +114,7 @@ describe("the last super_admin", () => {
     return row?.count;
   };
 
-  test("can be neither demoted nor disabled, even by two simultaneous requests", async () => {
+  test("cannot be demoted or disabled, even by two simultaneous requests", async () => {
     for (const act of [
       (email: string) => setDisabled(deps(), email, true),
       (email: string) => removeConsoleRole(deps(), email),
@@ -132,7 +136,7 @@ describe("the last super_admin", () => {
     }
   });
 
-  test("can be demoted if there is another", async () => {
+  test("can be demoted if another super_admin exists", async () => {
     const [first, second] = [
       await makePerson(service, { consoleRole: "super_admin" }),
       await makePerson(service),
@@ -171,7 +175,7 @@ describe("the audit log", () => {
     "update rowhouse.audit set actor = 'x'",
     "delete from rowhouse.audit",
     "truncate rowhouse.audit",
-  ])("rejects %s by the serving login and by its owner", async (text) => {
+  ])("rejects %s by the serving login and by the table owner", async (text) => {
     await expect(
       service.service.db.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
     ).rejects.toThrow();
@@ -198,7 +202,7 @@ test.each([
   "delete from rowhouse.password_links",
   "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
   "select rowhouse.set_disabled('x@example.org', true, 'x')",
-])("the serving login may not: %s", async (text) => {
+])("the serving login cannot run: %s", async (text) => {
   await withDatabase(service.database.servingUrl, async (database) => {
     await expect(
       database.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("jobs that fail do not stop later jobs, and each error is reported", async () => {
+test("failed jobs do not stop later jobs, and each error is reported", async () => {
   await withDatabase(database.adminUrl, async (admin) => {
     await admin.message(`
       insert into rowhouse.apps (id, slug) values ('00000000-0000-7000-8000-000000000001', 'jobs');

@@ -5,7 +5,7 @@ import type { RequestsResult } from "./requests.ts";
 import { readNewest } from "./results.ts";
 
 describe("replaceFigures()", () => {
-  test("replaces what is between the markers and nothing else", () => {
+  test("replaces only the text between the markers", () => {
     expect(replaceFigures(`before ${START} old ${END} after`, "new")).toBe(
       `before ${START}\nnew\n${END} after`,
     );
@@ -13,9 +13,9 @@ describe("replaceFigures()", () => {
 
   test.each([
     { name: "no markers", text: "before after" },
-    { name: "no end", text: `before ${START} old` },
-    { name: "the end first", text: `${END} ${START}` },
-    { name: "two starts", text: `${START} ${START} ${END}` },
+    { name: "no end marker", text: `before ${START} old` },
+    { name: "the end marker first", text: `${END} ${START}` },
+    { name: "two start markers", text: `${START} ${START} ${END}` },
   ])("rejects a text with $name", ({ text }) => {
     expect(() => replaceFigures(text, "new")).toThrow("Cannot write the figures");
   });

@@ -20,7 +20,7 @@ test.each([
   expect(percentile(sorted, share)).toBe(want);
 });
 
-test("compare() takes turns; a round that is slow for all does not change the ratio", async () => {
+test("compare() alternates the rounds, and a round that is slow for all leaves the ratio unchanged", async () => {
   const speeds = [100, 10, 90];
   const order: string[] = [];
   const measure = (side: string, factor: number) => async () => {
@@ -34,7 +34,7 @@ test("compare() takes turns; a round that is slow for all does not change the ra
   expect(found.sides["one"]).toEqual({ perSecond: 180, p50Ms: 1, p99Ms: 2, serverCpu: undefined });
 });
 
-test("compareCpu() compares server and database together, and nothing where one was not counted", () => {
+test("compareCpu() compares server and database together, and skips rounds without a measurement", () => {
   const sides = {
     one: { perSecond: 1, serverCpu: 1, databaseCpu: 3 },
     two: { perSecond: 1, serverCpu: 2, databaseCpu: 6 },

@@ -8,7 +8,7 @@ test.each([
   { name: "a steady leak", toMb: (minute: number) => 80 + 3 * minute, wanted: 3 },
   { name: "nothing", toMb: () => 80, wanted: 0 },
   {
-    name: "a leak with one collection in it",
+    name: "a leak with one garbage collection",
     toMb: (minute: number) => 80 + 3 * minute + (minute === 2 ? 40 : 0),
     wanted: 3,
   },

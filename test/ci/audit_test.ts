@@ -11,18 +11,18 @@ const ADVISORY = {
 };
 
 test.each([
-  { name: "nothing known", response: () => Response.json({}), want: { kind: "clean" } },
+  { name: "no advisories", response: () => Response.json({}), want: { kind: "clean" } },
   {
     name: "an advisory",
     response: () => Response.json({ valibot: [ADVISORY] }),
     want: { kind: "vulnerable", advisories: ["valibot: Leaks everything (high)"] },
   },
   {
-    name: "a registry that does not support it",
+    name: "a registry without an advisory endpoint",
     response: () => new Response("", { status: 405 }),
     want: { kind: "unknown", reason: expect.stringContaining("405") },
   },
-])("the packages of . with $name", async ({ response, want }) => {
+])("auditPackages() returns $want.kind for $name", async ({ response, want }) => {
   const registry = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: response });
   try {
     const env = { PATH: process.env["PATH"], NPM_CONFIG_REGISTRY: `${registry.url}` };
@@ -32,7 +32,7 @@ test.each([
   }
 });
 
-test("every lock file of the project is audited", async () => {
+test("the audit covers every lock file of the project", async () => {
   const locks = [...new Bun.Glob("**/bun.lock").scanSync({ cwd: `${import.meta.dirname}/../..` })];
   const own = locks.filter((path) => !path.includes("node_modules/"));
   expect(own.map((path) => path.replace(/\/?bun\.lock$/, "") || ".").sort()).toEqual(

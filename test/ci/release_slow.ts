@@ -38,7 +38,7 @@ function release(words: string[], env: Readonly<Record<string, string>> = {}) {
 }
 
 test(
-  "a dry run writes both packages, notes, SBOMs and digests",
+  "a dry run writes both packages, the release notes, SBOMs and digests",
   () => {
     expect(release(["--dry-run"])).toEqual({ code: 0, err: expect.any(String) });
     const { version, dependencies } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
@@ -63,7 +63,7 @@ test(
   RELEASE_MS,
 );
 
-test("a release needs a dated section of the changelog, a fitting tag and one version", () => {
+test("a release needs a dated changelog section, a matching tag and one version", () => {
   rmSync(join(copy, "release"), { recursive: true, force: true });
   const { code, err } = release([]);
   expect([code, err]).toEqual([1, expect.stringContaining("CHANGELOG.md needs a section")]);

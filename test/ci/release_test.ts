@@ -62,7 +62,7 @@ describe("the workflow", () => {
     for (const line of uses) expect(line).toMatch(/^uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test("can write only where a job needs it, and stores no credentials in a checkout", () => {
+  test("has write access only in jobs that need it, and stores no credentials in a checkout", () => {
     expect(permissions).toEqual({ contents: "read" });
     const granted = Object.entries(jobs).map(([name, job]) => [name, job.permissions]);
     expect(Object.fromEntries(granted)).toEqual({
@@ -75,13 +75,13 @@ describe("the workflow", () => {
       if (uses?.startsWith("actions/checkout@")) expect(inputs["persist-credentials"]).toBe(false);
   });
 
-  test("publishes only for a pushed tag, after all checks, and the image after the packages", () => {
+  test("publishes packages only for a pushed tag after all checks, and the image after the packages", () => {
     const pushed = "github.event_name == 'push' && github.ref_type == 'tag'";
     expect(jobs["packages"]).toMatchObject({ if: pushed, needs: "check" });
     expect(jobs["image"]).toMatchObject({ if: pushed, needs: ["check", "packages"] });
   });
 
-  test("runs scripts that exist, with the Bun of the project", () => {
+  test("runs existing scripts with the Bun version of the project", () => {
     const { scripts, devDependencies } = JSON.parse(
       readFileSync(join(ROOT, "package.json"), "utf8"),
     );

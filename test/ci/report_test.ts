@@ -19,7 +19,7 @@ const FAILING = `
   });
 `;
 
-test("counts, failures with their places and messages, and what was skipped", async () => {
+test("a report has the counts, the failures with location and message, and the skipped tests", async () => {
   await using run = await runTests(FAILING);
   expect(run.exitCode).not.toBe(0);
   expect(await readReport(run.report, run.exitCode)).toEqual({ passed: 1, failed: 3, skipped: 1 });
@@ -31,7 +31,7 @@ test("counts, failures with their places and messages, and what was skipped", as
   ]);
 });
 
-test("a run that failed outside its tests is one failure, without a place", async () => {
+test("a crash outside the tests counts as one failure without a location", async () => {
   await using run = await runTests(`
     import { test } from "bun:test";
     test("passes", () => { setTimeout(() => process.exit(3), 0); return Bun.sleep(20); });
@@ -40,7 +40,7 @@ test("a run that failed outside its tests is one failure, without a place", asyn
   expect(await readFailures(run.report)).toEqual([]);
 });
 
-test("nothing failed", async () => {
+test("a successful run has no failures", async () => {
   await using run = await runTests(`
     import { test } from "bun:test";
     test("passes", () => {});

@@ -69,7 +69,7 @@ async function finish(container: Container): Promise<{ code: number; out: string
   return { code, out, err };
 }
 
-test("the image adds a few megabytes to its base, without a compiler or anything for development", () => {
+test("the image adds a few megabytes to its base, and contains no compiler or development files", () => {
   const [, ...own] = image.layers;
   const size = own.reduce((sum, bytes) => sum + bytes, 0);
   console.log(`layers of the image, in bytes: ${own.join(", ")}`);
@@ -89,7 +89,7 @@ test("the image adds a few megabytes to its base, without a compiler or anything
   expect(installed.filter((file) => /\.(map|d\.[cm]?ts)$/.test(String(file)))).toEqual([]);
 });
 
-test("migrate, serve and health run, a push and a row go through, and it stops", async () => {
+test("a container migrates, serves, reports its health, accepts a push and a row, and stops", async () => {
   expect(await finish(start("migrate"))).toMatchObject({ code: 0, err: "" });
   const service = start("rowhouse");
   let log = "";
@@ -125,13 +125,13 @@ test("migrate, serve and health run, a push and a row go through, and it stops",
   expect(await service.exited).toBe(0);
 });
 
-test("a container has an account and no rights", async () => {
+test("a container runs under an account without privileges", async () => {
   const { out } = await finish(image.start(["cat", "/proc/self/status"]));
   for (const line of ["Uid:(\\t1000){4}", "Gid:(\\t1000){4}", "CapEff:\\t0+", "NoNewPrivs:\\t1"])
     expect(out).toMatch(new RegExp(`^${line}$`, "m"));
 });
 
-test("a container writes to /tmp and nowhere else", async () => {
+test("a container writes only to /tmp", async () => {
   expect(await finish(image.start(["bun", "-e", WRITE, "/tmp/x"]))).toMatchObject({ code: 0 });
   for (const path of ["/app/x", "/x", "/var/tmp/x"])
     expect((await finish(image.start(["bun", "-e", WRITE, path]))).err).toContain("EROFS");

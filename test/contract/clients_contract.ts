@@ -48,7 +48,7 @@ afterAll(() => Promise.all([served?.close(), filtered?.close()]));
 describe("redocly", () => {
   if (NO_TOOLS !== undefined) test.skip(NO_TOOLS, () => undefined);
   test.each(NO_TOOLS === undefined ? NAMES : [])(
-    "finds no problem in the $name, previews: $previews",
+    "finds no problem in the $name with the previews $previews",
     async ({ name, previews }) => {
       const { [name]: path } = previews === "filters" ? filtered : served;
       const redocly = [process.execPath, join(TOOLS, ".bin/redocly")];
@@ -68,10 +68,10 @@ describe("redocly", () => {
 describe("openapi-typescript and openapi-fetch", () => {
   if (NO_TOOLS !== undefined) test.skip(NO_TOOLS, () => undefined);
   const testTools = test.skipIf(NO_TOOLS !== undefined);
-  testTools("make a client that compiles and works", async () => {
+  testTools("generate a client that compiles and works", async () => {
     expect(await runTypescript(served, "client.ts")).toEqual(SEEN);
   });
-  testTools("make a client that lists with conditions", async () => {
+  testTools("generate a client that lists with conditions", async () => {
     expect(await runTypescript(filtered, "filters.ts")).toEqual(FILTERED);
   });
 });
@@ -97,10 +97,10 @@ describe("openapi-python-client", () => {
   if ("missing" in python) test.skip(python.missing, () => undefined);
   if ("missing" in python) return;
   const { programs } = python;
-  test("makes a client that compiles and works", async () => {
+  test("generates a client that compiles and works", async () => {
     expect(await runPython(served, { program: "client.py", programs })).toEqual(SEEN);
   });
-  test("makes a client that lists with conditions", async () => {
+  test("generates a client that lists with conditions", async () => {
     expect(await runPython(filtered, { program: "filters.py", programs })).toEqual(FILTERED);
   });
 });

@@ -34,7 +34,7 @@ afterAll(async () => {
 describe("Schemathesis", () => {
   if ("missing" in python) test.skip(python.missing, () => undefined);
   test.each("missing" in python ? [] : [...KINDS])(
-    "finds that the service does as its document says: %s",
+    "finds no difference between the service and its document: %s",
     async (kind) => {
       const found = await trials.get(kind)?.promise;
       if (found === undefined) throw new Error(`Nothing was tried of ${kind}`);

@@ -22,7 +22,7 @@ function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
   return isThere ? [] : [`${file}: ${title}`];
 }
 
-test("each advisory has its id, its project and a test that exists", () => {
+test("each advisory has its id, its project and an existing test", () => {
   expect(rows.length).toBeGreaterThan(25);
   for (const [ids = "", project = "", wrong = "", here = "", shown = ""] of rows) {
     expect(ids.split(", ").filter((id) => !ID.test(id))).toEqual([]);
@@ -33,7 +33,7 @@ test("each advisory has its id, its project and a test that exists", () => {
   }
 });
 
-test("no advisory is named twice, and each project is there", () => {
+test("each advisory is listed once, and its project exists", () => {
   const ids = rows.flatMap(([text = ""]) => text.split(", "));
   expect(ids.length).toBe(new Set(ids).size);
   expect([...new Set(rows.map(([, project]) => project))].sort()).toEqual(PROJECTS);

@@ -122,7 +122,7 @@ describe.each([
   { name: "GitHub Actions", toCommands: toGithubCommands },
   { name: "GitLab", toCommands: toGitlabCommands },
 ])("the sample for $name", ({ toCommands }) => {
-  test("checks a pull request, pushes after the merge, and fails for what the page lists", async () => {
+  test("checks a pull request, pushes after the merge, and fails in each documented case", async () => {
     const repository = await openRepository();
     const { name, folder, runJob, writeSchema, pushToStaging } = repository;
     const check = toCommands("check");

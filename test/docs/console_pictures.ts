@@ -52,7 +52,7 @@ const PICTURES = [
   { name: "activity", path: "/console/activity", scheme: "dark", width: 1280 },
 ] as const;
 
-test("pictures of the Console", async () => {
+test("the pictures of the Console are recorded", async () => {
   const [site, browser] = await Promise.all([openSite(), openBrowser()]);
   const email = await fill(site);
   mkdirSync(FOLDER, { recursive: true });

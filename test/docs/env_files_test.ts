@@ -47,7 +47,7 @@ describe("sh reads the settings of", () => {
     expect(read).toMatchObject(values);
   });
 
-  test("all pages that show them, among them a sender of mails", () => {
+  test("all pages that contain settings, including a sender of emails", () => {
     const shown = files.map(({ place }) => place.split(":")[0]);
     for (const page of ["docs/identity.md", "docs/operating.md", "docs/tutorial.md"])
       expect(shown).toContain(page);

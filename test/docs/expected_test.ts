@@ -16,31 +16,31 @@ describe("findDifference()", () => {
       shown: "rh_m0ngxy4ek576z200.Fn…",
       output: "rh_abcdefgh01234567.Xyz",
     },
-    { name: "the rest of a line", shown: "Wrote …", output: "Wrote schema/mod.ts" },
-    { name: "lines left out", shown: "a\n…\nd", output: "a\nb\nc\nd" },
-    { name: "no line left out", shown: "…\na", output: "a" },
-    { name: "JSON laid out otherwise", shown: '{ "a": [1] }', output: '{"a":[1]}' },
-    { name: "log lines between", shown: "a\nb", output: 'a\n{"time":"now"}\nb' },
+    { name: "a different end of a line", shown: "Wrote …", output: "Wrote schema/mod.ts" },
+    { name: "omitted lines", shown: "a\n…\nd", output: "a\nb\nc\nd" },
+    { name: "a mark for omitted lines that omits none", shown: "…\na", output: "a" },
+    { name: "JSON with other white space", shown: '{ "a": [1] }', output: '{"a":[1]}' },
+    { name: "log lines in between", shown: "a\nb", output: 'a\n{"time":"now"}\nb' },
   ])("allows $name", ({ shown, output }) => {
     expect(findDifference(shown, output)).toBeUndefined();
   });
 
   test.each([
-    { name: "another word", shown: "a\nb", output: "a\nc" },
-    { name: "a line more", shown: "a", output: "a\nb" },
-    { name: "a line less", shown: "a\nb", output: "a" },
-    { name: "another order", shown: "a\nb", output: "b\na" },
-    { name: "no id", shown: `user ${ID}`, output: "user 7" },
-    { name: "what a pattern would match", shown: "a.b", output: "axb" },
+    { name: "a changed word", shown: "a\nb", output: "a\nc" },
+    { name: "an additional line", shown: "a", output: "a\nb" },
+    { name: "a missing line", shown: "a\nb", output: "a" },
+    { name: "lines in another order", shown: "a\nb", output: "b\na" },
+    { name: "a missing id", shown: `user ${ID}`, output: "user 7" },
+    { name: "a text that is special in a pattern", shown: "a.b", output: "axb" },
     { name: "another value in JSON", shown: '{"a":1}', output: '{"a":2}' },
-    { name: "no end after lines left out", shown: "a\n…\nd", output: "a\nb\nc" },
+    { name: "a different last line after omitted lines", shown: "a\n…\nd", output: "a\nb\nc" },
   ])("finds $name", ({ shown, output }) => {
     expect(findDifference(shown, output)).toContain("but it says");
   });
 });
 
 describe("readBlocks()", () => {
-  test("gives line, language, code and mark", () => {
+  test("returns line, language, code and mark", () => {
     const page = "text\n\n<!-- exits with: 1 -->\n```sh\nfalse\n```\n\n```json\n{}\n```\n";
     expect(readBlocks(page)).toEqual([
       { line: 4, language: "sh", code: "false\n", mark: { word: "exits with", text: "1" } },
@@ -53,7 +53,7 @@ describe("readBlocks()", () => {
   });
 });
 
-test("replaceShown() keeps placeholders", () => {
+test("replaceShown() leaves placeholders unchanged", () => {
   const code = "PORT=3000 curl localhost:8787";
   const replaced = new Map([
     ["8787", "23000"],

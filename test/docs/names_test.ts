@@ -14,7 +14,7 @@ const url = "https://api.example.org";
 const { any = {} } = createDataClient({ baseUrl: url, apiKey: "key" }) as Record<string, object>;
 const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
 
-test("endpoints and pages", () => {
+test("the page names the service's endpoints and pages", () => {
   const docs = ["data", "push", "identity", "operating"].map((name) => read(`docs/${name}.md`));
   const text = docs.join("\n");
   const toDisplayed = (path: string) =>
@@ -32,7 +32,7 @@ test("endpoints and pages", () => {
 test.each([
   { what: "methods of a table", names: Object.keys(any) },
   { what: "methods of the identity client", names: Object.keys(identity) },
-])("$what", ({ names }) => {
+])("the page names the $what", ({ names }) => {
   expect(names.length).toBeGreaterThan(7);
   expect(names.filter((name) => !page.includes(`| \`${name}(`))).toEqual([]);
 });
@@ -40,13 +40,13 @@ test.each([
 test.each([
   { what: "a DataError", error: new DataError("", { status: 0, code: "timeout" }) },
   { what: "an IdentityError", error: new IdentityError(404, "unknown_app") },
-])("fields of $what", ({ error }) => {
+])("the page names the fields of $what", ({ error }) => {
   const names = Object.keys(error).filter((name) => name !== "name");
   expect(names.length).toBeGreaterThan(1);
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("options of all", async () => {
+test("the page names all options", async () => {
   const files = await findSources("src/sdk");
   const code = files.map((file) => readFileSync(join(ROOT, file), "utf8")).join("\n");
   const types = [...code.matchAll(/^export type \w+Options = [^}]*?\{([\s\S]*?)^\};/gm)];

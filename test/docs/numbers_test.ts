@@ -48,7 +48,7 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
 
 describe.each(Object.entries(SAYS))("%s", (page, says) => {
   const text = readFileSync(join(ROOT, page), "utf8");
-  test.each(says)("says %p", (words) => {
+  test.each(says)("contains %p", (words) => {
     expect(text.includes(words)).toBe(true);
   });
 });

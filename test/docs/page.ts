@@ -60,7 +60,7 @@ export function describePage(
     );
     describeMore();
     if (!blocks.some(({ language }) => language === "ts")) return;
-    test("its TypeScript compiles", () => {
+    test("the page's TypeScript compiles", () => {
       const tsc = join(ROOT, "node_modules/.bin/tsc");
       const { stdout } = Bun.spawnSync([tsc, "--noEmit"], { cwd: reader.shell.folder() });
       expect(stdout.toString()).toBe("");

@@ -106,13 +106,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("no row of the tables is missing here", () => {
+test("the test has every row of the page's tables", () => {
   expect(changes.map(({ change }) => change)).toEqual(Object.keys(TRIES));
   expect(declarations.map(({ what }) => what)).toEqual(Object.keys(DECLARATIONS));
 });
 
 test.each(changes.flatMap((row) => (TRIES[row.change] ?? []).map((one) => ({ ...row, ...one }))))(
-  "$change: $alone alone, $shared if it is shared",
+  "$change: $alone for one app, $shared for a shared table",
   async ({ alone, shared, before, after }) => {
     for (const [isShared, outcome] of [
       [false, alone],

@@ -38,10 +38,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe("rowhouse-client, shared", () => {
+describe("a shared rowhouse-client package", () => {
   if (!HAS_NPM) test.skip("node, npm, git or tar is missing", () => undefined);
 
-  test.each(HAS_NPM ? WAYS : [])("as $way works, and is pinned", async ({ code, pinned }) => {
+  test.each(HAS_NPM ? WAYS : [])("works as $way, and is pinned", async ({ code, pinned }) => {
     const project = mkdtempSync(join(folder, "way-"));
     mkdirSync(join(project, "wiki"));
     cpSync(join(folder, "rowhouse-client-0.1.0.tgz"), join(project, "rowhouse-client-0.1.0.tgz"));
@@ -54,7 +54,7 @@ describe("rowhouse-client, shared", () => {
     expect(await run(`node --input-type=module --eval '${USE}'`, wiki)).toBe("todos\n");
   });
 
-  test.skipIf(!HAS_NPM)("as a file with other contents is not installed", async () => {
+  test.skipIf(!HAS_NPM)("is not installed from a file with changed contents", async () => {
     const wiki = mkdtempSync(join(folder, "wiki-"));
     await Bun.write(join(wiki, "package.json"), '{ "name": "wiki", "type": "module" }');
     await run("git init -q", wiki);

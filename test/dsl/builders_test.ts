@@ -3,7 +3,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 
 const PLAIN = { required: false, unique: false, index: false };
 
-describe("builders give plain data:", () => {
+describe("a builder returns plain data:", () => {
   test.each([
     { name: "string", column: t.string(), want: { kind: "string" } },
     { name: "number", column: t.number(), want: { kind: "number" } },

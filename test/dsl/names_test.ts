@@ -59,12 +59,12 @@ describe("readDefinition() rejects the column name", () => {
   });
 });
 
-describe("readDefinition() accepts the names", () => {
-  test.each(["a", "t".repeat(48), "a_b_1", "select", "tables"])("table %s", (name) => {
+describe("readDefinition() accepts", () => {
+  test.each(["a", "t".repeat(48), "a_b_1", "select", "tables"])("the table name %s", (name) => {
     expect(readDefinition(withTable({ name }))).toHaveProperty("definition.tables.0.name", name);
   });
   test.each(["A", "_", "a__b", "select", "row", "app", "body", "tostring", "c".repeat(63)])(
-    "column %s",
+    "the column name %s",
     (name) => {
       const read = readDefinition(withColumn({ name }));
       expect(read).toHaveProperty("definition.tables.0.columns.0.name", name);

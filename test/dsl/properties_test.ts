@@ -44,9 +44,9 @@ const nearDefinition = fc.record(
 describe("readDefinition() never throws and returns a definition or errors", () => {
   test.each([
     { name: "any JSON", values: fc.jsonValue() },
-    { name: "almost definitions", values: nearDefinition },
+    { name: "near definitions", values: nearDefinition },
     {
-      name: "anything at all",
+      name: "any value",
       values: fc.anything({
         withBigInt: true,
         withDate: true,
@@ -98,7 +98,7 @@ const table = columns.map((made) => {
 const schemas = fc.dictionary(tableName, table, { maxKeys: 5 });
 
 describe("a schema without errors", () => {
-  test("comes back from its definition's JSON as it was, table by table", () => {
+  test("is unchanged after a round trip through its definition's JSON", () => {
     fc.assert(
       fc.property(schemas, (tables) => {
         const reading = toDefinition(defineSchema(tables));
@@ -110,7 +110,7 @@ describe("a schema without errors", () => {
     );
   });
 
-  test("has one definition, whatever the order of its tables", () => {
+  test("has one definition, regardless of the order of its tables", () => {
     fc.assert(
       fc.property(schemas, (tables) => {
         const turned = Object.fromEntries(Object.entries(tables).reverse());

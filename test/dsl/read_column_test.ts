@@ -7,24 +7,24 @@ const LABELS = Array.from({ length: 101 }, (_, i) => `v${i}`);
 describe("readDefinition() rejects a column with", () => {
   test.each([
     {
-      name: "another kind",
+      name: "an unknown kind",
       column: { kind: "text" },
       message:
         'Cannot read kind "text": must be one of string, number, decimal, boolean, uuid, timestamp, json, enum, ref',
     },
     {
-      name: "an inherited kind",
+      name: "a kind from the prototype",
       column: { kind: "constructor" },
       message:
         'Cannot read kind "constructor": must be one of string, number, decimal, boolean, uuid, timestamp, json, enum, ref',
     },
     {
-      name: "no flag",
+      name: "a missing flag",
       column: { required: undefined },
       message: 'Cannot read "required" undefined: must be true or false',
     },
     {
-      name: "a flag of another type",
+      name: "a flag of a wrong type",
       column: { unique: 1 },
       message: 'Cannot read "unique" 1: must be true or false',
     },
@@ -34,12 +34,12 @@ describe("readDefinition() rejects a column with", () => {
       message: 'Cannot read column 1: unknown key "check"',
     },
     {
-      name: "values without enum",
+      name: "values without the kind enum",
       column: { values: ["a"] },
       message: 'Cannot give this string column the key "values": only enum columns have it',
     },
     {
-      name: "a target without ref",
+      name: "a target without the kind ref",
       column: { table: "todos" },
       message: 'Cannot give this string column the key "table": only ref columns have it',
     },
@@ -49,12 +49,12 @@ describe("readDefinition() rejects a column with", () => {
       message: "Cannot index a json column: an index cannot search inside JSON",
     },
     {
-      name: "a unique on json",
+      name: "a unique constraint on json",
       column: { kind: "json", unique: true },
       message: "Cannot index a json column: an index cannot search inside JSON",
     },
     {
-      name: "an enum without list",
+      name: "an enum without a list",
       column: { kind: "enum" },
       message: "Cannot read enum values: must be a list, not undefined",
     },
@@ -64,7 +64,7 @@ describe("readDefinition() rejects a column with", () => {
       message: "Cannot use an enum without values: must have at least one",
     },
     {
-      name: "an enum without values, whose default cannot be one of them",
+      name: "an enum without values that has a default",
       column: { kind: "enum", values: [], default: "a" },
       message: "Cannot use an enum without values: must have at least one",
     },
@@ -74,7 +74,7 @@ describe("readDefinition() rejects a column with", () => {
       message: "Cannot use 101 enum values: at most 100 are allowed",
     },
     {
-      name: "an enum value twice",
+      name: "a duplicate enum value",
       column: { kind: "enum", values: ["a", "a"] },
       message: 'Cannot use enum value "a": it is listed twice',
     },
@@ -99,12 +99,12 @@ describe("readDefinition() rejects a column with", () => {
       message: 'Cannot use enum value "\\u0000": must not contain U+0000 or lone surrogates',
     },
     {
-      name: "no target",
+      name: "a ref without a target",
       column: { kind: "ref" },
       message: "Cannot refer to undefined: must be the name of a table",
     },
     {
-      name: "a target that is not declared",
+      name: "an undeclared target",
       column: { kind: "ref", table: "projects" },
       message: 'Cannot refer to "projects": this schema declares no such table',
     },
@@ -114,7 +114,7 @@ describe("readDefinition() rejects a column with", () => {
       message: 'Cannot refer to "users": the name is reserved organization-wide',
     },
     {
-      name: "another onDelete",
+      name: "an unknown onDelete",
       column: { kind: "ref", table: "todos", onDelete: "set null" },
       message: 'Cannot read onDelete "set null": must be "cascade" or left out',
     },

@@ -20,7 +20,7 @@ describe("readDefinition() records the default", () => {
     },
     { kind: "json", value: { toJSON: 1, a: [null, "x"] }, want: { toJSON: 1, a: [null, "x"] } },
     { kind: "enum", values: ["a", "b"], value: "b", want: "b" },
-  ])("$value of a $kind", ({ value, want, ...column }) => {
+  ])("$value of a $kind column", ({ value, want, ...column }) => {
     const read = readDefinition(withColumn({ ...column, default: value }));
     expect(read).toHaveProperty("definition.tables.0.columns.0.default", want);
   });
@@ -70,7 +70,7 @@ const DEFAULTS = [
 
 describe("readDefinition() rejects the default", () => {
   test.each(DEFAULTS.map((row) => ({ row, name: toName(row.value) })))(
-    "$name of a $row.kind",
+    "$name of a $row.kind column",
     ({ row }) => {
       const { value, wanted, ...column } = row;
       const messages = messagesOf(withColumn({ ...column, default: value }));

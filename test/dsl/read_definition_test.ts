@@ -35,7 +35,7 @@ describe("readDefinition() rejects", () => {
       message: "Cannot read the definition: must be an object, not a list",
     },
     {
-      name: "another version",
+      name: "an unknown version",
       value: { version: 2, tables: [] },
       message: "Cannot read version 2 of the definition: must be 1",
     },
@@ -50,22 +50,22 @@ describe("readDefinition() rejects", () => {
       message: 'Cannot read the definition: unknown key "sql"',
     },
     {
-      name: "an own key __proto__",
+      name: "an own key named __proto__",
       value: JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
       message: 'Cannot read the definition: unknown key "__proto__"',
     },
     {
-      name: "a table that is no object",
+      name: "a table that is not an object",
       value: { version: 1, tables: [1] },
       message: "Cannot read table 1: must be an object, not 1",
     },
     {
-      name: "a table without name",
+      name: "a table without a name",
       value: { version: 1, tables: [EMPTY] },
       message: "Cannot read the name of table 1: must be a string, not undefined",
     },
     {
-      name: "a table twice",
+      name: "a duplicate table",
       value: {
         version: 1,
         tables: [
@@ -86,7 +86,7 @@ describe("readDefinition() rejects", () => {
   ])("$name", ({ value, message }) => expect(messagesOf(value)).toEqual([message]));
 });
 
-test("readDefinition() reads no prototype: inherited keys are absent", () => {
+test("readDefinition() ignores keys inherited from a prototype", () => {
   const value = Object.create({ version: 1, tables: [] });
   expect(messagesOf(value)).toEqual([
     expect.stringContaining("version undefined"),
@@ -94,7 +94,7 @@ test("readDefinition() reads no prototype: inherited keys are absent", () => {
   ]);
 });
 
-test("readDefinition() reports max 200 errors, and counts the others", () => {
+test("readDefinition() reports max 200 errors, and counts the rest", () => {
   const columns = MANY.slice(0, 200).map(({ name }) => ({ ...PLAIN, name, unique: 0, index: 0 }));
   const messages = messagesOf(withTable({ columns }));
   expect(messages).toHaveLength(200);

@@ -5,27 +5,27 @@ import { AB, MANY, messagesOf, PLAIN, withTable } from "./definitions.ts";
 describe("readDefinition() rejects a table with", () => {
   test.each([
     {
-      name: "columns that are no list",
+      name: "columns that are not a list",
       table: { columns: {} },
       message: "Cannot read columns: must be a list, not an object",
     },
     {
-      name: "a column that is no object",
+      name: "a column that is not an object",
       table: { columns: [null] },
       message: "Cannot read column 1: must be an object, not null",
     },
     {
-      name: "a column without name",
+      name: "a column without a name",
       table: { columns: [PLAIN] },
       message: "Cannot read the name of column 1: must be a string, not undefined",
     },
     {
-      name: "a column twice",
+      name: "a duplicate column",
       table: { columns: [AB[0], AB[0]] },
       message: 'Cannot declare "a": it is declared twice',
     },
     {
-      name: "columns that differ in case",
+      name: "column names that differ only in case",
       table: { columns: [AB[0], { ...PLAIN, name: "A" }] },
       message: 'Cannot declare "A": "a" differs from it only in case',
     },
@@ -40,27 +40,27 @@ describe("readDefinition() rejects a table with", () => {
       message: 'Cannot read table 1: unknown key "comment"',
     },
     {
-      name: "indexes that are no list",
+      name: "indexes that are not a list",
       table: { indexes: 1 },
       message: "Cannot read lists of columns: must be a list, not 1",
     },
     {
-      name: "an index on no columns",
+      name: "an index without columns",
       table: { indexes: [[]] },
       message: "Cannot create an index on no columns: must name at least one",
     },
     {
-      name: "an index on nothing declared",
+      name: "an index on an undeclared column",
       table: { uniques: [["a"]] },
       message: 'Cannot create a unique constraint on "a": the table declares no column "a"',
     },
     {
-      name: "a column twice in an index",
+      name: "a duplicate column in an index",
       table: { columns: AB, indexes: [["a", "a"]] },
       message: 'Cannot create an index on "a": the list names it twice',
     },
     {
-      name: "an index twice",
+      name: "a duplicate index",
       table: {
         columns: AB,
         indexes: [
@@ -71,7 +71,7 @@ describe("readDefinition() rejects a table with", () => {
       message: "Cannot create an index on (a, b): it is declared twice",
     },
     {
-      name: "a unique twice",
+      name: "a duplicate unique constraint",
       table: {
         columns: AB,
         uniques: [
@@ -82,7 +82,7 @@ describe("readDefinition() rejects a table with", () => {
       message: "Cannot create a unique constraint on (a, b): it is declared twice",
     },
     {
-      name: "two indexes of one derived name",
+      name: "two indexes with one derived name",
       table: { columns: AB, indexes: [["a__b"], ["a", "b"]] },
       message: "Cannot create an index on (a, b): it would have the same name as the one on (a__b)",
     },
@@ -105,7 +105,7 @@ describe("readDefinition() rejects a table with", () => {
       message: "Cannot create an index on 9 decimal columns: at most 8 are allowed",
     },
     {
-      name: "defaults of more than 8 KB together",
+      name: "defaults of more than 8 KB in total",
       table: {
         columns: MANY.slice(0, 9).map((column) => ({ ...column, default: "x".repeat(1000) })),
       },
@@ -118,7 +118,7 @@ describe("readDefinition() rejects a table with", () => {
         "Cannot use 17 indexes: at most 16 are allowed, unique constraints and references included",
     },
     {
-      name: "17 indexes of every sort",
+      name: "17 indexes of all types",
       table: {
         columns: [
           ...AB,
@@ -134,7 +134,7 @@ describe("readDefinition() rejects a table with", () => {
   ])("$name", ({ table, message }) => expect(messagesOf(withTable(table))).toEqual([message]));
 });
 
-test("readDefinition() turns a list of one column into that column's flag", () => {
+test("readDefinition() converts a single-column index to the column's flag", () => {
   const listed = readDefinition(
     withTable({ columns: [AB[0]], indexes: [["a"]], uniques: [["a"]] }),
   );

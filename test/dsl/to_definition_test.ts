@@ -4,7 +4,7 @@ import { defineSchema, t, toDefinition } from "../../src/dsl/mod.ts";
 
 const PLAIN = { required: false, unique: false, index: false };
 
-test("toDefinition() of the example app", () => {
+test("toDefinition() returns the definition of the example app", () => {
   expect(toDefinition(exampleSchema)).toEqual({
     definition: {
       version: 1,
@@ -45,7 +45,7 @@ test("toDefinition() of the example app", () => {
   });
 });
 
-test("toDefinition() reads data that other copies of the package made", () => {
+test("toDefinition() reads schemas from other copies of the package", () => {
   const copy = JSON.parse(JSON.stringify(exampleSchema));
   expect(toDefinition(copy)).toEqual(toDefinition(exampleSchema));
 });
@@ -84,7 +84,7 @@ describe("toDefinition() rejects an export that is", () => {
       message: `Cannot read a promise as a schema: ${EXPORT}`,
     },
     {
-      name: "tables without defineSchema",
+      name: "tables without defineSchema()",
       schema: { todos: { title: t.string() } },
       message: `Cannot read an object as a schema: ${EXPORT}`,
     },
@@ -101,10 +101,10 @@ describe("toDefinition() rejects an export that is", () => {
 const PROTO =
   'must be a plain object. A "__proto__" key sets its prototype, and a class instance is not a declaration';
 
-describe("toDefinition() finds", () => {
+describe("toDefinition() reports", () => {
   test.each([
     {
-      name: "a builder that is not called",
+      name: "a builder without a call",
       tables: { todos: { due: t.timestamp } },
       issue: {
         table: "todos",
@@ -113,7 +113,7 @@ describe("toDefinition() finds", () => {
       },
     },
     {
-      name: "a modifier that is not called",
+      name: "a modifier without a call",
       tables: { todos: { title: t.string().required } },
       issue: {
         table: "todos",
@@ -122,7 +122,7 @@ describe("toDefinition() finds", () => {
       },
     },
     {
-      name: "a word in the place of a column",
+      name: "a text instead of a column",
       tables: { todos: { title: "string" } },
       issue: {
         table: "todos",
@@ -132,7 +132,7 @@ describe("toDefinition() finds", () => {
       },
     },
     {
-      name: "a column in the place of a table",
+      name: "a column instead of a table",
       tables: { todos: t.string() },
       issue: {
         table: "todos",
@@ -140,7 +140,7 @@ describe("toDefinition() finds", () => {
       },
     },
     {
-      name: "a function in the place of a table",
+      name: "a function instead of a table",
       tables: { todos: t.model },
       issue: {
         table: "todos",
@@ -148,7 +148,7 @@ describe("toDefinition() finds", () => {
       },
     },
     {
-      name: "__proto__ in a literal of columns",
+      name: "__proto__ in an object literal of columns",
       tables: { todos: { __proto__: t.string() } },
       issue: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
     },
@@ -160,7 +160,7 @@ describe("toDefinition() finds", () => {
       issue: { table: "todos", message: `Cannot read the columns: ${PROTO}` },
     },
     {
-      name: "__proto__ in the literal of tables",
+      name: "__proto__ in an object literal of tables",
       tables: { __proto__: { title: t.string() } },
       issue: { message: `Cannot read the tables: ${PROTO}` },
     },
@@ -178,7 +178,7 @@ describe("toDefinition() finds", () => {
     expect(toDefinition({ tables })).toEqual({ issues: [issue] });
   });
 
-  test("reports errors of the source and of the definition together, each once", () => {
+  test("errors of the source and of the definition together, without duplicates", () => {
     const tables = {
       users: {},
       todos: {
@@ -240,7 +240,7 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
       messages: ["Cannot pass an object to t.json(): must be t.json()"],
     },
     {
-      name: "the values of an enum one by one",
+      name: "enum values as separate arguments",
       column: () => untyped.enum("open", "done"),
       messages: [
         'Cannot pass "done" to t.enum(): must be t.enum(["a", "b", …])',
@@ -248,14 +248,14 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
       ],
     },
     {
-      name: "unknown options of a reference, which set nothing",
+      name: "unknown options of a reference",
       column: () => untyped.ref("todos", { onUpdate: "cascade", required: true, kind: "json" }),
       messages: ["onUpdate", "required", "kind"].map(
         (option) => `Cannot pass the option "${option}" to t.ref(): ${REF}`,
       ),
     },
     {
-      name: "options of a reference that are none",
+      name: "options of a reference that are not an object",
       column: () => untyped.ref("todos", "cascade"),
       messages: [`Cannot pass "cascade" to t.ref(): ${REF}`],
     },
@@ -283,7 +283,7 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
       messages: [`Cannot use t.${name}(): the builders are ${BUILDERS}, t.model()`],
     })),
     {
-      name: "an unknown builder that is not called",
+      name: "an unknown builder without a call",
       column: () => untyped.date,
       messages: [`Cannot read a function as a column: must be one of ${BUILDERS}`],
     },
@@ -312,7 +312,7 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
     });
   });
 
-  test("and accepts an argument that is undefined", () => {
+  test("and accepts an undefined argument", () => {
     const column = untyped.ref("todos", undefined, undefined).required(undefined);
     expect(toDefinition({ tables: { todos: { a: column } } })).toHaveProperty("definition");
   });

@@ -59,16 +59,16 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
     code: "unsupported_media_type",
     message: "Send the body as application/json in UTF-8, without a content encoding",
     bodies: [
-      { name: "in gzip", headers: [JSON_TYPE, "Content-Encoding: gzip"] },
+      { name: "with a gzip encoding", headers: [JSON_TYPE, "Content-Encoding: gzip"] },
       { name: "with identity as its encoding", headers: [JSON_TYPE, "Content-Encoding: identity"] },
-      { name: "of no type", headers: [] },
-      { name: "of text", headers: ["Content-Type: text/plain"] },
-      { name: "of a form", headers: ["Content-Type: application/x-www-form-urlencoded"] },
+      { name: "without a type", headers: [] },
+      { name: "of the type text", headers: ["Content-Type: text/plain"] },
+      { name: "of the type form", headers: ["Content-Type: application/x-www-form-urlencoded"] },
       {
-        name: "of a multipart form",
+        name: "of the type multipart form",
         headers: ["Content-Type: multipart/form-data; boundary=x"],
       },
-      { name: "of another type of JSON", headers: ["Content-Type: application/vnd.api+json"] },
+      { name: "of another JSON type", headers: ["Content-Type: application/vnd.api+json"] },
       {
         name: "in another charset",
         headers: ["Content-Type: application/json; charset=utf-16"],
@@ -78,7 +78,7 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
   {
     code: "body_too_large",
     message: `The body is larger than ${MAX_BYTES} bytes`,
-    bodies: [{ name: "of a byte too many", body: JSON.stringify("x".repeat(MAX_BYTES - 1)) }],
+    bodies: [{ name: "one byte over the limit", body: JSON.stringify("x".repeat(MAX_BYTES - 1)) }],
   },
   {
     code: "invalid_json",
@@ -87,7 +87,7 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
       { name: "with a stray byte", body: utf8(0xff) },
       { name: "with an overlong slash", body: utf8(0xc0, 0xaf) },
       { name: "with half of a surrogate pair", body: utf8(0xed, 0xa0, 0x80) },
-      { name: "with a cut character", body: utf8(0xe2, 0x82) },
+      { name: "with a truncated character", body: utf8(0xe2, 0x82) },
       { name: "in UTF-16", body: Buffer.from('\ufeff{"title":"x"}', "utf16le") },
     ],
   },
@@ -96,11 +96,11 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
     message: "The body is not JSON",
     bodies: [
       { name: "with a byte order mark", body: "\ufeff{}" },
-      { name: "of nothing", body: "" },
+      { name: "without content", body: "" },
       { name: "of white space", body: "  \n" },
-      { name: "without its end", body: "{" },
+      { name: "without a closing brace", body: "{" },
       { name: "of two values", body: "{}{}" },
-      { name: "with a comma too many", body: '{"title":"x",}' },
+      { name: "with a trailing comma", body: '{"title":"x",}' },
       { name: "with a comment", body: "{}//x" },
       { name: "with single quotes", body: "{'title':'x'}" },
       { name: "with NaN", body: '{"title":NaN}' },
@@ -146,7 +146,7 @@ describe("a body", () => {
     expect(ms).toBeLessThan(1000);
   });
 
-  test("that was rejected created no row", async () => {
+  test("that was rejected creates no row", async () => {
     expect((await service.call(rejectedApp, LIST)).json).toMatchObject({ rows: [] });
   });
 
@@ -168,7 +168,7 @@ describe("a body", () => {
     expect((await create([JSON_TYPE], nested(64))).status).toBe(201);
   });
 
-  test("with keys that are special in JavaScript loses them, and they change nothing", async () => {
+  test("loses keys that are special in JavaScript, and the keys have no effect", async () => {
     const body =
       '{"title":"t","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toJSON":"x"}';
     const response = await create([JSON_TYPE], body);
@@ -180,16 +180,16 @@ describe("a body", () => {
   test.each([
     { name: "", headers: [`Content-Length: ${MAX_BYTES + 1}`], body: "{" },
     {
-      name: " whoever expects a 100 Continue",
+      name: " with Expect: 100-continue",
       headers: ["Content-Length: 204800", "Expect: 100-continue"],
       body: "",
     },
-  ])("announced as too large is rejected before it arrives$name", async ({ headers, body }) => {
+  ])("announced as too large$name is rejected before it arrives", async ({ headers, body }) => {
     const response = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
     expect([response.status, codeOf(response.body)]).toEqual([413, "body_too_large"]);
   });
 
-  test("with a sender who leaves halfway is not logged as a bug", async () => {
+  test("whose client disconnects halfway is not logged as a bug", async () => {
     const seen = service.log.length;
     await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 50 });
     while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
@@ -221,7 +221,7 @@ describe("an endless chunked body", () => {
     { name: "a list", start: `GET ${LIST}`, status: 200, maxMiB: 2048 },
     { name: "an unknown route", start: "POST /v1/nothing", status: 404, code: "unknown_route" },
     {
-      name: "a path that has no such method",
+      name: "a path without that method",
       start: `PUT ${LIST}`,
       status: 405,
       code: "method_not_allowed",

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { toSetCookie } from "../../src/http/mod.ts";
 
-test("toSetCookie() sends a cookie to other sites' links unless it is strict", () => {
+test("toSetCookie() sends a cookie on links from other sites unless it is strict", () => {
   const rest = "Path=/; HttpOnly; Secure; SameSite";
   expect(toSetCookie("__Host-a", "1", { path: "/" })).toBe(`__Host-a=1; ${rest}=Lax`);
   const strict = toSetCookie("__Host-a", "1", { path: "/", sameSite: "Strict" });
@@ -12,7 +12,7 @@ test("toSetCookie() sends a cookie to other sites' links unless it is strict", (
 test.each([
   { name: "a domain", options: { path: "/", domain: "example.org" } },
   { name: "another path", options: { path: "/account" } },
-])("toSetCookie() rejects __Host- with $name", ({ options }) => {
+])("toSetCookie() rejects the __Host- prefix with $name", ({ options }) => {
   expect(() => toSetCookie("__Host-a", "1", options)).toThrow("must have the path / and no domain");
   expect(toSetCookie("__Secure-a", "1", options)).toContain("Secure");
 });

@@ -44,7 +44,7 @@ test("sockets that send three bytes and stop are closed in time, and delay no ot
   expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
 }, 30_000);
 
-test("a body that stops arriving is given up", async () => {
+test("a body that stalls is rejected", async () => {
   const { key } = app;
   const headers = ["Content-Type: application/json", "Content-Length: 1000"];
   const request = writeRequest(
@@ -64,7 +64,7 @@ test("a body that stops arriving is given up", async () => {
 const TRICKLERS = 100;
 const MAX_HEAD = 16_384;
 
-test("headers that arrive slowly hold no connection to the database, and are cut off at 16 KB", async () => {
+test("slow headers hold no database connection, and are cut off at 16 KB", async () => {
   const sockets = await Promise.all(
     Array.from({ length: TRICKLERS }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
   );
@@ -100,7 +100,7 @@ const CALLS = 150;
 /** A ratio of times below this is one of the machine's noise. */
 const FLOOR_MS = 10;
 
-test("500 sockets that never end their headers do not slow the others down", async () => {
+test("500 sockets with unfinished headers do not slow down other requests", async () => {
   const quiet: number[] = [];
   const besieged: number[] = [];
   await timeCalls(CALLS);
@@ -136,7 +136,7 @@ function p90(times: readonly number[]): number {
 /** Less than the time limit of a statement, which would end it too. */
 const SOON_MS = EXECUTION_LIMIT_MS / 2;
 
-test("the statement of a caller who leaves is canceled in the database", async () => {
+test("a client that disconnects cancels its statement in the database", async () => {
   const { admin } = service.service;
   const countWaiting = async (): Promise<number> => {
     const rows = await admin.query(
