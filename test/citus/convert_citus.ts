@@ -97,7 +97,7 @@ async function readAll(app: TestApp): Promise<unknown[]> {
   return (await Promise.all(pages)).map(({ json }) => json);
 }
 
-test("all issues of nodes and tables are reported together, and nothing is changed", async () => {
+test("all issues of nodes and tables are reported together, and no data changes", async () => {
   const hurt = `create index spied on data.todos (title); create index spy on data.notes (text);
     update pg_dist_node set isactive = false where groupid = 1; select 1`;
   const mend = `drop index data.spied, data.spy;
@@ -115,7 +115,7 @@ test("all issues of nodes and tables are reported together, and nothing is chang
   expect(await isDistributed()).toBe(false);
 });
 
-test("without --yes it prints the steps, and changes nothing", async () => {
+test("convert prints the steps and changes nothing without --yes", async () => {
   const { code, err } = await convert();
   expect(code).toBe(1);
   expect(err).toMatch(/1 process used a moment ago.* 3 tables, in 4 shards.*add --yes\n$/s);
@@ -174,7 +174,7 @@ async function onWorkers(statements: string): Promise<void> {
   }
 }
 
-test("it is converted under reads and writes: no row is lost, doubled or seen by another app", async () => {
+test("a conversion under reads and writes loses, duplicates and leaks no row", async () => {
   const before = await Promise.all(apps.map(readAll));
   const ends = new Set<string>();
   const note = (end: string, text: string) =>

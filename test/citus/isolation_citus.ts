@@ -113,7 +113,7 @@ async function makeApps(node: Node): Promise<{ here: TestApp; elsewhere: TestApp
 }
 
 test.each(BREAKS)(
-  "$name stops the node's apps until it is mended",
+  "$name stops the node's apps until it is repaired",
   async ({ hurt, mend, says }) => {
     const node = await findNode();
     const { here: app, elsewhere } = await makeApps(node);
@@ -138,7 +138,7 @@ test.each(BREAKS)(
   },
 );
 
-test("a node whose identifier the login cannot read is checked, and gets no calls directly", async () => {
+test("a node whose identifier the login cannot read is checked, and gets no direct calls", async () => {
   const node = await findNode();
   const { here, elsewhere } = await makeApps(node);
   const map = makeNodeMap();

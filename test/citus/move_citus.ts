@@ -28,7 +28,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test("an app is moved to and fro under writes and reads: no error, no row lost or doubled", async () => {
+  test("a move under writes and reads causes no error, and no lost or duplicate row", async () => {
     const ends = new Map<string, number>();
     const note = (end: string) => ends.set(end, (ends.get(end) ?? 0) + 1);
     const titles: string[] = [];
@@ -168,7 +168,7 @@ async function readNodes(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("admin move-app rejects a move that makes writes wait too long, unless the operator accepts that", async () => {
+test("admin move-app rejects a move with long write delays unless the operator accepts the delays", async () => {
   const large = await openTestService();
   const { slug } = await large.makeApp(SCHEMA);
   const project = makeProject();

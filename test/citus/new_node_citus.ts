@@ -50,7 +50,7 @@ async function runAt({ host, port }: Node, database: string, text: string): Prom
   await root.close();
 }
 
-test("a new node blocks no request; after migrate, an app can be moved to it", async () => {
+test("a new node blocks no request, and an app can move to it after migrate", async () => {
   await service.call(app, PATH, { method: "POST", json: { title: "kept" } });
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };

@@ -87,7 +87,7 @@ test("a login has the coordinator's password on every node, also after a change"
   await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
 });
 
-test("doctor warns of each node that rejects the calls that processes would send to it", async () => {
+test("doctor warns of each node that rejects direct calls", async () => {
   const { database } = service;
   const login = `rowhouse_test_direct_${crypto.randomUUID().slice(-12)}`;
   const url = new URL(database.servingUrl);
@@ -131,7 +131,7 @@ test("doctor warns of each node that rejects the calls that processes would send
   await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
 });
 
-test("only logins with the right execute a function, on any node", async () => {
+test("only authorized logins execute a function, on any node", async () => {
   const responses = await askNodes(
     admin(),
     `select json_agg(oid::regprocedure::text) from pg_proc
@@ -141,7 +141,7 @@ test("only logins with the right execute a function, on any node", async () => {
   expect(responses.map(({ result }) => result)).toEqual(responses.map(() => ""));
 });
 
-test("a call that is not handed over to the node of its app fails, and reads nothing", async () => {
+test("a call that Citus does not delegate to its app's node fails and reads nothing", async () => {
   await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
   const call = `select api.${functionOf(SCHEMA, "notes", "get")}('${app.id}', ${proofOf(app.key)}, '${ROW}', 1000)`;
   const login = postgres(service.database.servingUrl, { max: 1 });
@@ -155,7 +155,7 @@ test("a call that is not handed over to the node of its app fails, and reads not
   await login.end();
 });
 
-test("an app's rows are on one node only", async () => {
+test("an app's rows are on only one node", async () => {
   const [{ name, shard } = { name: "", shard: "" }] = await admin().query<{
     name: string;
     shard: string;
@@ -173,7 +173,7 @@ test("an app's rows are on one node only", async () => {
   expect(counted.filter(({ result }) => result === "none")).toHaveLength(counted.length - 1);
 });
 
-test("requests find rows and proofs by index on the node of their app, and read no table whole", async () => {
+test("requests find rows and proofs by index on their app's node, without a sequential scan", async () => {
   const busy = await service.makeApp(SCHEMA);
   const path = "/v1/data/db/notes";
   await admin().message(
@@ -220,7 +220,7 @@ async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number 
   );
 }
 
-test("a disabled app has no proofs, and a deleted app leaves nothing on any node", async () => {
+test("a disabled app has no proofs, and a deleted app has no rows on any node", async () => {
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
   const run = async (...words: string[]) =>
@@ -247,6 +247,6 @@ test("a disabled app has no proofs, and a deleted app leaves nothing on any node
   project.remove();
 });
 
-test("a cluster that is as it must be has no issue", async () => {
+test("a correctly configured cluster has no issue", async () => {
   expect(await checkCluster(admin(), undefined)).toBeUndefined();
 });

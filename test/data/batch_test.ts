@@ -48,7 +48,7 @@ function many<Row>(count: number, toRow: (index: number) => Row): Row[] {
 }
 const rowsOf = ({ json }: TestResponse) => (json as { rows: Record<string, unknown>[] }).rows;
 
-test("rows are created in order, each with its values and its defaults, as singles are", async () => {
+test("rows are created in order, with the same values and defaults as single creates", async () => {
   const title = () => crypto.randomUUID();
   const values: Record<string, unknown>[] = [
     { title: title() },
@@ -116,11 +116,11 @@ type Rejected = {
 const good = (index: number) => ({ title: `good ${index}`, project });
 const REJECTED: readonly Rejected[] = [
   { name: "no rows", body: () => [], code: "invalid_json" },
-  { name: "no row among rows", body: () => [good(0), 1], code: "invalid_json" },
+  { name: "a list with a number", body: () => [good(0), 1], code: "invalid_json" },
   { name: "null among rows", body: () => [null, good(0)], code: "invalid_json" },
   { name: "a list of lists", body: () => [[good(0)]], code: "invalid_json" },
   {
-    name: "values that do not fit, in any row",
+    name: "invalid values in any row",
     body: () => [good(0), { kind: "c", rank: "1" }, good(2), { ...good(3), price: 1.5 }],
     code: "validation_failed",
     details: [
@@ -152,7 +152,7 @@ const REJECTED: readonly Rejected[] = [
     details: [{ path: "/1/project", message: "No row of projects has this id" }],
   },
   {
-    name: "a conflict before a dangling reference",
+    name: "a duplicate before a dangling reference",
     body: () => [good(0), { title: "taken" }, { ...good(2), origin: MISSING }],
     code: "unique_violation",
     details: [{ path: "/1/title", message: "Must be unique: another row has this title" }],
@@ -171,7 +171,7 @@ const REJECTED: readonly Rejected[] = [
   },
 ];
 
-describe("nothing is created by", () => {
+describe("no row is created by", () => {
   test.each(REJECTED)("$name", async ({ body, code, says = "", details }) => {
     const before = await Promise.all([app, other].map((one) => service.call(one, LIST)));
     const response = await post(body());
@@ -185,7 +185,7 @@ describe("nothing is created by", () => {
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
   });
 
-  test("a thousand rows of long defaults, which are not even tried", async () => {
+  test("a thousand rows of long defaults, which never reach the database", async () => {
     const own = await service.makeApp(
       defineSchema({ wide: { a: t.string().default("x".repeat(1000)), b: t.number() } }),
     );
@@ -196,7 +196,7 @@ describe("nothing is created by", () => {
     expect(rowsOf(await send(many(1000, (a) => ({ a: `${a}` }))))).toHaveLength(1000);
   });
 
-  test("a batch to a row", async () => {
+  test("a batch to the path of a row", async () => {
     const [row] = rowsOf(await service.call(app, LIST));
     const path = `${LIST}/${row?.["id"]}`;
     const response = await service.call(app, path, { method: "PATCH", json: [{ title: "x" }] });
@@ -206,7 +206,7 @@ describe("nothing is created by", () => {
     ]);
   });
 
-  test("more errors than are listed", async () => {
+  test("more errors than the response lists", async () => {
     const response = await post(many(1000, () => ({ rank: "x" })));
     const { details } = response.json as { details: Detail[] };
     expect([details.length, details.at(-1)?.path]).toEqual([1000, "/499/title"]);
@@ -223,19 +223,19 @@ async function readSize(table: string): Promise<number | undefined> {
   return row?.size;
 }
 
-test("a batch rejected for one row is created without that row", async () => {
+test("a batch rejected for one row can be sent again without that row", async () => {
   const rows = [{ title: "then" }, { title: "taken" }];
   expect((await post(rows)).status).toBe(409);
   expect((await post(rows.slice(0, 1))).status).toBe(201);
 });
 
-test("batches that conflict with each other are created whole or not at all", async () => {
+test("concurrent batches with duplicate values are created completely or not at all", async () => {
   const titles = many(50, (index) => ({ title: `race ${index}` }));
   const responses = await Promise.all(many(4, () => post(titles)));
   expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
 });
 
-test("a batch with an Idempotency-Key happens once, and a rejected batch leaves nothing", async () => {
+test("a batch with an Idempotency-Key happens once, and a rejected batch stores nothing", async () => {
   const send = (key: string, json: unknown) =>
     service.call(app, LIST, { method: "POST", json, headers: { "idempotency-key": key } });
   const [short, long, fixed] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string];
@@ -256,7 +256,7 @@ test("a batch with an Idempotency-Key happens once, and a rejected batch leaves 
   expect([mended.status, mended.headers.get(replayed)]).toEqual([201, null]);
 });
 
-test("a column that was just pushed is accepted, and one row's unknown field is dropped", async () => {
+test("a batch accepts a newly pushed column, and drops an unknown field of a row", async () => {
   const own = await service.makeApp(defineSchema({ growing: { a: t.number() } }));
   const path = "/v1/data/db/growing";
   await service.call(own, path, { method: "POST", json: [{ a: 1 }] });
@@ -271,7 +271,7 @@ test("a column that was just pushed is accepted, and one row's unknown field is 
   ]);
 });
 
-test("a table without columns is served too", async () => {
+test("a batch creates rows in a table without columns", async () => {
   const own = await service.makeApp(defineSchema({ marks: {} }));
   const made = await service.call(own, "/v1/data/db/marks", { method: "POST", json: [{}, {}] });
   expect(rowsOf(made).map((row) => Object.keys(row))).toEqual(many(2, () => ["id", "app_id"]));

@@ -58,7 +58,7 @@ async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: st
   return made.json as { id: string };
 }
 
-test("a stream begins with ready, and has rows as they are", async () => {
+test("a stream begins with ready and sends rows in the format of a read", async () => {
   const events = await listen(app);
   expect(events.response.status).toBe(200);
   expect(await events.next()).toMatchObject({ kind: "ready", data: [] });
@@ -100,7 +100,7 @@ test.each(["", "x", "00000000-1-1.5:5:", "a.b:c", "1".repeat(2000)])(
   },
 );
 
-test("a delete resets the tables whose rows it also deletes", async () => {
+test("a delete with cascading deletes resets the affected tables", async () => {
   const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
   await create(app, { title: "in it", project: project.id });
   const events = await listen(app);
@@ -109,7 +109,7 @@ test("a delete resets the tables whose rows it also deletes", async () => {
   expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
 });
 
-test("no event of one app reaches another", async () => {
+test("no event of an app reaches another app", async () => {
   const [mine, theirs] = await Promise.all([listen(app), listen(other)]);
   const inOther = await create(other, { title: "same title" });
   const inMine = await create(app, { title: "same title" });
@@ -122,7 +122,7 @@ test("no event of one app reaches another", async () => {
   ).toMatchObject({ status: 400 });
 });
 
-test("an app that is not live gets the same response as without the preview", async () => {
+test("an app without live updates gets the same response as without the preview", async () => {
   const still = await service.makeApp(schema);
   const plain = await openTestService({ service: { previews: [] } });
   try {
@@ -171,7 +171,7 @@ test("a service that stops serving rows sends no changes", async () => {
   }
 });
 
-test("a failing check is logged once, until it succeeds again", async () => {
+test("a failing check is logged once until it succeeds again", async () => {
   const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
   try {
     const owner = await failing.makeApp(schema);
@@ -195,7 +195,7 @@ test("a failing check is logged once, until it succeeds again", async () => {
   }
 });
 
-test("a stream that ends late does not affect a later stream of its table", async () => {
+test("a stream with a delayed end does not affect a later stream of its table", async () => {
   const owner = await service.makeApp(schema);
   await setAppLive(service.service, owner.slug, true);
   const ending = await issueKey(testDeps(service.service), {
@@ -280,7 +280,7 @@ test("a push of other columns resets the stream", async () => {
   expect(await until(events, names("after"))).toBeDefined();
 });
 
-test("a key has a limited number of streams, also if they are opened in parallel", async () => {
+test("a key has a limited number of streams, even if they are opened in parallel", async () => {
   const busy = await service.makeApp(schema);
   await setAppLive(service.service, busy.slug, true);
   const opened = await Promise.all(Array.from({ length: 25 }, () => listen(busy)));
@@ -307,7 +307,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     return { owner, events };
   }
 
-  test("a revoked key ends its streams, and no other key's", async () => {
+  test("a revoked key ends only its own streams", async () => {
     const { owner, events } = await openStream();
     const ending = await issueKey(testDeps(shaped.service), {
       slug: owner.slug,
@@ -330,7 +330,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(await events.next()).toBeUndefined();
   });
 
-  test("a process that stops ends its streams, and opens no others", async () => {
+  test("a stopping process ends its streams and opens no more", async () => {
     const { owner, events } = await openStream();
     shaped.service.drain();
     expect(await events.next()).toBeUndefined();

@@ -163,7 +163,7 @@ async function sendMany(url: string): Promise<unknown> {
 }
 
 testGroups(
-  "300 creates, many of them invalid, get the responses and leave the rows that each would alone",
+  "300 creates, many of them invalid, have the same results in groups as separately",
   async () => {
     const grouped = await sendMany(service.url);
     expect(proxy.count(GROUP)).toBeGreaterThan(0);
@@ -196,7 +196,7 @@ testGroups(
   },
 );
 
-testGroups("creates of a group whose backend was ended are sent alone", async () => {
+testGroups("creates of a group whose backend was terminated are sent separately", async () => {
   const app = await service.makeApp(schema);
   const run = (text: string) =>
     withDatabase(service.database.superuserUrl, (superuser) => superuser.message(text));
@@ -219,7 +219,7 @@ testGroups("creates of a group whose backend was ended are sent alone", async ()
   expect(await readTitles(app)).toEqual(wanted.sort());
 });
 
-testGroups("a create that waits for a lock delays no other", async () => {
+testGroups("a create that waits for a lock delays no other create", async () => {
   const app = await service.makeApp(schema);
   const text = "insert into data.todos (app_id, id, title) values ($1, gen_random_uuid(), 't7')";
   const responses = await whileDone(
@@ -236,7 +236,7 @@ testGroups("a create that waits for a lock delays no other", async () => {
 });
 
 testGroups(
-  "two processes that create the same values in opposite orders give each to one caller",
+  "two processes that create the same values in opposite orders create each value once",
   async () => {
     const second = await serveAnother(service.database);
     const app = await service.makeApp(schema);
@@ -254,7 +254,7 @@ testGroups(
 );
 
 testGroups(
-  "creates of other apps and keys, and of callers that have gone, never affect each other",
+  "creates of other apps, other keys and disconnected clients never affect each other",
   async () => {
     const [app, other, ended] = [
       await service.makeApp(schema),
@@ -290,7 +290,7 @@ testGroups(
   },
 );
 
-testGroups("rows of a group differ in their times by default", async () => {
+testGroups("rows of a group have different default times", async () => {
   const at = t.timestamp().required().default("now");
   const times = defineSchema({ visits: { at, seen: at } });
   const app = await service.makeApp(times);
@@ -307,7 +307,7 @@ testGroups("rows of a group differ in their times by default", async () => {
   expect(new Set(rows.map(({ at }) => at)).size).toBeGreaterThan(20);
 });
 
-testGroups("creates with one idempotency key happen once, also in a group", async () => {
+testGroups("creates with the same idempotency key happen once in a group", async () => {
   const app = await service.makeApp(schema);
   const before = proxy.count(GROUP);
   const responses = await Promise.all(
@@ -320,7 +320,7 @@ testGroups("creates with one idempotency key happen once, also in a group", asyn
   expect((await readTitles(app)).length).toBe(1);
 });
 
-testGroups("a table without the function for groups is served", async () => {
+testGroups("creates work for a table without the function for groups", async () => {
   const app = await service.makeApp(
     defineSchema({ plain: { title: t.string().required().default("x") } }),
   );

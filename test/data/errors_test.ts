@@ -114,25 +114,25 @@ const ROWS: readonly Row[] = [
     message: "This app has no table with that name",
   },
   {
-    name: "reading a missing row",
+    name: "a read of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}` }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "changing a missing row",
+    name: "an update of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: { title: "x" } }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "an empty change of a missing row",
+    name: "an empty update of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: {} }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "deleting a missing row",
+    name: "a delete of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
     code: "not_found",
     message: "This app has no row with that id",
@@ -189,7 +189,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: "a row that others point to",
+    name: "a row with references to it",
     call: () => ({ path: `/v1/data/db/projects/${project}`, method: "DELETE" }),
     code: "still_referenced",
     message: "Other rows reference this row: change or delete them first",
@@ -215,13 +215,13 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
-describe("JSON is served if it is accepted together with an event stream:", () => {
+describe("the Accept header", () => {
   test.each([
     "application/json, text/event-stream",
     "text/event-stream, application/json;q=0.1",
     "text/event-stream, */*;q=0.5",
     "text/event-stream;q=0, application/json",
-  ])("%s", async (accept) => {
+  ])("%s gets JSON", async (accept) => {
     const response = await service.call(app, LIST, { headers: { accept } });
     expect([response.status, response.headers.get("content-type")]).toEqual([
       200,
@@ -230,7 +230,7 @@ describe("JSON is served if it is accepted together with an event stream:", () =
   });
 
   test.each(["text/event-stream", "text/event-stream, application/json;q=0"])(
-    "but %s is 501",
+    "%s gets 501",
     async (accept) => {
       expect((await service.call(app, LIST, { headers: { accept } })).status).toBe(501);
     },
@@ -238,7 +238,7 @@ describe("JSON is served if it is accepted together with an event stream:", () =
 });
 
 describe("an error", () => {
-  test.each(ROWS)("$code: $name", async ({ call, ...rejection }) => {
+  test.each(ROWS)("has the code $code for $name", async ({ call, ...rejection }) => {
     const { path, as, ...rest } = call();
     const response = await service.call((as ?? (() => app))(), path, rest);
     expectRejection({ ...response, body: response.text }, rejection);
@@ -284,19 +284,19 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   needs_index: "data/query_test.ts",
 };
 
-test("every code has a row here or a test elsewhere, never both", () => {
+test("each error code has a row here or a test in another file, but not both", () => {
   const here: ReadonlySet<string> = new Set(ROWS.map(({ code }) => code));
   const codes = Object.keys(PROBLEMS);
   expect([...here, ...Object.keys(ELSEWHERE)].toSorted()).toEqual(codes.toSorted());
 });
 
-test.each(Object.entries(ELSEWHERE))("%s is expected by %s", (code, file) => {
+test.each(Object.entries(ELSEWHERE))("the code %s is expected in %s", (code, file) => {
   const lines = readFileSync(join(import.meta.dirname, "..", file), "utf8").split("\n");
   const isTable = (line: string) => line.trim() === `${code}: "${file}",`;
   expect(lines.filter((line) => !isTable(line)).join("\n")).toContain(`"${code}"`);
 });
 
-test("a bug of the service is a 500 with its request id and nothing of PostgreSQL's; the log has the rest", async () => {
+test("a bug gets a 500 response with its request id and no PostgreSQL text, and the log has the details", async () => {
   const schema = defineSchema({ broken_things: { secret_column: t.string().required() } });
   const own = await service.makeApp(schema);
   const path = "/v1/data/db/broken_things";
@@ -381,14 +381,19 @@ describe("the order of the checks", () => {
 
   test.each([
     {
-      name: "route before everything",
+      name: "the route before everything else",
       path: "/v1/nothing?a",
       method: "PUT",
       code: "unknown_route",
     },
-    { name: "method before key", path: `${LIST}?a=1`, method: "PUT", code: "method_not_allowed" },
     {
-      name: "key before table",
+      name: "the method before the key",
+      path: `${LIST}?a=1`,
+      method: "PUT",
+      code: "method_not_allowed",
+    },
+    {
+      name: "the key before the table",
       path: "/v1/data/db/nothing",
       method: "GET",
       code: "unauthenticated",
@@ -401,7 +406,7 @@ describe("the order of the checks", () => {
     expect(codeOf(response.text)).toBe(code);
   });
 
-  test("size before JSON, JSON before values", async () => {
+  test("the size before JSON, and JSON before values", async () => {
     const send = (body: string) =>
       service.call(app, LIST, {
         method: "POST",

@@ -108,7 +108,7 @@ describe("a key", () => {
     expect(await countRows()).toBe(before);
   });
 
-  test("means nothing on a read and a delete", async () => {
+  test("is ignored on a read and a delete", async () => {
     const made = await post(freshKey(), {});
     const path = made.headers.get("location") ?? "";
     const headers = { "idempotency-key": "ä" };
@@ -142,17 +142,20 @@ const VALUES: readonly object[] = [
 ];
 
 describe("a create", () => {
-  test.each(VALUES)("of %j happens once, and gets the stored response", async (json) => {
-    const key = freshKey();
-    const before = await countRows();
-    const [first, second] = [await post(key, json), await post(key, json)];
-    expect([first.status, isReplayed(first), isReplayed(second)]).toEqual([201, null, "true"]);
-    expect(toComparable(second)).toEqual(toComparable(first));
-    expect((await service.call(app, first.headers.get("location") ?? "")).text).toBe(second.text);
-    expect(await countRows()).toBe(before + 1);
-  });
+  test.each(VALUES)(
+    "of %j happens once, and its repetition gets the stored response",
+    async (json) => {
+      const key = freshKey();
+      const before = await countRows();
+      const [first, second] = [await post(key, json), await post(key, json)];
+      expect([first.status, isReplayed(first), isReplayed(second)]).toEqual([201, null, "true"]);
+      expect(toComparable(second)).toEqual(toComparable(first));
+      expect((await service.call(app, first.headers.get("location") ?? "")).text).toBe(second.text);
+      expect(await countRows()).toBe(before + 1);
+    },
+  );
 
-  test("with another body, method or path under the key is rejected, and the first response remains", async () => {
+  test("with another body, method or path under the key is rejected, and the stored response remains", async () => {
     const key = freshKey();
     const first = await post(key, { title: "one" });
     const before = await countRows();
@@ -173,7 +176,7 @@ describe("a create", () => {
     expect(await countRows()).toBe(before);
   });
 
-  test("that was rejected leaves nothing, and is checked again", async () => {
+  test("that was rejected stores nothing, and its repetition is validated again", async () => {
     const project = await service.call(app, PROJECTS, { method: "POST", json: { name: "taken" } });
     const { id } = project.json as { id: string };
     const [conflict, dangling, invalid] = [freshKey(), freshKey(), freshKey()];
@@ -193,7 +196,7 @@ describe("a create", () => {
     ]);
   });
 
-  test("of another app knows nothing of the key", async () => {
+  test("of another app can use the same key", async () => {
     const other = await service.makeApp(schema);
     const key = freshKey();
     const [mine, theirs] = [
@@ -204,7 +207,7 @@ describe("a create", () => {
     expect(await countRows(other)).toBe(1);
   });
 
-  test("that is sent many times together happens once", async () => {
+  test("that is sent several times in parallel happens once", async () => {
     const before = await countRows();
     for (let round = 0; round < 10; round++) {
       const key = freshKey();
@@ -228,7 +231,7 @@ describe("a create", () => {
     expect(await countRows()).toBe(before + 10);
   });
 
-  test("with a large response is replayed with only its id, and reports it", async () => {
+  test("with a large response is replayed with only its id and a Preference-Applied header", async () => {
     const key = freshKey();
     const json = { title: "x".repeat(20_000) };
     const [first, second] = [await post(key, json), await post(key, json)];
@@ -241,7 +244,7 @@ describe("a create", () => {
 });
 
 describe("an update", () => {
-  test("happens once, whatever has changed since, and before If-Match is checked", async () => {
+  test("happens once despite later changes, and is replayed before If-Match is checked", async () => {
     const made = await post(freshKey(), { title: "one" });
     const path = made.headers.get("location") ?? "";
     const asked = {
@@ -260,7 +263,7 @@ describe("an update", () => {
     expect((await service.call(app, path)).json).toMatchObject({ title: "three" });
   });
 
-  test("that did not happen leaves nothing", async () => {
+  test("that was rejected stores nothing", async () => {
     const made = await post(freshKey(), { title: "one" });
     const path = made.headers.get("location") ?? "";
     const key = freshKey();
@@ -275,14 +278,14 @@ describe("an update", () => {
     expect([response.status, isReplayed(response)]).toEqual([200, null]);
   });
 
-  test("of no known column needs its key too", async () => {
+  test("with only unknown columns stores its key", async () => {
     const path = (await post(freshKey(), { title: "one" })).headers.get("location") ?? "";
     const key = freshKey();
     expect((await send("PATCH", path, { key, json: { nothing: 1 } })).status).toBe(200);
     expect((await send("PATCH", path, { key, json: { title: "two" } })).status).toBe(422);
   });
 
-  test("that is sent many times together happens once", async () => {
+  test("that is sent several times in parallel happens once", async () => {
     const made = await post(freshKey(), { title: "one", rank: 0 });
     const path = made.headers.get("location") ?? "";
     const key = freshKey();
@@ -295,7 +298,7 @@ describe("an update", () => {
 });
 
 describe("stored keys", () => {
-  test("is only for the app's proven keys", async () => {
+  test("are replayed only to the app's valid keys with the scope", async () => {
     const key = freshKey();
     await post(key, { title: "secret" });
     const reader = await service.makeApp(schema, { scopes: ["data:read"] });
@@ -309,7 +312,7 @@ describe("stored keys", () => {
     expect(response.status).toBe(401);
   });
 
-  test("counts for a day, and is swept after it", async () => {
+  test("expire after a day, and are then swept", async () => {
     // The service's own first sweep would take keys, too; it is over when those that are left are counted.
     await eventually(() => proxy.count("idempotency_sizes") > 0);
     const old = await service.makeApp(schema);
@@ -331,7 +334,7 @@ describe("stored keys", () => {
 
   const testOne = testUnlessCitus("the coordinator does not know what a statement reads on nodes");
 
-  testOne("is swept without a look at what stays", async () => {
+  testOne("are swept without a read of the remaining keys", async () => {
     const old = await service.makeApp(schema);
     const read = await service.service.admin.message<{ n: number }>(
       `insert into rowhouse.idempotency_keys (app_id, key, request, is_whole, created_at)
@@ -344,7 +347,7 @@ describe("stored keys", () => {
     expect(read[0]?.n).toBeLessThan(100);
   });
 
-  test("is counted a bounded time long, app after app", async () => {
+  test("are counted app by app, in steps of bounded time", async () => {
     await service.makeApp(schema);
     const counted = (after: string) =>
       ask<{ app_id: string }>(`select app_id from rowhouse.idempotency_sizes('${after}')`);
@@ -356,7 +359,7 @@ describe("stored keys", () => {
     expect(await counted(all.at(-1)?.app_id ?? "")).toEqual([]);
   });
 
-  test("counts as long as it is, however well PostgreSQL compresses it", async () => {
+  test("count with their uncompressed size", async () => {
     const full = await service.makeApp(schema);
     await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full);
     const [counted] = await ask<{ bytes: number }>(
@@ -366,7 +369,7 @@ describe("stored keys", () => {
     expect(counted?.bytes).toBeGreaterThan(14_000);
   });
 
-  test("are limited: an app over the limit has no write under way", async () => {
+  test("are limited: an app over the limit has no write in progress", async () => {
     const full = await service.makeApp(schema);
     const made = await post(freshKey(), { title: "one" }, TODOS, full);
     const { id } = made.json as { id: string };
@@ -390,7 +393,7 @@ describe("stored keys", () => {
     expect([first.status, second.status, isReplayed(second)]).toEqual([200, 200, "true"]);
   });
 
-  test("are limited: above the limit new keys are rejected, and old keys are replayed", async () => {
+  test("are limited: above the limit new keys are rejected, and stored keys are replayed", async () => {
     const full = await service.makeApp(schema);
     const first = freshKey();
     await post(first, { title: "first" }, TODOS, full);
@@ -416,31 +419,34 @@ describe("stored keys", () => {
 test.each([
   { name: "create", count: 1 },
   { name: "batch", count: 3 },
-])("a connection that ends at any message loses no $name, and creates none twice", async (sent) => {
-  const own = await service.makeApp(schema);
-  let made = 0;
-  let cut = 0;
-  for (let at = 1; at <= 12; at++) {
-    for (const from of ["client", "server"] as const) {
-      let number = 0;
-      // Of the connection that writes alone: one that cannot be opened has nothing to lose.
-      let writing: number | undefined;
-      proxy.onMessage((message) => {
-        if (/_create/.test(message.statement ?? "")) writing ??= message.connection;
-        if (message.from !== from || message.connection !== writing) return undefined;
-        number++;
-        if (number !== at) return undefined;
-        cut++;
-        return { failure: "reset" };
-      });
-      const row = { title: `${from} ${at}` };
-      const json = sent.count === 1 ? row : Array.from({ length: sent.count }, () => row);
-      const response = await post(freshKey(), json, TODOS, own);
-      await proxy.heal();
-      expect(response.status).toBe(201);
-      made += sent.count;
+])(
+  "a connection that ends after any message loses no $name and creates none twice",
+  async (sent) => {
+    const own = await service.makeApp(schema);
+    let made = 0;
+    let cut = 0;
+    for (let at = 1; at <= 12; at++) {
+      for (const from of ["client", "server"] as const) {
+        let number = 0;
+        // Of the connection that writes alone: one that cannot be opened has nothing to lose.
+        let writing: number | undefined;
+        proxy.onMessage((message) => {
+          if (/_create/.test(message.statement ?? "")) writing ??= message.connection;
+          if (message.from !== from || message.connection !== writing) return undefined;
+          number++;
+          if (number !== at) return undefined;
+          cut++;
+          return { failure: "reset" };
+        });
+        const row = { title: `${from} ${at}` };
+        const json = sent.count === 1 ? row : Array.from({ length: sent.count }, () => row);
+        const response = await post(freshKey(), json, TODOS, own);
+        await proxy.heal();
+        expect(response.status).toBe(201);
+        made += sent.count;
+      }
     }
-  }
-  expect(cut).toBeGreaterThan(5);
-  expect(await countRows(own)).toBe(made);
-});
+    expect(cut).toBeGreaterThan(5);
+    expect(await countRows(own)).toBe(made);
+  },
+);

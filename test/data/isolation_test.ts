@@ -10,7 +10,7 @@ import {
 } from "../support/isolation.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
-test("every endpoint for keys is in the matrix", () => {
+test("the matrix has every endpoint for keys", () => {
   expect([...endpointsOfMatrix].sort()).toEqual([...endpoints].sort());
 });
 
@@ -36,7 +36,7 @@ for (const { login, previews } of [
     });
     afterAll(async () => void (await Promise.all(services.map((service) => service.close()))));
 
-    test.each([...endpoints])("%s responds as if there were no other app", (endpoint) =>
+    test.each([...endpoints])("%s gives the same response as without other apps", (endpoint) =>
       checkEndpoint(worlds, endpoint),
     );
   });

@@ -45,20 +45,20 @@ async function issue(scopes: readonly Scope[], expiresAt?: Date) {
 /** Each way of calling without a good proof: an SQL literal, of which the database must not think anything. */
 const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[] = [
   { name: "null", makeProof: async () => "null" },
-  { name: "no bytes", makeProof: async () => "''" },
+  { name: "an empty proof", makeProof: async () => "''" },
   { name: "a forged proof", makeProof: async () => proofOf(`rh_x.${crypto.randomUUID()}`) },
   { name: "another app's proof", makeProof: async () => proofOf(other.key) },
   {
-    name: "the digest that is stored",
+    name: "the stored digest",
     makeProof: async () => `sha256(${proofOf(mine.key)})`,
   },
   {
-    name: "the other scope",
+    name: "a key with the wrong scope",
     makeProof: async (scope) =>
       proofOf((await issue([scope === "data:read" ? "data:write" : "data:read"])).text),
   },
   {
-    name: "the scope to push",
+    name: "a key with the scope to push",
     makeProof: async () => proofOf((await issue(["schema:push"])).text),
   },
   {
@@ -74,7 +74,7 @@ const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[]
     },
   },
   {
-    name: "a key that was rolled without grace",
+    name: "a key that was rolled without a grace period",
     makeProof: async (scope) => {
       const key = await issue([scope]);
       await rollKey(deps(), key.keyId, "0");
@@ -118,7 +118,7 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
     }
   });
 
-  test("accepts a key that has just its scope", async () => {
+  test("accepts a key with only the required scope", async () => {
     const proof = proofOf((await issue([scope])).text);
     for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
   });
@@ -126,24 +126,21 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
 
 const testOne = testUnlessCitus("a call in a transaction is rejected: test/citus/ tries that");
 
-testOne(
-  "a proof that expires in the middle of a transaction is good for nothing after that",
-  async () => {
-    const [login] = logins;
-    if (login === undefined) throw new Error("There is no login");
-    const key = await issue(["data:read"]);
-    const proof = proofOf(key.text);
-    const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proof}, 10, 0, 8388608, null, null)`;
-    await login.unsafe("begin");
-    expect(await login.unsafe(call)).toHaveLength(1);
-    // After the transaction's own time, and before the next call.
-    await service.service.admin.message(
-      `update rowhouse.proofs set expires_at = clock_timestamp() where digest = sha256(${proof}) returning 1`,
-    );
-    await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRejected });
-    await login.unsafe("rollback");
-  },
-);
+testOne("a proof that expires during a transaction is rejected from that moment", async () => {
+  const [login] = logins;
+  if (login === undefined) throw new Error("There is no login");
+  const key = await issue(["data:read"]);
+  const proof = proofOf(key.text);
+  const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proof}, 10, 0, 8388608, null, null)`;
+  await login.unsafe("begin");
+  expect(await login.unsafe(call)).toHaveLength(1);
+  // After the transaction's own time, and before the next call.
+  await service.service.admin.message(
+    `update rowhouse.proofs set expires_at = clock_timestamp() where digest = sha256(${proof}) returning 1`,
+  );
+  await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRejected });
+  await login.unsafe("rollback");
+});
 
 test("deleting the app deletes the proofs of its keys", async () => {
   const gone = await service.makeApp();
@@ -169,7 +166,7 @@ test("deleting the app deletes the proofs of its keys", async () => {
   expect(await count()).toBe(0);
 });
 
-test("rejected requests changed nothing", async () => {
+test("rejected requests change nothing", async () => {
   const rows = await service.service.admin.query<{ is_mine: boolean; title: string }>(
     "select app_id = $1 as is_mine, title from data.notes order by 1, 2",
     [mine.id],
@@ -183,7 +180,7 @@ test("rejected requests changed nothing", async () => {
   expect(titles(true)).toEqual(["kept", ...logins.flatMap(() => creating.map(() => "made"))]);
 });
 
-test("nothing that is stored about a key can be presented", async () => {
+test("no stored value of a key is accepted as a credential", async () => {
   const text = mine.key;
   const [row] = await service.service.admin.query<{ stored: string }>(
     "select (select json_agg(api_keys) from rowhouse.api_keys)::text as stored",

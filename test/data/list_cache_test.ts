@@ -15,7 +15,7 @@ const page = (tag: string, length: number) => ({
 });
 
 describe("the cache", () => {
-  test("keeps the last page of each request, and evicts the least recently used", () => {
+  test("stores the last page of each request, and evicts the least recently used page", () => {
     const cache = makeListCache(40_000);
     for (const words of ["a", "b", "c"]) cache.keep("app", words, page(words, 4_000));
     expect(cache.find("app", "a")?.tag).toBe("a");
@@ -27,7 +27,7 @@ describe("the cache", () => {
     expect(cache.find("other", "a")).toBeUndefined();
   });
 
-  test("never exceeds its memory, whatever is stored", () => {
+  test("never exceeds its memory limit", () => {
     const cache = makeListCache(100_000);
     for (let n = 0; n < 5_000; n++) {
       cache.keep(`app ${n % 70}`, `${n % 13}`, page("x", (n * 7919) % 12_000));
@@ -45,7 +45,7 @@ describe("the cache", () => {
     for (let n = 0; n < 5; n++) expect(cache.find("quiet", `${n}`)).toBeDefined();
   });
 
-  test("does not store a page that would leave no room for others, and nothing without memory", () => {
+  test("stores no page that leaves no space for others, and stores nothing without memory", () => {
     const cache = makeListCache(100_000);
     cache.keep("app", "large", page("x", 20_000));
     expect([cache.find("app", "large"), cache.size()]).toEqual([undefined, 0]);
@@ -112,7 +112,7 @@ describe("a cached page", () => {
     expect((await list()).sent).toBeLessThan(UNCHANGED);
   });
 
-  test("is served for the same page only", async () => {
+  test("is served only for an identical query", async () => {
     await list(app, "?limit=3");
     for (const query of ["?limit=2", "?limit=3&offset=1", "?limit=4"]) {
       const { text } = await list(app, query);
@@ -121,7 +121,7 @@ describe("a cached page", () => {
     }
   });
 
-  test("is of no use to another app", async () => {
+  test("is not served to another app", async () => {
     const other = await service.makeApp(schema);
     await list();
     const { text } = await list(other);
@@ -138,7 +138,7 @@ describe("a cached page", () => {
     expect((await list(own)).response.status).toBe(401);
   });
 
-  test("is served to a reader with an older state", async () => {
+  test("is served to a reader with an older tag", async () => {
     const before = (await list()).response.headers.get("etag") ?? "";
     const id = await make(app, "new");
     await list();
@@ -189,12 +189,12 @@ describe("a compressed page", () => {
     expect([again.bytes, again.sent < UNCHANGED]).toEqual([bytes, true]);
   });
 
-  test("is not worth it for a few rows", async () => {
+  test("is not used for a few rows", async () => {
     const { response } = await list(app, "?limit=2", { "accept-encoding": "zstd" });
     expect(response.headers.get("content-encoding")).toBeNull();
   });
 
-  test.each(["gzip", "zstd"])("of a large list in %s is whole", async (encoding) => {
+  test.each(["gzip", "zstd"])("of a large list in %s is complete", async (encoding) => {
     const own = await service.makeApp(schema);
     await service.service.admin.message(`insert into data.todos (app_id, id, title)
       select '${own.id}', gen_random_uuid(), repeat(md5(n::text), 20) from generate_series(1, 900) n returning id`);

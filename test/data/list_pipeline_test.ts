@@ -72,7 +72,7 @@ async function untilOpen(): Promise<void> {
 }
 
 describe("a list is read", () => {
-  test("in one call, pipelined if its page is short or was sent before", async () => {
+  test("in one pipelined call if its page is short or was sent before", async () => {
     expect((await list("?limit=100")).sent).toEqual(["pipelined"]);
     expect((await list()).sent).toEqual(["alone"]);
     expect((await list()).sent).toEqual(["pipelined"]);
@@ -112,7 +112,7 @@ const CASES = [
   { name: "another page of the table", query: "?limit=8", of: () => app, path: TODOS },
 ] as const;
 
-describe("does not deliver a response that is", () => {
+describe("a list repeats its query if the pipelined response is", () => {
   test.each(CASES)("$name", async ({ query, of, path }) => {
     const mine = query.replace("8", "9");
     const right = await list(mine);
@@ -147,7 +147,7 @@ describe("does not deliver a response that is", () => {
     }
   });
 
-  test("none at all", async () => {
+  test("missing", async () => {
     const right = await list("?limit=7");
     change = () => ({ send: [] });
     expect(await list("?limit=7")).toMatchObject({

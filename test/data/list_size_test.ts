@@ -44,13 +44,13 @@ async function list(app: TestApp, query: string): Promise<{ page: Page; bytes: n
 
 test.each([
   {
-    name: "rows that do not compress",
+    name: "incompressible rows",
     count: 200,
     text: "(select string_agg(md5(n || ':' || i), '') from generate_series(1, 2800) i)",
   },
-  { name: "rows that compress a hundredfold", count: 200, text: "repeat('a', 90000)" },
-  { name: "rows that JSON writes six times as long", count: 200, text: "repeat(chr(1), 15000)" },
-])("a list of $name is cut at the limit, and its pages have every row once", async (given) => {
+  { name: "rows that compress to 1%", count: 200, text: "repeat('a', 90000)" },
+  { name: "rows whose JSON is six times as long", count: 200, text: "repeat(chr(1), 15000)" },
+])("a list of $name is cut at the limit, and its pages contain every row once", async (given) => {
   const app = await service.makeApp(schema);
   await makeRows(app, given.count, given.text);
   const ids: string[] = [];
@@ -70,9 +70,9 @@ test.each([
   { name: "no rows of a large table", query: "?limit=0", rows: 0, hasMore: true },
   { name: "one large row", query: "?limit=1", rows: 1, hasMore: true },
   { name: "the last large row", query: "?limit=1&offset=9", rows: 1, hasMore: false },
-  { name: "what is behind the end", query: "?offset=10", rows: 0, hasMore: false },
-  { name: "all of a page that fits", query: "?limit=10", rows: 10, hasMore: false },
-])("a list of $name has its size", async ({ query, rows, hasMore }) => {
+  { name: "the rows past the end", query: "?offset=10", rows: 0, hasMore: false },
+  { name: "all rows of a page within the limit", query: "?limit=10", rows: 10, hasMore: false },
+])("a list of $name has the expected rows and hasMore", async ({ query, rows, hasMore }) => {
   const app = await service.makeApp(schema);
   await makeRows(app, 10, "repeat('b', 90000)");
   const { page } = await list(app, query);
@@ -87,7 +87,7 @@ test("a table without variable-length columns is listed completely", async () =>
   expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
 });
 
-test("the limit is a setting, and a list within it is complete", async () => {
+test("the limit is a setting, and a list within the limit is complete", async () => {
   const most = 65_536;
   const bounded = await openTestService({ service: { maxResponseBytes: most } });
   try {
@@ -118,7 +118,7 @@ const ASKERS = 4;
 const UNBOUNDED_MB = (ASKERS * 1000 * 90_000) / 2 ** 20;
 
 test.skipIf(residentMb(process.pid) === undefined)(
-  "a thousand rows of 90 KB, listed by several at once and often, do not fill the memory",
+  "parallel lists of a thousand rows of 90 KB do not fill the memory",
   async () => {
     const app = await service.makeApp(schema);
     await makeRows(app, 1000, "repeat('a', 90000)");

@@ -71,7 +71,7 @@ const CHANGES: readonly { name: string; change: () => Promise<unknown>; query?: 
   { name: "a change of a long value", change: () => patch(1, { title: LONG }) },
   { name: "a change next to a long value", change: () => patch(1, { done: true }) },
   {
-    name: "the row behind the page",
+    name: "a change of the first row after the page",
     change: () => patch(2, { title: "behind" }),
     query: "?limit=2",
   },
@@ -83,7 +83,7 @@ const CHANGES: readonly { name: string; change: () => Promise<unknown>; query?: 
   },
 ];
 
-describe("changes with", () => {
+describe("a list's tag changes with", () => {
   test.each(CHANGES)("$name", async ({ change, query = "" }) => {
     const tag = await tagOf(query);
     expect(await isSame(tag, query)).toBe(true);
@@ -91,14 +91,14 @@ describe("changes with", () => {
     expect(await isSame(tag, query)).toBe(false);
   });
 
-  test("the page that is asked for", async () => {
+  test("the requested page", async () => {
     const queries = ["", "?limit=2", "?limit=3", "?limit=2&offset=1", "?limit=0", "?offset=1000"];
     const tags = await Promise.all(queries.map((query) => tagOf(query)));
     expect(new Set(tags).size).toBe(queries.length);
     expect(await isSame(tags[0] ?? "", "?limit=2")).toBe(false);
   });
 
-  test("the columns that the app is served", async () => {
+  test("the app's columns", async () => {
     const own = await service.makeApp(defineSchema({ things: { name: t.string() } }));
     await make(own, { name: "one" }, "/v1/data/db/things");
     const before = await call("/v1/data/db/things", {}, own);
@@ -112,7 +112,7 @@ describe("changes with", () => {
     expect([asked.status, asked.json]).toMatchObject([200, { rows: [{ name: "one", size: 5 }] }]);
   });
 
-  test("the database: another database's tag is invalid here", async () => {
+  test("the database, so another database's tag is invalid", async () => {
     const seed = `update rowhouse.tag_seed set value = uuid_send('${crypto.randomUUID()}') returning 1 as id`;
     const tag = await tagOf();
     await service.service.admin.message(seed);
@@ -120,9 +120,9 @@ describe("changes with", () => {
   });
 });
 
-describe("stays with", () => {
+describe("a list's tag does not change with", () => {
   const SAME: readonly { name: string; act: () => Promise<unknown> }[] = [
-    { name: "nothing at all", act: () => Promise.resolve() },
+    { name: "a repeated read", act: () => Promise.resolve() },
     { name: "a rejected write", act: () => patch(0, { project: ids[0] }) },
     { name: "a PATCH without columns", act: () => patch(0, {}) },
     {
@@ -156,7 +156,7 @@ describe("stays with", () => {
   });
 });
 
-test("two apps with the same rows have different tags, and neither's is known to the other", async () => {
+test("two apps with equal rows have different tags", async () => {
   const [one, other] = [await service.makeApp(schema), await service.makeApp(schema)];
   const [tag, theirs] = [await tagOf("", one), await tagOf("", other)];
   // Two empty pages; on a cluster each may come from a node of its own, which has started at a time of its own.
@@ -180,7 +180,7 @@ test("HEAD and every format of the tag get the same response", async () => {
   });
 });
 
-test("a page read while its rows change has the tag of its content", async () => {
+test("a page read during changes of its rows has the tag of its content", async () => {
   const own = await service.makeApp(schema);
   const id = await make(own, { title: "0" });
   let isOver = false;

@@ -71,7 +71,7 @@ describe("a page", () => {
     { query: "?limit=007&offset=00", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
     { query: "?%6cimit=%37", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
     { query: "?&limit=2&", limit: 2, offset: 0, from: 0, to: 2, hasMore: true },
-  ])('of "$query"', async ({ query, limit, offset, from, to, hasMore }) => {
+  ])('has the expected rows for "$query"', async ({ query, limit, offset, from, to, hasMore }) => {
     const { rows, ...envelope } = await list(query);
     expect(envelope).toEqual({ limit, offset, hasMore, ...nextOf(hasMore) });
     expect(rows.map(({ id }) => id)).toEqual(ids.slice(from, to));
@@ -100,7 +100,7 @@ describe("a page", () => {
     "offset=1&offset=1",
     "limit=1&%6cimit=1",
     "limit=%zz",
-  ])("of ?%s is rejected", async (query) => {
+  ])("with ?%s is rejected", async (query) => {
     const response = await service.call(app, `${LIST}?${query}`);
     expect([response.status, codeOf(response.text)]).toEqual([400, "invalid_query"]);
   });
@@ -117,7 +117,7 @@ describe("a page", () => {
     "id=eq.1",
     "or=(a.eq.1)",
     "limit=1&select=*",
-  ])("of ?%s is not supported", async (query) => {
+  ])("with ?%s is not supported", async (query) => {
     const response = await service.call(app, `${LIST}?${query}`);
     const code = HAS_FILTERS ? "invalid_query" : "unsupported_query";
     expect([response.status, codeOf(response.text)]).toEqual([400, code]);
@@ -161,14 +161,14 @@ describe("an update", () => {
     { nothing: 1 },
     { id: "x", app_id: "y" },
     { nothing: "\u0000", deep: { title: 1 } },
-  ])("of no known column, %j, returns the row unchanged", async (json) => {
+  ])("of only unknown columns, %j, returns the row unchanged", async (json) => {
     const path = `${LIST}/${ids[0]}`;
     const before = await service.call(app, path);
     const response = await service.call(app, path, { method: "PATCH", json });
     expect([response.status, response.text]).toEqual([200, before.text]);
   });
 
-  test("with only unknown columns requires just the scope of a write", async () => {
+  test("of only unknown columns requires only the write scope", async () => {
     const writer = await service.makeApp(defineSchema(first), { scopes: ["data:write"] });
     const made = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
     const path = made.headers.get("location") ?? "";
@@ -207,7 +207,7 @@ describe("another process", () => {
       { requestIP: () => null },
     );
 
-  test("serves a table, and stores a column, that another process has just pushed", async () => {
+  test("serves a table and stores a column that were just pushed through the first process", async () => {
     await withSecond(async (second) => {
       expect((await ask(second, LIST)).status).toBe(200);
       await service.pushSchema(
@@ -253,7 +253,7 @@ describe("another process", () => {
   });
 });
 
-describe("queries:", () => {
+describe("the database gets few queries:", () => {
   const LOOK = "select name, version";
   const LEASE = "rowhouse.lease_tokens";
 
@@ -270,7 +270,7 @@ describe("queries:", () => {
       ),
     );
 
-  test("requests for many unknown tables share their look-ups", async () => {
+  test("requests for many unknown tables share their lookups", async () => {
     await list("?limit=1");
     await service.service.warm();
     const before = proxy.count(LOOK);
@@ -285,7 +285,7 @@ describe("queries:", () => {
     expect(looks).toBeLessThanOrEqual(most + (performance.now() - startedAt) / 900);
   });
 
-  test("many requests with a key that must be read again read it once", async () => {
+  test("many requests with a stale cached key read it once", async () => {
     await service.service.admin.message(
       `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
     );
@@ -296,7 +296,7 @@ describe("queries:", () => {
     expect(proxy.count("use_key") - before).toBe(1);
   });
 
-  test("malformed keys and tables cost nothing but their client's limit", async () => {
+  test("malformed keys and tables cause only lease queries for the client's rate limit", async () => {
     await service.service.warm();
     const count = () => countRequested(proxy) - proxy.count(LEASE);
     const [before, leases] = [count(), proxy.count(LEASE)];
@@ -311,7 +311,7 @@ describe("queries:", () => {
     expect(proxy.count(LEASE) - leases).toBeLessThanOrEqual(30);
   });
 
-  test("a read with a known key is one statement", async () => {
+  test("a read with a cached key runs one statement", async () => {
     await list("?limit=1");
     await service.service.warm();
     const before = [proxy.count("api."), proxy.count("use_key")];

@@ -59,7 +59,7 @@ const remove = (path: string, headers: Record<string, string> = {}) =>
   service.call(app, path, { method: "DELETE", headers });
 
 describe("a row's tag", () => {
-  test("is the same on create, get and update, and another for each state", async () => {
+  test("is the same on create, get and update, and differs for each state", async () => {
     const { path, tag } = await makeNote();
     expect(tagOf(await read(path))).toBe(tag);
     const updated = await write(path, { text: "other" });
@@ -79,7 +79,7 @@ describe("a row's tag", () => {
 });
 
 describe("If-None-Match", () => {
-  test("a state that the reader has is not sent again, in every form of its tag", async () => {
+  test("does not send a state again that the reader has, for every format of its tag", async () => {
     const { path, tag } = await makeNote();
     const compressed = tag.replace(/"$/, '-gzip"');
     const forms: [asked: string, responded: string][] = [
@@ -97,7 +97,7 @@ describe("If-None-Match", () => {
     }
   });
 
-  test("another state is sent, and so is a row for the tag of another", async () => {
+  test("sends a changed row, and a row for another row's tag", async () => {
     const { path, tag } = await makeNote();
     const other = await makeNote({ text: "other" });
     expect((await read(path, { "if-none-match": other.tag })).status).toBe(200);
@@ -106,13 +106,13 @@ describe("If-None-Match", () => {
     expect([response.status, (response.json as Row).text]).toEqual([200, "new"]);
   });
 
-  test("a missing row is missing, whatever the reader has", async () => {
+  test("returns 404 for a missing row", async () => {
     expect((await read(`${NOTES}/${MISSING}`, { "if-none-match": "*" })).status).toBe(404);
   });
 });
 
 describe("If-Match", () => {
-  test("a row in that state is updated and deleted", async () => {
+  test("allows an update and a delete of a row in that state", async () => {
     const { path, tag } = await makeNote();
     const updated = await write(path, { text: "new" }, { "if-match": `"nonsense", ${tag}` });
     expect([updated.status, (updated.json as Row).text]).toEqual([200, "new"]);
@@ -121,7 +121,7 @@ describe("If-Match", () => {
     ).toBe(204);
   });
 
-  test("a row in another state is left as it is", async () => {
+  test("leaves a row in another state unchanged", async () => {
     const { path, tag } = await makeNote();
     const updated = await write(path, { text: "theirs" });
     for (const rejected of [
@@ -143,7 +143,7 @@ describe("If-Match", () => {
     expect((await read(path)).text).toBe(updated.text);
   });
 
-  test("without columns to write the row is compared all the same", async () => {
+  test("compares the row even if the update has no columns", async () => {
     const { path, tag } = await makeNote();
     expect((await write(path, {}, { "if-match": tag })).status).toBe(200);
     const bare = await service.call(app, "/v1/data/db/bare", { method: "POST", json: {} });
@@ -152,7 +152,7 @@ describe("If-Match", () => {
     expect((await remove(barePath, { "if-match": tagOf(bare) })).status).toBe(204);
   });
 
-  test("any state will do for *, and a missing row is missing", async () => {
+  test("accepts any state for *, and returns 404 for a missing row", async () => {
     const { path, tag } = await makeNote();
     expect((await write(path, { text: "new" }, { "if-match": "*" })).status).toBe(200);
     for (const ifMatch of ["*", tag]) {
@@ -165,7 +165,7 @@ describe("If-Match", () => {
     expect((await remove(path, { "if-match": "*" })).status).toBe(204);
   });
 
-  test("of writers who have seen one state, one writes", async () => {
+  test("accepts only one of several parallel writes for the same state", async () => {
     const { path, tag } = await makeNote();
     for (let round = 0, seen = tag; round < 20; round++) {
       const tries = ["a", "b", "c", "d"].map((by) =>
@@ -179,7 +179,7 @@ describe("If-Match", () => {
     }
   });
 
-  test("a row of another app is missing, not in another state", async () => {
+  test("returns 404 for a row of another app, not 412", async () => {
     const other = await service.makeApp(schema);
     const { path, tag } = await makeNote();
     for (const ifMatch of ["*", tag, '"x"']) {
@@ -227,7 +227,7 @@ describe("an invalid header", () => {
     expect((await read(path)).status).toBe(200);
   });
 
-  test("is rejected after the id and before the body", async () => {
+  test("is rejected after the id check and before the body check", async () => {
     const bad = { "if-match": "x" };
     expect((await write(`${NOTES}/no-id`, {}, bad)).json).toMatchObject({ error: "invalid_id" });
     const response = await service.call(app, `${NOTES}/${MISSING}`, {

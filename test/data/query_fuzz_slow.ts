@@ -6,8 +6,8 @@ import { openTestService, type TestService } from "../support/service.ts";
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1000);
 
 describe.each([
-  { name: "of at most 10,000 visits", maxVisits: undefined, seed: SEED, schemas: 110 },
-  { name: "of at most 150 visits", maxVisits: 150, seed: SEED + 1, schemas: 190 },
+  { name: "with a limit of 10,000 visits", maxVisits: undefined, seed: SEED, schemas: 110 },
+  { name: "with a limit of 150 visits", maxVisits: 150, seed: SEED + 1, schemas: 190 },
 ])("queries $name", ({ maxVisits, seed, schemas }) => {
   let service: TestService;
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test("finds what the client finds in all rows", async () => {
+  test("return the same rows as a client's own filter", async () => {
     const outcome = await fuzzQueries(service, { seed, schemas, queries: 120, rows: 200 });
     expect(outcome.queries).toBeGreaterThan(10_000);
   }, 1_800_000);

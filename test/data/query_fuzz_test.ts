@@ -4,8 +4,8 @@ import { fuzzQueries } from "../support/query_fuzz.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 describe.each([
-  { name: "of at most 10,000 visits", maxVisits: undefined, seed: 1, least: 35 },
-  { name: "of at most 150 visits", maxVisits: 150, seed: 2, least: 20 },
+  { name: "with a limit of 10,000 visits", maxVisits: undefined, seed: 1, least: 35 },
+  { name: "with a limit of 150 visits", maxVisits: 150, seed: 2, least: 20 },
 ])("queries $name", ({ maxVisits, seed, least }) => {
   let service: TestService;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test("finds what the client finds in all rows", async () => {
+  test("return the same rows as a client's own filter", async () => {
     const { queries } = await fuzzQueries(service, { seed, schemas: 2, queries: 25, rows: 200 });
     expect(queries).toBeGreaterThan(least);
   });

@@ -107,7 +107,7 @@ describe("a selection", () => {
     expect(JSON.stringify(rows)).toBe('[{"title":"Task 3","price":"3.50"}]');
   });
 
-  test("of everything is a row", async () => {
+  test("of all columns equals the row", async () => {
     const [row] = (await list("position=eq.3&order=id")).rows;
     const { json } = await service.call(app, `${TODOS}/${row?.["id"]}`);
     expect(row).toEqual(json as Record<string, unknown>);
@@ -166,7 +166,7 @@ describe("a rejected query", () => {
     { query: "or=(or(or(or(or(done.eq.true)))))", code: "unsupported_query" },
     { query: `title=eq.${"x".repeat(8192)}`, code: "unsupported_query" },
     { query: "offset=41&order=position", code: "unsupported_query" },
-  ])("?$query is $code", async ({ query, code }) => {
+  ])("?$query gets $code", async ({ query, code }) => {
     const { status, text } = await service.call(app, `${TODOS}?${query}`);
     expect([status, codeOf(text)]).toEqual([400, code]);
   });
@@ -179,7 +179,7 @@ describe("a rejected query", () => {
         'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
     },
     {
-      name: "the issues of limit and offset beside others",
+      name: "the issues of limit and offset with other issues",
       query: "limit=x&offset=-1&nothing=eq.1",
       message:
         'Cannot read "nothing": the table has no such column; Cannot read limit "x": must be a whole number from 0; Cannot read offset "-1": must be a whole number from 0',
@@ -197,12 +197,12 @@ describe("a rejected query", () => {
         'Cannot read "one": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null; Cannot compare "position" with "x": must be a number; Cannot compare "position" with "y": must be a number',
     },
     {
-      name: "no issue of a cursor whose order has one",
+      name: "no cursor issue if the order has an issue",
       query: `order=nothing&after=${toCursor(["nothing.asc,id.asc", "a", "b"])}`,
       message: 'Cannot read "nothing": the table has no such column',
     },
     {
-      name: "an issue once",
+      name: "an issue only once",
       query: "position=gt.1&".repeat(40),
       message: "A list accepts at most 30 conditions",
     },
@@ -211,13 +211,13 @@ describe("a rejected query", () => {
     expect(json).toMatchObject({ message });
   });
 
-  test("names at most 10 issues", async () => {
+  test("names max 10 issues", async () => {
     const query = `or=(${Array.from({ length: 12 }, (_, place) => `no${place}.eq.1`).join()})`;
     const { text } = await service.call(app, `${TODOS}?${query}`);
     expect(text.match(/no such column/g)).toHaveLength(10);
   });
 
-  test("of a key without a proof names nothing", async () => {
+  test("with an invalid key names no issue", async () => {
     const { status } = await service.call(app, `${TODOS}?nothing=eq.1`, { key: `${app.key}x` });
     expect(status).toBe(401);
   });
@@ -234,7 +234,7 @@ describe("pages by cursor", () => {
     "order=due_at",
     "order=done.desc,due_at.desc",
     "limit=7",
-  ])("of %s have each row once", async (query) => {
+  ])("of %s contain each row once", async (query) => {
     const ids: unknown[] = [];
     let after = "";
     for (let page = 0; page < 10; page++) {
@@ -248,7 +248,7 @@ describe("pages by cursor", () => {
     expect(new Set(ids).size).toBe(ROWS.length);
   });
 
-  test("continue at the place of a deleted row", async () => {
+  test("continue after a deleted row", async () => {
     const late = await service.makeApp(schema);
     const made: string[] = [];
     for (const position of [1, 2, 3]) made.push(await create(late, { title: "late", position }));
@@ -259,7 +259,7 @@ describe("pages by cursor", () => {
     expect(second.rows.map(({ position }) => position)).toEqual([3]);
   });
 
-  test("of a plain list lead on, too", async () => {
+  test("continue a plain list", async () => {
     const { rows, next } = await list("limit=2");
     const more = await list(`limit=2&after=${next}`);
     expect([...rows, ...more.rows].map(({ position }) => position)).toEqual([0, 1, 2, 3]);
@@ -269,13 +269,13 @@ describe("pages by cursor", () => {
 describe("a count", () => {
   const PREFER = { prefer: "count=bounded" };
 
-  test("is of all rows that match, whatever the page", async () => {
+  test("includes all matching rows, regardless of the page", async () => {
     expect(await list("done=eq.true&limit=1", PREFER)).toMatchObject({ count: 15, hasMore: true });
     expect(await list("limit=1", PREFER)).toMatchObject({ count: 30 });
     expect(await list("limit=1")).not.toHaveProperty("count");
   });
 
-  test("is null where more rows would be visited than may be", async () => {
+  test("is null if the query would exceed the limit of visits", async () => {
     const many = await service.makeApp(schema);
     await create(many, [...ROWS, ...ROWS]);
     const { json } = await service.call(many, `${TODOS}?done=eq.true&limit=1`, { headers: PREFER });
@@ -283,7 +283,7 @@ describe("a count", () => {
   });
 });
 
-describe("more rows than may be visited", () => {
+describe("more rows than the limit of visits", () => {
   let many: TestApp;
   beforeAll(async () => {
     many = await service.makeApp(schema);
@@ -341,7 +341,7 @@ describe("a tag", () => {
   const tagOf = async (query: string) =>
     (await service.call(app, `${TODOS}?${query}`)).headers.get("etag") ?? "";
 
-  test("covers the query", async () => {
+  test("depends on the query", async () => {
     const queries = [
       "position=eq.1",
       "position=eq.2",
@@ -368,7 +368,7 @@ describe("a tag", () => {
   });
 });
 
-test("an index that is not built yet is not used", async () => {
+test("a query does not use an unfinished index", async () => {
   const late = await service.makeApp(schema);
   await create(late, ROWS);
   await service.service.admin.message(
@@ -382,7 +382,7 @@ test("an index that is not built yet is not used", async () => {
   );
 });
 
-test("a column that another process has just pushed can be named", async () => {
+test("a query accepts a column that another process has just pushed", async () => {
   const growing = await service.makeApp(defineSchema({ growing: { title: t.string() } }));
   const more = defineSchema({ growing: { a_first: t.string(), title: t.string() } });
   await service.call(growing, "/v1/data/db/growing", { method: "POST", json: { title: "x" } });
@@ -417,7 +417,7 @@ describe("without the preview", () => {
   });
   afterAll(() => plain.close());
 
-  test("nothing is generated, and every parameter is rejected", async () => {
+  test("no query function is generated, and every parameter is rejected", async () => {
     const mine = await plain.makeApp();
     expect((await postDefinition(plain, mine, definitionOf(schema))).status).toBe(200);
     const made = await plain.service.admin.query(

@@ -31,7 +31,7 @@ describe("a write", () => {
     app = await service.makeApp(SCHEMA);
   });
 
-  test("creates a row of the max size of a response, and not a byte larger", async () => {
+  test("creates a row of the max response size, and rejects a row one byte larger", async () => {
     const empty = await send("POST", LIST, { title: "" });
     const room = MAX - Buffer.byteLength(empty.text);
     const most = await send("POST", LIST, { title: "x".repeat(room) });
@@ -56,7 +56,7 @@ describe("a write", () => {
     expect((await send("PATCH", path, { title: "small", body: "x" })).status).toBe(200);
   });
 
-  test("of one column after the other ends at the limit too", async () => {
+  test("that fills one column after another is limited, too", async () => {
     const made = await send("POST", LIST, { title: "x".repeat(30_000) });
     const path = made.headers.get("location") ?? "";
     expect((await send("PATCH", path, { body: "x".repeat(30_000) })).status).toBe(200);
@@ -74,10 +74,10 @@ const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0
 describe.each([
   { name: "text", value: `repeat('a', 200000), null, null` },
   {
-    name: "text that does not compress",
+    name: "incompressible text",
     value: `(select string_agg(md5(i::text), '') from generate_series(1, 6000) i), null, null`,
   },
-  { name: "json that compresses", value: `null, null, to_jsonb(array_fill(1, array[100000]))` },
+  { name: "compressible json", value: `null, null, to_jsonb(array_fill(1, array[100000]))` },
   { name: "several columns", value: `repeat('a', 40000), repeat('b', 40000), null` },
 ])("a row of $name that an operator made too large", ({ value }) => {
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.each([
       select 1`);
   });
 
-  test("is named, and not sent", async () => {
+  test("gets an error with its id", async () => {
     for (const response of [
       await send("GET", `${LIST}/${idOf(3)}`),
       await send("PATCH", `${LIST}/${idOf(3)}`, {}),
@@ -101,7 +101,7 @@ describe.each([
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
   });
 
-  test("ends a list before it, and is skipped with an offset one higher", async () => {
+  test("ends a list before it, and an offset past the row skips it", async () => {
     for (const limit of [3, 50, 1000]) {
       const before = await send("GET", `${LIST}?limit=${limit}`);
       const page = before.json as Page;
@@ -117,7 +117,7 @@ describe.each([
     expect([behind.rows.map(({ id }) => id), behind.hasMore]).toEqual([[idOf(4), idOf(5)], false]);
   });
 
-  test("is mended by a write that makes it small enough, and by no other", async () => {
+  test("is repaired only by a write that makes the row small enough", async () => {
     const path = `${LIST}/${idOf(3)}`;
     expect(errorOf(await send("PATCH", path, { price: "1" }))).toEqual([422, "validation_failed"]);
     const mended = await send("PATCH", path, { title: "t", body: "b", meta: 1 });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("a row is created, read, listed, changed and deleted", async () => {
+test("a row is created, read, listed, updated and deleted", async () => {
   const created = await service.call(app, "/v1/data/db/todos", {
     method: "POST",
     json: { title: "Milk" },

@@ -83,25 +83,25 @@ const many = (text: string, times: number) => text.repeat(times);
 
 const GOOD: readonly Good[] = [
   { name: "empty", column: "string", sent: '""' },
-  { name: "of all planes", column: "string", sent: '"naïve 🙂 \u{10ffff} \ufffe"' },
+  { name: "from all Unicode planes", column: "string", sent: '"naïve 🙂 \u{10ffff} \ufffe"' },
   {
     name: "escaped",
     column: "string",
     sent: '"\\u0041\\/\\b\\f\\n\\r\\t\\u0001"',
     back: '"A/\\b\\f\\n\\r\\t\\u0001"',
   },
-  { name: "an escaped pair", column: "string", sent: '"\\ud83d\\ude42"', back: '"🙂"' },
+  { name: "an escaped surrogate pair", column: "string", sent: '"\\ud83d\\ude42"', back: '"🙂"' },
   { name: "like SQL", column: "string", sent: `"'; drop table data.things; --"` },
   { name: "like markup", column: "string", sent: '"<script>alert(1)</script>=cmd()"' },
   { name: "like a setting", column: "string", sent: '"now"' },
   { name: "of 90,000 bytes", column: "string", sent: `"${many("x", 90_000)}"` },
   { name: "null", column: "string", sent: "null" },
   { name: "zero", column: "number", sent: "0" },
-  { name: "minus zero, which is zero", column: "number", sent: "-0", back: "0" },
+  { name: "minus zero, which becomes zero", column: "number", sent: "-0", back: "0" },
   { name: "a tenth", column: "number", sent: "0.1" },
   { name: "an exponent", column: "number", sent: "1.5E+3", back: "1500" },
   {
-    name: "digits without effect",
+    name: "redundant digits",
     column: "number",
     sent: "1.50000000000000000000",
     back: "1.5",
@@ -109,15 +109,15 @@ const GOOD: readonly Good[] = [
   { name: "2^53", column: "number", sent: "9007199254740992" },
   { name: "2^53 + 2", column: "number", sent: "9007199254740994" },
   { name: "1e308", column: "number", sent: "1e308", back: `1${many("0", 308)}` },
-  { name: "the least", column: "number", sent: "5e-324", back: `0.${many("0", 323)}5` },
+  { name: "the smallest number", column: "number", sent: "5e-324", back: `0.${many("0", 323)}5` },
   {
-    name: "the greatest",
+    name: "the largest number",
     column: "number",
     sent: "1.7976931348623157e308",
     back: `17976931348623157${many("0", 292)}`,
   },
   { name: "null", column: "number", sent: "null" },
-  { name: "with preserved zeros", column: "decimal", sent: '"12.500"' },
+  { name: "with trailing zeros", column: "decimal", sent: '"12.500"' },
   { name: "of 400 characters", column: "decimal", sent: `"-${many("9", 199)}.${many("8", 199)}"` },
   { name: "past 2^53", column: "decimal", sent: '"9007199254740993.000000000000000001"' },
   { name: "leading zeros, which are dropped", column: "decimal", sent: '"007"', back: '"7"' },
@@ -127,7 +127,7 @@ const GOOD: readonly Good[] = [
   { name: "false", column: "boolean", sent: "false" },
   { name: "null", column: "boolean", sent: "null" },
   {
-    name: "upper case",
+    name: "uppercase",
     column: "uuid",
     sent: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
     back: '"0190163d-8694-739b-aea5-966c26f8ad91"',
@@ -152,19 +152,19 @@ const GOOD: readonly Good[] = [
     back: '"2026-01-01T21:19:05.5+00:00"',
   },
   {
-    name: "the first moment",
+    name: "the earliest timestamp",
     column: "timestamp",
     sent: '"0001-01-01T00:00:00Z"',
     back: '"0001-01-01T00:00:00+00:00"',
   },
   {
-    name: "the first moment from the year 0",
+    name: "the earliest timestamp in the year 0, by its offset",
     column: "timestamp",
     sent: '"0000-12-31T23:00:00-01:00"',
     back: '"0001-01-01T00:00:00+00:00"',
   },
   {
-    name: "the last moment",
+    name: "the latest timestamp",
     column: "timestamp",
     sent: '"9999-12-31T23:59:59.999999Z"',
     back: '"9999-12-31T23:59:59.999999+00:00"',
@@ -182,19 +182,19 @@ const GOOD: readonly Good[] = [
   { name: "an empty list", column: "json", sent: "[]" },
   { name: "empty keys", column: "json", sent: '{"":{"":[]}}', back: '{"": {"": []}}' },
   {
-    name: "a key __proto__",
+    name: "a key named __proto__",
     column: "json",
     sent: '{"__proto__":{"x":1}}',
     back: '{"__proto__": {"x": 1}}',
   },
   {
-    name: "a key __proto__ next to long digits",
+    name: "a key named __proto__ next to long digits",
     column: "json",
     sent: '{"__proto__":{"x":1.00000000000000000000}}',
     back: '{"__proto__": {"x": 1}}',
   },
   {
-    name: "a key toJSON",
+    name: "a key named toJSON",
     column: "json",
     sent: '{"toJSON":"x","constructor":{"prototype":1}}',
     back: '{"toJSON": "x", "constructor": {"prototype": 1}}',
@@ -208,7 +208,11 @@ const GOOD: readonly Good[] = [
   },
   { name: "small", column: "json", sent: "[1e-39]", back: `[0.${many("0", 38)}1]` },
   { name: "null inside", column: "json", sent: '{"a":null}', back: '{"a": null}' },
-  { name: "64 deep with its row", column: "json", sent: many("[", 63) + many("]", 63) },
+  {
+    name: "64 levels deep, including its row",
+    column: "json",
+    sent: many("[", 63) + many("]", 63),
+  },
   { name: "null", column: "json", sent: "null" },
   ...(schema.tables.things.enum.column.values?.map((value) => ({
     name: value,
@@ -321,9 +325,9 @@ const BAD: readonly Bad[] = [
   ...bad("enum", ENUM, ['"Open"', '""', '"open "', "0", '["open"]']),
 ];
 
-describe("a value that is accepted", () => {
+describe("an accepted value", () => {
   test.each(GOOD.map((good) => ({ ...good, label: `${good.column}: ${good.name}` })))(
-    "comes back from create, update and get, $label",
+    "is returned by create, update and get, $label",
     async ({ column, sent, back = sent }) => {
       const created = await create("things", `{"${column}":${sent}}`);
       expect(created.status).toBe(201);
@@ -338,7 +342,7 @@ describe("a value that is accepted", () => {
     },
   );
 
-  test("a reference to a row of this app comes back in lower case", async () => {
+  test("is returned in lowercase, if it is a reference to a row of this app", async () => {
     const created = await create("things", `{"ref":"${parent.toUpperCase()}"}`);
     expect([created.status, created.json["ref"]]).toEqual([201, parent]);
   });
@@ -407,7 +411,7 @@ describe("a rejected value", () => {
   });
 });
 
-test("of two equal keys the last one counts", async () => {
+test("the last of two equal keys counts", async () => {
   const text = '{"title":"first","count":1,"title":"last"}';
   const made = await create("strict", text);
   expect([made.status, made.json["title"]]).toEqual([201, "last"]);
@@ -435,7 +439,7 @@ describe("defaults", () => {
     expect(Math.abs(Date.parse(moment ?? "") - before)).toBeLessThan(60_000);
   });
 
-  test("are overridden by null, and an update does not bring them back", async () => {
+  test("are overridden by null, and an update does not restore them", async () => {
     const nulls =
       '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"json":null,"enum":null,"word":null}';
     const made = await create("initial", nulls);
@@ -447,23 +451,32 @@ describe("defaults", () => {
   });
 });
 
-describe("no value is too long for an index", () => {
+describe("a long value does not fail in", () => {
   const noise = (length: number) =>
     Array.from({ length }, () =>
       String.fromCharCode(0x4e00 + Math.floor(Math.random() * 20_000)),
     ).join("");
   test.each([
-    { name: "an index, past a page", body: { indexed: noise(9000), left: "x" } },
-    { name: "an index on two, past a third", body: { left: noise(700), right: noise(700) } },
-    { name: "an index on two, past a page", body: { left: noise(5000), right: noise(5000) } },
-    { name: "a backslash and what is beyond the plane", body: { unique: `\\${noise(1200)}\\x😀` } },
+    { name: "an index, at more than a page", body: { indexed: noise(9000), left: "x" } },
+    {
+      name: "an index on two columns, at more than a third of a page",
+      body: { left: noise(700), right: noise(700) },
+    },
+    {
+      name: "an index on two columns, at more than a page",
+      body: { left: noise(5000), right: noise(5000) },
+    },
+    {
+      name: "a unique column, with backslashes and a surrogate pair",
+      body: { unique: `\\${noise(1200)}\\x😀` },
+    },
   ])("$name", async ({ body }) => {
     const made = await create("long", JSON.stringify(body));
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject(body);
   });
 
-  test("a unique constraint rejects equal values and accepts all others, wherever they differ", async () => {
+  test("a unique constraint rejects equal long values and accepts all other values", async () => {
     const value = noise(9000);
     const statuses: number[] = [];
     for (const unique of [
@@ -486,7 +499,7 @@ describe("no value is too long for an index", () => {
 });
 
 describe("laws", () => {
-  test("an accepted JSON value comes back equal", async () => {
+  test("an accepted JSON value is returned unchanged", async () => {
     const texts = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.string({ unit: "grapheme" }),
@@ -518,7 +531,7 @@ describe("laws", () => {
     );
   });
 
-  test("an accepted number, text or decimal comes back equal", async () => {
+  test("an accepted number, text or decimal is returned unchanged", async () => {
     const values = fc.record({
       number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
       string: fc.string({ unit: "binary" }),

@@ -16,7 +16,7 @@ async function run(words: string): Promise<Outcome> {
 const BEFORE =
   't.string().required(), done: t.boolean(), status: t.enum(["open", "done"]), price: t.decimal()';
 
-test("the command prints the document of a schema, without a service", async () => {
+test("the command prints the document of a schema without a service", async () => {
   write(`title: ${BEFORE}`);
   const ran = await runHere(["openapi", "--url", "https://api.example.org"], project);
   expect([ran.code, ran.err]).toEqual([0, ""]);
@@ -27,10 +27,10 @@ test("the command prints the document of a schema, without a service", async () 
 });
 
 test.each([
-  { name: "the same", columns: `title: ${BEFORE}`, breaks: [] },
+  { name: "the same schema", columns: `title: ${BEFORE}`, breaks: [] },
   { name: "a new column", columns: `title: ${BEFORE}, note: t.string()`, breaks: [] },
   {
-    name: "a new column that must be sent",
+    name: "a new required column",
     columns: `title: ${BEFORE}, note: t.string().required()`,
     breaks: ["todos-insert.note is now required"],
   },
@@ -44,7 +44,7 @@ test.each([
     ],
   },
   {
-    name: "one of another kind",
+    name: "a column of another kind",
     columns: `title: ${BEFORE.replace("t.decimal()", "t.number()")}`,
     breaks: ["row", "insert", "update"].map(
       (shape) => `todos-${shape}.price has a different format`,
@@ -61,13 +61,13 @@ test.each([
     breaks: ["todos-row.title can now be null"],
   },
   {
-    name: "an enum with a value less",
+    name: "an enum with a value removed",
     columns: `title: ${BEFORE.replace('"open", ', "")}`,
     breaks: ["row", "insert", "update"].map(
       (shape) => `todos-${shape}.status no longer has the value "open"`,
     ),
   },
-])("compared with a published document: $name", async ({ columns, breaks }) => {
+])("the command compares a published document with $name", async ({ columns, breaks }) => {
   write(columns);
   const ran = await run("openapi --against openapi.json");
   if (breaks.length === 0)
@@ -81,7 +81,7 @@ test.each([
   expect(ran.err.trim().split("\n")).toHaveLength(breaks.length + 1);
 });
 
-test("reports a removed table by its endpoints, and rejects a file that is not a document", async () => {
+test("the command reports a removed table by its endpoints, and rejects a file that is not a document", async () => {
   project.write("schema/mod.ts", schemaText("{ notes: { text: t.string() } }"));
   const ran = await run("openapi --against openapi.json");
   expect(ran.err.match(/was removed/g)).toHaveLength(5);

@@ -59,32 +59,40 @@ describe("a response", () => {
   const NONE = [null, null, null];
   test.each<{ name: string; path: string; init?: RequestInit; want: (string | null)[] }>([
     {
-      name: "of a deprecated endpoint",
+      name: "has the headers on a deprecated endpoint",
       path: "/old",
       want: ["@1801353600", "Tue, 01 Feb 2028 00:00:00 GMT", LINK],
     },
     {
-      name: "to HEAD",
+      name: "has the headers on HEAD",
       path: "/old",
       init: { method: "HEAD" },
       want: ["@1801353600", "Tue, 01 Feb 2028 00:00:00 GMT", LINK],
     },
     {
-      name: "that rejects the method",
+      name: "has no headers on a rejected method",
       path: "/old",
       init: { method: "POST" },
       want: NONE,
     },
-    { name: "without the deprecated parameters", path: "/parts?third=1", want: NONE },
-    { name: "to one in the query", path: "/parts?first=1", want: ["@1796083200", null, LINK] },
     {
-      name: "to one in a header",
+      name: "has no headers without the deprecated parameters",
+      path: "/parts?third=1",
+      want: NONE,
+    },
+    {
+      name: "has the headers for a deprecated query parameter",
+      path: "/parts?first=1",
+      want: ["@1796083200", null, LINK],
+    },
+    {
+      name: "has the headers for a deprecated header",
       path: "/parts",
       init: SECOND,
       want: ["@1803859200", "Fri, 24 Dec 2027 00:00:00 GMT", LINK],
     },
     {
-      name: "to both, whose first days count",
+      name: "has the earliest dates for two deprecated parameters",
       path: "/parts?first=",
       init: SECOND,
       want: ["@1796083200", "Fri, 24 Dec 2027 00:00:00 GMT", LINK],
@@ -118,6 +126,6 @@ test("the description marks deprecated parts with their dates", () => {
   ]);
 });
 
-test("nothing of v1 is deprecated", () => {
+test("v1 has no deprecated parts", () => {
   expect(JSON.stringify(makeDocument(routes, { tables: undefined }))).not.toContain('"deprecated"');
 });

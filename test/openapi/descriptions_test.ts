@@ -64,7 +64,7 @@ test.each([
   expect(missing.length).toBe(tables === undefined ? 0 : 6);
 });
 
-test("a column's description has the facts that its values do not show", () => {
+test("a column's description has the facts that its values do not state", () => {
   const { schemas } = makeDocument(routes, { tables }).components;
   expect(Object(schemas["todos-insert"]).properties).toMatchObject({
     title: {

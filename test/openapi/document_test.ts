@@ -44,7 +44,7 @@ async function read(of: TestApp | undefined): Promise<Document> {
 }
 
 describe("the description", () => {
-  test("without a key has every endpoint of the route table, and no app's tables", async () => {
+  test("without a key has every endpoint of the route table, and no tables", async () => {
     const document = await read(undefined);
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -60,7 +60,7 @@ describe("the description", () => {
     ).toEqual([]);
   });
 
-  test("with filters has a parameter for each column that no parameter hides", () => {
+  test("with filters has a parameter for each column whose name is not reserved", () => {
     const { tables } = definitionOf(
       defineSchema({
         todos: {
@@ -110,7 +110,7 @@ describe("the description", () => {
     ]);
   });
 
-  test("with a key has exactly the app's tables and the columns that it declares", async () => {
+  test("with a key has exactly the app's tables with their declared columns", async () => {
     const { paths, components } = await read(app);
     expect(Object.keys(paths).filter((path) => path.startsWith("/v1/data/db/"))).toEqual([
       "/v1/data/db/projects",
@@ -145,7 +145,7 @@ describe("the description", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("requires a credential exactly where a request without one gets a 401", async () => {
+  test("requires a credential exactly where a request without a key gets a 401", async () => {
     const { paths } = await read(undefined);
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
@@ -167,7 +167,7 @@ describe("the description", () => {
     expect(paths["/v1/auth/logout"]?.["post"]?.["security"]).toEqual([{}, { session: [] }]);
   });
 
-  test("changes with the app's own push, and with no other app's push", async () => {
+  test("changes only with the app's own push", async () => {
     const before = await service.call(app, PATH);
     await service.pushSchema(other, defineSchema({ more: { word: t.string() } }));
     const tag = before.headers.get("etag") ?? "";
@@ -180,7 +180,7 @@ describe("the description", () => {
     expect([after.status, after.text.includes("labels-row")]).toEqual([200, true]);
   });
 
-  test("asks the database about the key, whatever the key may do", async () => {
+  test("is rejected for a revoked key of any scope", async () => {
     for (const scope of ["data:read", "data:write", "schema:push"] as const) {
       const holder = await service.makeApp(schema, { scopes: [scope] });
       await read(holder);
@@ -199,7 +199,7 @@ describe("the description", () => {
     expect(((await response.json()) as Document).openapi).toBe("3.1.1");
   });
 
-  test("is rejected if it would be so large that building it would block other requests", async () => {
+  test("is rejected if it is so large that building it would block other requests", async () => {
     const values = Array.from({ length: 99 }, (_, place) => `${place}`.padStart(63, "v"));
     const columns = Array.from({ length: 170 }, (_, place) => [
       `c${place}`,

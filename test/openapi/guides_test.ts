@@ -12,7 +12,7 @@ const paths = docs.map(({ path }) => path).filter((path) => /\.(md|txt)$/.test(p
 
 const guides = pages.map((page) => `/docs/${page.slice(0, -3)}`);
 
-test("every page of docs/ is served, and nothing else of it", () => {
+test("every page of docs/ is served, and no other file of docs/", () => {
   expect(paths.toSorted()).toEqual(["/llms.txt", ...pages.map((page) => `/docs/${page}`)].sort());
   expect(docs.map(({ path }) => path)).toEqual(expect.arrayContaining(guides));
 });
@@ -26,7 +26,7 @@ for (const shape of SHAPES) {
     afterAll(() => service.close());
     const ask = (path: string, init?: RequestInit) => fetch(service.url + path, init);
 
-    test("lists all of them in /llms.txt, with working addresses", async () => {
+    test("lists all pages in /llms.txt with working addresses", async () => {
       const response = await ask("/llms.txt");
       expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
       const text = await response.text();
@@ -43,7 +43,7 @@ for (const shape of SHAPES) {
       }
     });
 
-    test("hands a page out as it is, and again only when it has changed", async () => {
+    test("serves a page unchanged, and sends it again only after a change", async () => {
       const response = await ask("/docs/data.md", { headers: { "accept-encoding": "identity" } });
       expect(await response.text()).toBe(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
       expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -56,7 +56,7 @@ for (const shape of SHAPES) {
       }
     });
 
-    test("shows each to people, with links that lead to a page and a heading of it", async () => {
+    test("renders each page as HTML, with links to existing pages and headings", async () => {
       const texts = new Map<string, string>();
       for (const path of guides) {
         const response = await ask(path);
@@ -97,7 +97,7 @@ for (const shape of SHAPES) {
       "/docs/..%2fpackage.json",
       "/docs/data.md/",
       "/docs/console/rows.png",
-    ])("has nothing at %s", async (path) => {
+    ])("returns 404 for %s", async (path) => {
       const response = await ask(path);
       expect([response.status, await response.json()]).toMatchObject([
         404,
@@ -128,11 +128,11 @@ describe("the search in the docs", () => {
     { words: "list rows", path: "/docs#list_rows" },
     { words: "BACKUP", path: "/docs/operating#backup" },
     { words: "second fact", path: "/docs/identity#a-second-factor" },
-  ])("finds $path by the words $words", async ({ words, path }) => {
+  ])('finds $path for "$words"', async ({ words, path }) => {
     expect((await find(words)).slice(0, 5)).toContain(path);
   });
 
-  test("leads to headings that exist", async () => {
+  test("links to existing headings", async () => {
     const texts = new Map<string, string>();
     for (const href of [...(await find("key")), ...(await find("app")), ...(await find("limit"))]) {
       const [path = "", id] = href.split("#");
@@ -144,7 +144,7 @@ describe("the search in the docs", () => {
   });
 
   test.each(["", "nothingofthesort", "<script>alert(1)</script>", "\0", "a".repeat(3000)])(
-    "finds nothing for hostile words, and shows them as text (%#)",
+    "finds no result for hostile text, and escapes the text (%#)",
     async (words) => {
       expect(await find(words)).toEqual([]);
       const response = await fetch(

@@ -36,7 +36,7 @@ for (const shape of SHAPES) {
     const listTables = (text: string) =>
       [...text.matchAll(/href="\/docs\/tables\/(\w+)"/g)].map(([, name]) => name ?? "");
 
-    test("shows each endpoint without a key, and no app's tables", async () => {
+    test("displays each endpoint without a key, and no tables", async () => {
       const { status, text, headers } = await service.call(undefined, "/docs");
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
       for (const { method, path } of routes) {
@@ -46,7 +46,7 @@ for (const shape of SHAPES) {
       expect(listTables(text)).toEqual([]);
     });
 
-    test("shows a key exactly the tables of its app that the document has", async () => {
+    test("displays to a key exactly the tables of its app in the document", async () => {
       const document = (await service.call(app, "/v1/openapi.json")).json as Document;
       const paths = Object.keys(document.paths).flatMap(
         (path) => /^\/v1\/data\/db\/(\w+)$/.exec(path)?.[1] ?? [],
@@ -64,19 +64,19 @@ for (const shape of SHAPES) {
 
     test.each([
       { what: "another app's table", ask: () => service.call(app, "/docs/tables/secrets") },
-      { what: "no table", ask: () => service.call(other, "/docs/tables/nothing") },
-    ])("has nothing for $what", async ({ ask }) => {
+      { what: "a missing table", ask: () => service.call(other, "/docs/tables/nothing") },
+    ])("returns 404 for $what", async ({ ask }) => {
       const { status, json } = await ask();
       expect([status, json]).toMatchObject([404, { error: "unknown_table" }]);
     });
 
-    test("rejects a bad key, and another method", async () => {
+    test("rejects an invalid key and another method", async () => {
       expect((await service.call(undefined, "/docs", { key: "rh_x.y" })).status).toBe(401);
       const { status, headers } = await service.call(app, "/docs/tables/todos", { method: "PUT" });
       expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     });
 
-    test("shows the same for every table without a key", async () => {
+    test("returns the same page for every table without a key", async () => {
       const pages = ["todos", "secrets", "nothing"].map(async (table) => {
         const { status, text } = await service.call(undefined, `/docs/tables/${table}`);
         return [status, text];
@@ -95,14 +95,14 @@ for (const shape of SHAPES) {
       expect(headers.get("cache-control")).toBe("no-store");
     });
 
-    test("leaves hostile values as text", async () => {
+    test("escapes hostile values", async () => {
       const { text } = await service.call(app, "/docs/tables/todos");
       expect(text).not.toMatch(/<script>alert|[\u202a-\u202e\u2066-\u2069]/);
       expect(text).toContain("&quot;&lt;/code&gt;&lt;script&gt;alert(\\&quot;x\\&quot;)");
       expect(text).toContain("\\u202eturned\\u2066");
     });
 
-    test(`takes less than ${MAX_BYTES / 1000} KB to load`, async () => {
+    test(`loads in less than ${MAX_BYTES / 1000} KB`, async () => {
       const sizes = new Map<string, number>();
       const load = async (path: string) => {
         const headers = { "accept-encoding": "gzip" };
@@ -121,7 +121,7 @@ for (const shape of SHAPES) {
   });
 }
 
-test("an example request has all required parts, quoted for a shell", async () => {
+test("an example request has all required parts and is quoted for a shell", async () => {
   const service = await openTestService();
   const app = await service.makeApp(
     defineSchema({ todos: { kind: t.enum(["it's", "b"]).required(), note: t.string() } }),
@@ -142,7 +142,7 @@ test("an example request has all required parts, quoted for a shell", async () =
   expect(response).toMatchObject({ kind: "it's", note: null });
 });
 
-test("shows the fields of a body and of a response, with nested fields", () => {
+test("the reference lists the fields of a body and of a response, including nested fields", () => {
   const endpoints = listEndpoints(makeDocument(routes, { tables: undefined }));
   const [response] = endpoints.find(({ id }) => id === "push_schema")?.responses ?? [];
   expect(response?.fields.map(({ name }) => name)).toEqual([
@@ -166,7 +166,7 @@ test("shows the fields of a body and of a response, with nested fields", () => {
   expect(status?.fields.map(({ name }) => name)).toContain("tables[].owned");
 });
 
-test("marks deprecated parts", () => {
+test("the reference marks deprecated parts", () => {
   const [first] = routes;
   if (first?.operation === undefined) throw new Error("The first route has no operation");
   const operation = { ...first.operation, deprecated: { since: "2027-01-31" } };

@@ -226,7 +226,7 @@ function declared(endpoint: string): string[] {
 
 const endpoints = routes.map(({ method, path }) => `${method} ${path}`);
 
-test.each(endpoints)("%s gives each code that it is described with", async (endpoint) => {
+test.each(endpoints)("%s returns each documented error code", async (endpoint) => {
   const cases = asks[endpoint]?.() ?? {};
   expect(Object.keys(cases).toSorted()).toEqual(declared(endpoint));
   const given: string[] = [];

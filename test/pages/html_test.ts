@@ -5,28 +5,28 @@ describe("html inserts", () => {
   const hostile = `<script>alert("1")</script>&'`;
   const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
   test.each([
-    { name: "text escaped", made: html`<p>${hostile}</p>`, want: `<p>${escaped}</p>` },
+    { name: "escaped text", made: html`<p>${hostile}</p>`, want: `<p>${escaped}</p>` },
     {
-      name: "an attribute's value escaped",
+      name: "an escaped attribute value",
       made: html`<a title="${hostile}">`,
       want: `<a title="${escaped}">`,
     },
     {
-      name: "markup of its own once",
+      name: "its own markup without a second escape",
       made: html`<p>${html`<b>${"<"}</b>`}</p>`,
       want: "<p><b>&lt;</b></p>",
     },
-    { name: "lists of both", made: html`${["<", html`<br>`, 1]}`, want: "&lt;<br>1" },
-    { name: "nothing for nothing", made: html`a${undefined}b${false}c${""}d`, want: "abcd" },
+    { name: "lists of text and markup", made: html`${["<", html`<br>`, 1]}`, want: "&lt;<br>1" },
+    { name: "no text for an empty value", made: html`a${undefined}b${false}c${""}d`, want: "abcd" },
     {
-      name: "what looks like a replacement as it is",
+      name: "replacement patterns unchanged",
       made: html`${"$& $1 $$"}`,
       want: "$&amp; $1 $$",
     },
   ])("$name", ({ made, want }) => expect(made.markup).toBe(want));
 });
 
-test("a field names its hint and its issues, which are text", () => {
+test("a field references its hint and its issues, which are escaped", () => {
   const { markup } = renderField({
     name: "email",
     label: "A <label>",

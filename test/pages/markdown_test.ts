@@ -8,27 +8,27 @@ const render = (text: string) => renderMarkdown(text, { toTarget }).content.mark
 describe("Markdown is rendered with", () => {
   test.each([
     {
-      name: "markup in it left out",
+      name: "embedded markup removed",
       text: "<script>x</script>\n\n<!-- y -->\n\nz",
       want: "<p>z</p>",
     },
-    { name: "markup in a line as text", text: "a <b>c", want: "<p>a &lt;b&gt;c</p>" },
+    { name: "inline markup as text", text: "a <b>c", want: "<p>a &lt;b&gt;c</p>" },
     { name: "no pictures", text: "![a](b.png)\n\nc", want: "<p>c</p>" },
     { name: "no table of pictures", text: "| ![a](b.png) |\n|---|\n\nc", want: "<p>c</p>" },
-    { name: "its code as text", text: "`<b>`", want: "<p><code>&lt;b&gt;</code></p>" },
+    { name: "code as text", text: "`<b>`", want: "<p><code>&lt;b&gt;</code></p>" },
     {
-      name: "links where they may lead",
+      name: "links to allowed addresses",
       text: '[a](b"c)',
       want: '<p><a href="b&quot;c">a</a></p>',
     },
-    { name: "no link that leads nowhere", text: "[a](javascript:b)", want: "<p>a</p>" },
+    { name: "no links to other schemes", text: "[a](javascript:b)", want: "<p>a</p>" },
     {
-      name: "the title of a page in place of its file's name",
+      name: "the title of a page instead of its file name",
       text: "[a.md](a.md#b)",
       want: '<p><a href="a.md#b">Its title</a></p>',
     },
     {
-      name: "headings that can be linked to",
+      name: "headings that links can target",
       text: "## A `b` & c",
       want: '<h2 id="a-b-c"><a class="anchor" href="#a-b-c">A <code>b</code> &amp; c</a></h2>',
     },
@@ -39,7 +39,7 @@ describe("Markdown is rendered with", () => {
     },
   ])("$name", ({ text, want }) => expect(render(text)).toBe(want));
 
-  test("a button to copy what is typed, and no button for output", () => {
+  test("a copy button for commands, and no button for output", () => {
     const markup = render("```sh\na\n```\n```text\nb\n```\n```ts\nc\n```");
     expect([...markup.matchAll(/data-copy="([^"]+)"/g)].map(([, id]) => id)).toEqual([
       "code-1",
@@ -48,7 +48,7 @@ describe("Markdown is rendered with", () => {
     expect(markup).toContain('<code id="code-2">c\n</code>');
   });
 
-  test("the columns of a table as they are aligned", () => {
+  test("aligned table columns", () => {
     const markup = render("| a | |\n|--:|---|\n| 1 | `x` |");
     expect(markup).toContain('<th scope="col" class="number">a</th><td></td>');
     expect(markup).toContain('<td class="number">1</td><td><code>x</code></td>');

@@ -22,10 +22,10 @@ const COLUMNS = [
 
 describe("a fragment", () => {
   test.each<{ name: string; state: SearchState }>([
-    { name: "of nothing", state: NO_SEARCH },
-    { name: "of a text", state: { ...NO_SEARCH, text: "a&b=c#d.e %2A *" } },
+    { name: "without conditions", state: NO_SEARCH },
+    { name: "with a text", state: { ...NO_SEARCH, text: "a&b=c#d.e %2A *" } },
     {
-      name: "of conditions and an order",
+      name: "with conditions and an order",
       state: {
         text: "",
         conditions: [
@@ -37,7 +37,7 @@ describe("a fragment", () => {
         order: { column: "hours", isDescending: true },
       },
     },
-  ])("$name is read as it was written", ({ state }) => {
+  ])("$name is read back unchanged", ({ state }) => {
     expect(readState(toFragment(state), COLUMNS)).toEqual(state);
     expect(readPageNumber(toFragment(state, 7))).toBe(7);
   });
@@ -55,11 +55,11 @@ describe("a fragment", () => {
     "#order=title.sideways",
     "#where=__proto__.eq.1&order=__proto__",
     "#%E0%A4%A",
-  ])("%s asks for nothing", (fragment) => {
+  ])("%s means no search", (fragment) => {
     expect(readState(fragment, COLUMNS)).toEqual(NO_SEARCH);
   });
 
-  test.each(["0", "-1", "1.5", "x", "99999999"])("page %s is the first page", (page) => {
+  test.each(["0", "-1", "1.5", "x", "99999999"])("page %s means the first page", (page) => {
     expect(readPageNumber(`#page=${page}`)).toBe(1);
   });
 });
@@ -81,7 +81,7 @@ describe("a text", () => {
     expect(matches({ id, ...row }, where, kinds)).toBe(found);
   });
 
-  test("is nowhere in a table that cannot contain it", () => {
+  test("has no match in a table that cannot contain it", () => {
     const columns = COLUMNS.filter(({ kind }) => kind === "uuid");
     expect(matches({ id }, toWhere({ ...NO_SEARCH, text: "x" }, columns))).toBe(false);
   });

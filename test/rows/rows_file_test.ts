@@ -66,7 +66,7 @@ const read = (text: string, options?: ReadOptions) => readPieces([text], options
 const listIssues = ({ issues }: RowsRead) =>
   issues.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
 
-describe("an export is read back as it was", () => {
+describe("an export is read back unchanged", () => {
   const hostile = fc.oneof(
     fc.string({ unit: "grapheme" }),
     fc.string({
@@ -109,7 +109,7 @@ describe("an export is read back as it was", () => {
     project: fc.option(fc.uuid()),
   });
 
-  test.each(["csv", "ndjson"] as const)("as %s, in any pieces", (format) => {
+  test.each(["csv", "ndjson"] as const)("as %s, in pieces of any size", (format) => {
     fc.assert(
       fc.property(
         fc.array(row, { maxLength: 5 }),
@@ -143,7 +143,7 @@ describe("an export is read back as it was", () => {
   }
 });
 
-test("any text is read without an exception, and the same in one piece as in two", () => {
+test("any text is read without an exception, in one piece or two with equal results", () => {
   const unit = fc.constantFrom('"', ",", ";", "\r", "\n", "a", "{", "}", "[", "]", ":", "1", "\\");
   fc.assert(
     fc.property(
@@ -169,16 +169,16 @@ describe("a CSV", () => {
     { name: "with semicolons", text: "title;size\r\na;1" },
     { name: "with tabs", text: "title\tsize\ra\t1\r" },
     { name: "with a byte order mark and blank lines", text: "\uFEFFtitle,size\n\n\na,1\n\n" },
-    { name: "with quotes around everything", text: '"title","size"\n"a","1"' },
-    { name: "with names in other letters", text: "Title , SIZE\na,1" },
-    { name: "with its columns in another order, and ids", text: "app_id,size,id,title\nx,1,y,a" },
+    { name: "with quotes around all fields", text: '"title","size"\n"a","1"' },
+    { name: "with column names in another case", text: "Title , SIZE\na,1" },
+    { name: "with ids and a different column order", text: "app_id,size,id,title\nx,1,y,a" },
   ])("$name is read", ({ text }) => {
     const { rows, issues } = read(text, { table: titles });
     expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a", size: 1 }]);
   });
 
-  test("has lines by which errors are found, also behind a field of several lines", () => {
+  test("has errors with their line, also after a field of several lines", () => {
     const text = 'title,size\n"a\nb",1\nc,two\nd\n"e"f,3\ng"h,4\n"i,5\n';
     expect(listIssues(read(text, { table: titles }))).toEqual([
       "4: size: Must be a number",
@@ -189,7 +189,7 @@ describe("a CSV", () => {
     ]);
   });
 
-  test("whose first line does not fit has all errors of that line and no other", () => {
+  test("with an invalid header reports all errors of the header and no others", () => {
     const table = tableOf(column("title", "string", { required: true }), column("size", "number"));
     expect(listIssues(read("Size,size,titel,titel\n1,2,3,4\n", { table }))).toEqual([
       '1: "titel" is the name of 2 columns',
@@ -199,7 +199,7 @@ describe("a CSV", () => {
     ]);
   });
 
-  test("lists every error of every line", () => {
+  test("reports every error of every line", () => {
     const text = `size,price,done,token,due,tags,status\nx,1e3,maybe,1,2026-01-02 10:00,{,shut\n12345678901234567890,,,,,1e50,\n`;
     const found = listIssues(read(text));
     expect(found).toHaveLength(9);
@@ -212,7 +212,7 @@ describe("a CSV", () => {
     expect(found[7]).toStartWith("3: size: ");
   });
 
-  test("has empty fields that are null, the default, or an empty text", () => {
+  test("has empty fields that become null, the default, or an empty text", () => {
     const table = tableOf(
       column("title", "string", { required: true, default: "none" }),
       column("note", "string"),
@@ -232,7 +232,7 @@ describe("a CSV", () => {
     ]);
   });
 
-  test("has values as databases and spreadsheets write them", () => {
+  test("has values in the formats of databases and spreadsheets", () => {
     const text =
       "size,done,due\n 1.50 ,t,2026-01-02 03:04:05.123+01\n-2e3,FALSE,2026-01-02T03:04Z\n0,yes,2026-01-02 03:04:05 UTC\n";
     expect(read(text).rows.map(({ values }) => values)).toEqual([
@@ -242,7 +242,7 @@ describe("a CSV", () => {
     ]);
   });
 
-  test("whose quote is never closed does not fill the memory", () => {
+  test("with an unclosed quote does not fill the memory", () => {
     const pieces = ["title,size\n", '"', ...Array.from({ length: 40 }, () => "x".repeat(65_536))];
     const { rows, issues } = readPieces(pieces, { table: titles });
     expect(rows).toEqual([]);
@@ -265,12 +265,16 @@ describe("JSON", () => {
   });
 
   test.each([
-    { name: "a value that is no row", text: '{"title":"a"}\n[]\n1\n{"title"\n', lines: [2, 3, 4] },
-    { name: "an array that ends early", text: '[{"title":"a"},\n{"title":"b"', lines: [2] },
-    { name: "an array with a comma too many", text: '[{"title":"a"},\n]', lines: [2] },
-    { name: "text behind an array", text: '[{"title":"a"}]\nx', lines: [2] },
     {
-      name: "rows that are nested too deep",
+      name: "a value that is not a row",
+      text: '{"title":"a"}\n[]\n1\n{"title"\n',
+      lines: [2, 3, 4],
+    },
+    { name: "an array that ends early", text: '[{"title":"a"},\n{"title":"b"', lines: [2] },
+    { name: "an array with a trailing comma", text: '[{"title":"a"},\n]', lines: [2] },
+    { name: "text after an array", text: '[{"title":"a"}]\nx', lines: [2] },
+    {
+      name: "rows that are nested too deeply",
       text: `{"title":"a","tags":${"[".repeat(63)}${"]".repeat(63)}}`,
       lines: [1],
     },
@@ -279,7 +283,7 @@ describe("JSON", () => {
     expect(issues.map(({ line }) => line)).toEqual([...lines]);
   });
 
-  test("a name that is no column is reported once, and its rows are not read", () => {
+  test("an unknown column is reported once, and its rows are not read", () => {
     const text = '{"title":"a","x":1}\n{"title":"b","x":1}\n{"title":"c"}\n{"tags":1}\n';
     const result = read(text, { table: titles, format: "ndjson" });
     expect(listIssues(result)).toEqual([
@@ -289,7 +293,7 @@ describe("JSON", () => {
     expect(result.rows.map(({ line }) => line)).toEqual([3]);
   });
 
-  test("values are not converted: a number is no decimal", () => {
+  test("does not convert values: a number is not valid for a decimal", () => {
     const found = listIssues(read('{"price":1.5,"size":"1"}', { format: "ndjson" }));
     expect(found).toHaveLength(2);
   });
@@ -297,21 +301,21 @@ describe("JSON", () => {
 
 describe("a mapping", () => {
   const table = tableOf(column("title", "string"), column("due", "timestamp"));
-  test("gives names of the file to columns, and leaves names out", () => {
+  test("maps names of the file to columns, and skips names", () => {
     const options = { table, map: new Map([["What", "title"]]), skip: ["Comments"] };
     const { rows, issues } = read("What,Comments\na,b\n", options);
     expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a" }]);
   });
 
-  test("to a column that the table does not have is an exception", () => {
+  test("throws for a column that the table does not have", () => {
     expect(() => makeMapping(table, { map: new Map([["What", "titel"]]) })).toThrow(
       '"titel" is not a column of todos: perhaps title',
     );
   });
 });
 
-test("rows that are the same where they must be unique are errors, as the database compares", () => {
+test("duplicates in unique columns are errors, with the comparison of the database", () => {
   const table: TableDefinition = {
     ...tableOf(
       column("code", "decimal", { unique: true }),
@@ -337,7 +341,7 @@ test("rows that are the same where they must be unique are errors, as the databa
   expect(result.rows.map(({ line }) => line)).toEqual([2, 5, 6, 7]);
 });
 
-test("a reference is found by a value of its row, and a value that no row has is an error", () => {
+test("a reference is found by a value of its row, and an unknown value is an error", () => {
   const match: Match = {
     column: column("name", "string", { unique: true }),
     find: (key) => (key === "Garden" ? "0190163d-8694-739b-aea5-966c26f8ad91" : undefined),
@@ -350,7 +354,7 @@ test("a reference is found by a value of its row, and a value that no row has is
   expect(listIssues(result)).toEqual(['3: project: No row has "House" in name']);
 });
 
-test("batches are limited by rows and by bytes, keep the order, and leave no row out", () => {
+test("batches are limited by rows and by bytes, preserve the order, and contain every row", () => {
   const limits = { rows: 10, bytes: 200 };
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 60 })), (titles) => {

@@ -70,7 +70,7 @@ function describeReact(): void {
       await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     };
 
-    test("a visitor signs in and comes back", async () => {
+    test("a visitor signs in and returns", async () => {
       await page.goto(react.origin);
       await button("Sign in").click();
       await page.waitForURL(`${react.site.identityUrl}/authorize**`);
@@ -84,7 +84,7 @@ function describeReact(): void {
       expect(checks).toBe(1);
     });
 
-    test("a row appears before the server has stored it, and stays", async () => {
+    test("a new row appears before the server has stored it, and remains", async () => {
       let release = () => {};
       const isReleased = new Promise<void>((resolve) => {
         release = resolve;
@@ -102,7 +102,7 @@ function describeReact(): void {
       expect(await page.locator("ul li").count()).toBe(1);
     });
 
-    test("a rejected row disappears, with the message of the server", async () => {
+    test("a rejected row disappears, and the server's message appears", async () => {
       await page.fill("[name=title]", "x".repeat(110_000));
       await button("Add").click();
       await page.getByRole("alert").waitFor();
@@ -124,7 +124,7 @@ function describeReact(): void {
       expect(new Set(await page.locator("ol li").allTextContents()).size).toBe(31);
     });
 
-    test("an outage keeps the session and shows an error, until a check succeeds", async () => {
+    test("an outage preserves the session and displays an error until a check succeeds", async () => {
       await page.route(ME, (route) => route.fulfill({ status: 503, body: "away" }));
       await showTab();
       await page.getByRole("status").waitFor();
@@ -135,7 +135,7 @@ function describeReact(): void {
       expect(await page.getByText("Ada").isVisible()).toBe(true);
     });
 
-    test("a page that opens in an outage can try again", async () => {
+    test("a page that opens during an outage can try again", async () => {
       await page.route(ME, (route) => route.abort());
       await page.reload();
       await button("Try again").waitFor();
@@ -144,7 +144,7 @@ function describeReact(): void {
       await page.getByText("Ada").waitFor();
     });
 
-    test("a response that arrives after a later one is ignored", async () => {
+    test("a response that arrives after a later response is ignored", async () => {
       const held: (() => Promise<void>)[] = [];
       await page.route(ME, async (route) => {
         if (held.length > 0) return await route.continue();
@@ -162,7 +162,7 @@ function describeReact(): void {
       await page.unroute(ME);
     });
 
-    test("a sign-out in another tab shows when the tab is visible again", async () => {
+    test("a sign-out in another tab appears when the tab is visible again", async () => {
       const other = await context.newPage();
       await other.goto(react.origin);
       await other.getByRole("button", { name: "Sign out" }).click();
@@ -173,7 +173,7 @@ function describeReact(): void {
     });
   });
 
-  test("is rendered on a server as loading, without a request", () => {
+  test("the server renders the loading state without a request", () => {
     const code = `
       import { renderToString } from "react-dom/server";
       import { createElement } from "react";

@@ -9,18 +9,22 @@ test.each([
     want: '{"B":3,"a":2,"b":1,"é":4}',
   },
   { name: "keys sorted inside arrays", value: [{ b: 1, a: 2 }], want: '[{"a":2,"b":1}]' },
-  { name: "arrays as they are", value: [3, 1, 2], want: "[3,1,2]" },
-  { name: "absent and undefined alike", value: { a: undefined, b: null }, want: '{"b":null}' },
+  { name: "arrays in their order", value: [3, 1, 2], want: "[3,1,2]" },
+  {
+    name: "absent and undefined keys identically",
+    value: { a: undefined, b: null },
+    want: '{"b":null}',
+  },
   { name: "-0 as 0", value: [-0], want: "[0]" },
   {
-    name: "a key __proto__",
+    name: "a key named __proto__",
     value: JSON.parse('{"b":1,"__proto__":{"d":1,"c":2}}'),
     want: '{"__proto__":{"c":2,"d":1},"b":1}',
   },
-  { name: "nothing as null", value: undefined, want: "null" },
+  { name: "undefined as null", value: undefined, want: "null" },
 ])("canonicalJson() writes $name", ({ value, want }) => expect(canonicalJson(value)).toBe(want));
 
-test("canonicalJson() gives one text per value, whatever the order of its keys, and loses nothing", () => {
+test("canonicalJson() returns one text per value, regardless of key order, without data loss", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = canonicalJson(value);

@@ -55,7 +55,7 @@ describe("toClientNetwork() groups", () => {
     );
   });
 
-  test("no two IPv4 addresses, mapped or not", () => {
+  test("no two IPv4 addresses, mapped or unmapped", () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.ipV4(), (one, other) => {
         for (const length of LENGTHS) {
@@ -69,7 +69,7 @@ describe("toClientNetwork() groups", () => {
     );
   });
 
-  test("what is written in two ways, as a browser's URL writes it too", () => {
+  test("two notations of an address, including the notation of a browser's URL", () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         fc.pre(URL.canParse(`http://[${address}]/`)); // it rejects some that are valid

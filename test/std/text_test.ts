@@ -26,7 +26,7 @@ describe("isDecimal()", () => {
       { text: "NaN", want: false },
       { text: "٣", want: false },
     ].map(toNamed),
-  )("of $name is $want", ({ text, want }) => expect(isDecimal(text)).toBe(want));
+  )("returns $want for $name", ({ text, want }) => expect(isDecimal(text)).toBe(want));
 });
 
 describe("isUuid()", () => {
@@ -41,7 +41,7 @@ describe("isUuid()", () => {
       { text: "0190163d-8694-739b-aea5-966c26f8ad91\n", want: false },
       { text: "", want: false },
     ].map(toNamed),
-  )("of $name is $want", ({ text, want }) => expect(isUuid(text)).toBe(want));
+  )("returns $want for $name", ({ text, want }) => expect(isUuid(text)).toBe(want));
 });
 
 describe("isStorableText()", () => {
@@ -50,10 +50,10 @@ describe("isStorableText()", () => {
     { name: "a pair of surrogates", text: "\ud83d\ude42", want: true },
     { name: "a high surrogate", text: "a\ud83d", want: false },
     { name: "a low surrogate", text: "\ude42a", want: false },
-    { name: "surrogates the wrong way round", text: "\ude42\ud83d", want: false },
+    { name: "surrogates in reverse order", text: "\ude42\ud83d", want: false },
     { name: "U+0000", text: "a\u0000", want: false },
     { name: "U+0001 and U+FFFF", text: "\u0001\uffff", want: true },
-  ])("of $name is $want", ({ text, want }) => expect(isStorableText(text)).toBe(want));
+  ])("returns $want for $name", ({ text, want }) => expect(isStorableText(text)).toBe(want));
 });
 
 test("utf8Length() agrees with TextEncoder on any text", () => {
@@ -67,14 +67,14 @@ test("utf8Length() agrees with TextEncoder on any text", () => {
 describe("quote()", () => {
   test.each([
     { name: "a terminal's escape", text: "\u001b[31m\u009b", want: '"\\u001b[31m\\u009b"' },
-    { name: "text that runs backwards", text: "a\u202eb", want: '"a\\u202eb"' },
+    { name: "text with a bidirectional override", text: "a\u202eb", want: '"a\\u202eb"' },
     { name: "a line separator", text: "a\u2028b", want: '"a\\u2028b"' },
-    { name: "an unseen tag", text: "\u{e0041}", want: '"\\udb40\\udc41"' },
+    { name: "an invisible tag character", text: "\u{e0041}", want: '"\\udb40\\udc41"' },
     { name: "80 characters", text: "x".repeat(80), want: `"${"x".repeat(80)}"` },
     { name: "81 characters", text: "x".repeat(81), want: `"${"x".repeat(79)}…"` },
-  ])("of $name", ({ text, want }) => expect(quote(text)).toBe(want));
+  ])("escapes or shortens $name", ({ text, want }) => expect(quote(text)).toBe(want));
 
-  test("cuts before it escapes, so that a megabyte costs nothing", () => {
+  test("cuts before it escapes, so that a megabyte is cheap", () => {
     expect(cut("\u0000".repeat(1_000_000))).toHaveLength(80);
     expect(quote("\u0000".repeat(1_000_000)).length).toBeLessThan(500);
   });

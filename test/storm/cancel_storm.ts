@@ -75,7 +75,7 @@ function startCanceling(): { stop: () => Promise<number> } {
   };
 }
 
-test("canceled statements make no row disappear", async () => {
+test("canceled statements never make a row disappear", async () => {
   const results = new Map<string, number>();
   const count = (result: string) => void results.set(result, (results.get(result) ?? 0) + 1);
   const rows = await Promise.all(

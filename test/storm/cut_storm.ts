@@ -36,7 +36,7 @@ afterAll(async () => {
 const MOMENTS = Array.from({ length: MESSAGES }, (_, index) => index + 1);
 
 test.each(["cut", "reset"] as const)(
-  "the connection is %s after each message",
+  "calls recover after the connection is %s after each message",
   async (failure) => {
     for (const messages of MOMENTS) await check(failure, messages);
     expect(longest).toBeGreaterThan(MESSAGES);
@@ -44,7 +44,7 @@ test.each(["cut", "reset"] as const)(
   120_000,
 );
 
-test("the connection goes silent after each message", async () => {
+test("calls recover after the connection freezes after each message", async () => {
   // Each of these takes the time limits that it is about: they run side by side, as many as the observer can follow.
   for (const rest of [0, 1]) {
     const half = MOMENTS.filter((messages) => messages % 2 === rest);

@@ -39,7 +39,7 @@ async function makeKinds(): Promise<Typed[]> {
   ];
 }
 
-test("failed sign-ins are alike in status, text and time", async () => {
+test("failed sign-ins have the same status, text and time", async () => {
   const [known, ...others] = await makeKinds();
   const jar: Jar = new Map();
   const form_token = readToken((await visit(service, jar, "/login")).text);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("an app that floods waits behind itself", async () => {
+test("an app that floods the service delays only itself", async () => {
   // In turns, so that other work on the machine falls on both.
   let [fair, unfair] = [NONE, NONE];
   for (let round = 0; round < ROUNDS; round++) {

@@ -73,7 +73,7 @@ async function readClock(): Promise<number> {
   return row?.at ?? 0;
 }
 
-test("four processes together accept what the limit allows", async () => {
+test("four processes together accept requests up to the limit", async () => {
   let accepted = 0;
   let isRunning = true;
   const headers = { authorization: `Bearer ${app.key}`, connection: "close" };

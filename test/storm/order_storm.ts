@@ -114,7 +114,7 @@ async function ask(): Promise<string> {
   return status === 200 && (json as { title: string }).title === title ? "right" : `get: ${status}`;
 }
 
-test("responses out of order are discarded", async () => {
+test("a pool discards responses out of order", async () => {
   // Connections of before are not known to be for pipelining.
   const countChanged = tamper();
   await service.service.db

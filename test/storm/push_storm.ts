@@ -76,7 +76,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   });
 
   test(
-    "two apps race for one new table name: one owns it, the other is checked against it",
+    "of two apps race for a new table name: one app owns it, and the other app is checked against it",
     async () => {
       const apps = [await service.makeApp(), await service.makeApp()] as const;
       const outcomes = new Set<string>();
@@ -103,7 +103,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "twenty parallel pushes of one app all succeed, in one linear history",
+    "of one app in parallel all succeed, in one linear history",
     async () => {
       const app = await service.makeApp();
       const names = Array.from({ length: 20 }, () => freshName());
@@ -122,7 +122,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "twenty parallel pushes of the same change create one migration",
+    "of the same change in parallel create one migration",
     async () => {
       const app = await service.makeApp();
       const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
@@ -137,7 +137,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a service that is killed after any message of a push leaves all of it or nothing",
+    "are complete or absent after the service is killed at any message",
     async () => {
       const { pushUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
@@ -174,7 +174,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a service that is killed while the statements of a push run leaves nothing, and the next push all of it",
+    "leave nothing if the service is killed during the statements, and succeed the next time",
     async () => {
       const { pushUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
@@ -236,7 +236,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "another app's requests at full speed never fail, and wait no longer than the budget for locks",
+    "never fail another app's requests, and delay them no longer than the lock budget",
     async () => {
       const name = freshName();
       const columns = { title: t.string().required(), state: t.enum(["a", "c"]) };
@@ -297,7 +297,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a push that waits for a long transaction ends as busy, and delays no request beyond its budget",
+    "end as busy behind a long transaction, and delay no request beyond its budget",
     async () => {
       const [held, free] = [freshName(), freshName()];
       const owner = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
@@ -369,7 +369,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "150 tables of 25 columns: pushed, pushed again without a statement, changed in one column",
+    "create 150 tables of 25 columns, repeat without a statement, and change one column",
     async () => {
       const prefix = freshName("big");
       const makeSchema = (extra: object = {}) =>
@@ -423,7 +423,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a value for a column pushed a moment ago through another process is stored",
+    "make a new column writable through another process immediately",
     async () => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const { child, port } = await startService({

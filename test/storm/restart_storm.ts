@@ -43,20 +43,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("backends killed at random for 6 s", async () => {
+test("the service survives randomly killed backends for 6 s", async () => {
   const admin = { url: cluster.url, database: service.database.name };
   await storm("kill", async () => void (await killBackends(admin, 6000)));
 }, 60_000);
 
 test.each(["fast", "immediate"] as const)(
-  "PostgreSQL restarted, %s",
+  "the service survives a %s restart of PostgreSQL",
   async (how) => {
     await storm(how, () => cluster.restart(how));
   },
   60_000,
 );
 
-test("PostgreSQL frozen for 10 s", async () => {
+test("the service survives a PostgreSQL that freezes for 10 s", async () => {
   const pids = await findProcesses();
   await storm("frozen", async () => {
     signalAll(pids(), "SIGSTOP");

@@ -15,7 +15,7 @@ test("every file of src/std has an example", async () => {
   expect((await findSources("src/std")).filter((file) => !shown.has(file))).toEqual([]);
 });
 
-test("runExample() rejects when an example is wrong", async () => {
+test("runExample() rejects an example with a wrong result", async () => {
   const code = 'import { expect } from "bun:test";\nexpect(1).toBe(2);\n';
   await expect(runExample({ file: "src/std/none.ts", line: 1, code })).rejects.toThrow();
 });

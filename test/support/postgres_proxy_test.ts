@@ -46,14 +46,14 @@ const onFirst = (from: Message["from"], type: string, toAction: (message: Messag
 };
 
 test.each([
-  { name: "a dropped message is not seen", send: () => [], want: [] },
+  { name: "the client does not receive a dropped message", send: () => [], want: [] },
   {
-    name: "a message that is sent twice is seen twice",
+    name: "the client receives a duplicated message twice",
     send: ({ type, body }: Message) => [makeMessage(type, body), makeMessage(type, body)],
     want: ["one", "one"],
   },
   {
-    name: "a changed message is seen changed",
+    name: "the client receives a changed message",
     send: ({ type, body }: Message) => [
       makeMessage(type, Buffer.from(body.toString("latin1").replace("one", "two"), "latin1")),
     ],
@@ -65,12 +65,12 @@ test.each([
   expect(await ask()).toEqual(["one"]);
 });
 
-test("from a client: a changed message is run changed", async () => {
+test("from a client: the server runs a changed message", async () => {
   onFirst("client", "Q", () => ({ send: [makeMessage("Q", Buffer.from("select 'x' as word\0"))] }));
   expect(await ask()).toEqual(["x"]);
 });
 
-test("from a client: a dropped message is never run", async () => {
+test("from a client: the server never runs a dropped message", async () => {
   onFirst("client", "Q", () => ({ send: [] }));
   const response = ask();
   expect(await orNothing(response)).toBe("nothing");
@@ -79,7 +79,7 @@ test("from a client: a dropped message is never run", async () => {
 });
 
 test.each(["client", "server"] as const)(
-  "from the %s: a held message keeps those behind it waiting until it is released",
+  "from the %s: a held message delays later messages until it is released",
   async (from) => {
     let isHeld = false;
     onFirst(from, from === "client" ? "Q" : "D", () => {
@@ -103,7 +103,7 @@ test.each(["client", "server"] as const)("from the %s: a message is delayed", as
 
 describe("a connection", () => {
   test.each(["cut", "reset"] as const)(
-    "is %s after a message, and a new one works",
+    "is %s after a message, and a new connection works",
     async (failure) => {
       onFirst("server", "D", () => ({ failure }));
       await expect(ask()).rejects.toThrow();
@@ -130,7 +130,7 @@ describe("a connection", () => {
     expect(await ask()).toEqual(["one"]);
   });
 
-  test("has a number, and so has each message of either side", async () => {
+  test("has a number, and each message in either direction has a number", async () => {
     const seen: string[] = [];
     await sql.end({ timeout: 0 });
     sql = connect();
@@ -144,7 +144,7 @@ describe("a connection", () => {
   });
 });
 
-test("statements are counted by their text, prepared ones each time they run", async () => {
+test("the proxy counts statements by their text, and prepared statements each time they run", async () => {
   const before = proxy.count("as counted");
   for (const n of [1, 2, 3]) await sql`select ${n}::int4 as counted`;
   await sql`select 1 as counted`.simple();

@@ -45,7 +45,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   };
 
   test(
-    "the package is packed in a fresh checkout, and installed in a project of one's own",
+    "the package is packed in a fresh checkout and installed in a new project",
     async () => {
       await run(shape.pack, { folder: `${HOME}/rowhouse`, isOnline: true });
       if (shape.lacks.includes("bun")) {
@@ -64,7 +64,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   );
 
   test(
-    "dev runs at once, and what it prints works when it is pasted",
+    "dev runs immediately, and its printed commands work",
     async () => {
       const says = "Ctrl-C stops everything";
       const options = { ...AS_DEVELOPER, log: "dev", says };
@@ -80,7 +80,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   );
 
   test(
-    "a table of one's own is pushed while dev runs, and has rows",
+    "a new table is pushed during dev and gets rows",
     async () => {
       const open = "export default defineSchema({\n";
       const schema = await run("cat schema/mod.ts");
@@ -97,7 +97,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   );
 
   test(
-    "docs/operating.md leads to production: Debian's PostgreSQL, PgBouncer and nginx, and doctor finds nothing",
+    "docs/operating.md leads to production with Debian's PostgreSQL, PgBouncer and nginx, and doctor reports no issue",
     async () => {
       await machine.run(shape.installBun, { isOnline: true });
       await checkOut(machine, "/opt/rowhouse", {});
@@ -162,7 +162,7 @@ console.log((await db.my_app_tags.get(id)).label);
   );
 
   test(
-    "the first administrator signs in over https, and the app learns who it is",
+    "the first administrator signs in over https, and the app receives the administrator's identity",
     async () => {
       const [link = ""] = /https:\/\/id\.example\.org\/set-password\S+/.exec(said) ?? [];
       const headers = await signIn(machine, link);
@@ -179,7 +179,7 @@ console.log((await db.my_app_tags.get(id)).label);
   );
 
   test(
-    "Caddy does as well in front as nginx",
+    "Caddy works as the reverse proxy instead of nginx",
     async () => {
       const moved =
         "curl -sS -o /dev/null -w '%{http_code} %{redirect_url}' http://id.example.org/login";

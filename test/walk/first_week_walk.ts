@@ -79,7 +79,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   };
 
   test(
-    "a project with tables and the packages of the pages runs",
+    "a project with the tables and packages of the pages runs",
     async () => {
       await run(shape.start, { isOnline: true });
       await rowhouse("init", { isOnline: true });
@@ -117,7 +117,7 @@ kill -KILL -- -$group || true; wait $group || true`);
   );
 
   test(
-    "20,000 rows come in from a CSV, and go out as they came in",
+    "an export of 20,000 imported rows equals the imported CSV",
     async () => {
       await machine.write(`${AS_OWNER.folder}/todos.csv`, toCsv(TODOS));
       const match = "--match project=projects.name";
@@ -139,7 +139,7 @@ kill -KILL -- -$group || true; wait $group || true`);
   );
 
   test(
-    "the app of the pages compiles, and shows rows to people with a role only",
+    "the app of the pages compiles, and displays rows only to people with a role",
     async () => {
       if (shape.lacks.includes("node"))
         await run(
@@ -170,7 +170,7 @@ kill -KILL -- -$group || true; wait $group || true`);
   );
 
   test(
-    "the app moves to a second service with its ids, and the first service's key does not",
+    "the app moves to a second service with its ids, and the first service's key stops working",
     async () => {
       const archive = await measure("admin export-app", "wiki wiki.archive");
       expect(archive).toContain("Wrote wiki.archive: 4 tables, 25001 rows, 2 migrations");
@@ -204,7 +204,7 @@ kill -KILL -- -$group || true; wait $group || true`);
   );
 
   test(
-    "the app runs on the second service, after people have a role there",
+    "the app runs on the second service after people get a role there",
     async () => {
       const { email } = person;
       const { user } = JSON.parse(await run("cat .rowhouse/dev.json", AS_OPERATOR));
