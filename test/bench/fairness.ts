@@ -87,7 +87,7 @@ function sumUp(sides: readonly FairnessSide[]): FairnessSide {
 
 export function printFairness(result: FairnessResult): string {
   const { getP99Ratio, listsKept, creates } = result;
-  const title = "200 lists of 1,000 rows at once beside 5 gets";
+  const title = "200 concurrent lists of 1,000 rows with 5 gets";
   const heads = ["get p99 ms", "gets/s", "gets rejected", "lists/s", "lists rejected"];
   const lists = table(
     [title, ...heads],
@@ -103,14 +103,14 @@ export function printFairness(result: FairnessResult): string {
 }
 
 function printCreates({ grouped, single, p99Ratio, rateRatio }: CreatesResult): string {
-  const title = "200 creates at the same time beside 5 of another app";
+  const title = "200 concurrent creates with 5 of another app";
   const heads = ["other's p99 ms", "other's/s", "rejected", "creates/s", "rejected"];
   return table(
     [title, ...heads],
     [
       toRow("in groups", grouped),
-      toRow("each by itself", single),
-      ["in groups ÷ by itself", times(p99Ratio), "", "", times(rateRatio), ""],
+      toRow("each separately", single),
+      ["in groups ÷ separately", times(p99Ratio), "", "", times(rateRatio), ""],
     ],
   );
 }

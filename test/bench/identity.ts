@@ -127,13 +127,13 @@ async function signInAll(service: VisitedService, people: readonly Person[]): Pr
 
 export function printIdentity({ signIns, ...compared }: IdentityResult): string {
   const rows = [
-    [`p99 of /v1/auth/me, ${CALLERS} callers, alone`, show(signIns.aloneP99Ms, 2)],
+    [`p99 of /v1/auth/me, ${CALLERS} callers, without sign-ins`, show(signIns.aloneP99Ms, 2)],
     ["the same while they sign in, again and again", show(signIns.duringP99Ms, 2)],
     ["all sign-ins, nothing else to do", show(signIns.aloneMs)],
     ["all sign-ins while the callers ask", show(signIns.duringMs)],
-    ["as many hashes alone", show(signIns.hashesMs)],
+    ["as many hashes without requests", show(signIns.hashesMs)],
     ["sign-ins ÷ hashes", times(signIns.toHashes)],
   ];
-  const slow = table([`${PEOPLE} sign-ins at once`, "ms"], rows);
+  const slow = table([`${PEOPLE} concurrent sign-ins`, "ms"], rows);
   return `${printComparison("request", compared)}\n\n${slow}`;
 }

@@ -26,7 +26,7 @@ const OTHER = "the other checkout";
 const KEPT = "Rowhouse, unchanged, from memory";
 const KNOWN = "Rowhouse, unchanged, 304";
 const KEYED = "Rowhouse, with an Idempotency-Key";
-const UNGROUPED = "Rowhouse, each create by itself";
+const UNGROUPED = "Rowhouse, each create separately";
 /** Enough for the largest pages of all apps. */
 const KEPT_BYTES = 268_435_456;
 

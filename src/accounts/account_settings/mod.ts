@@ -1,4 +1,4 @@
-/** Account settings: what signed-in people read and change. @module */
+/** Account settings: reads and changes by the signed-in person. @module */
 export {
   type AccountSettings,
   changeOwnPassword,

@@ -11,7 +11,7 @@ type OwnDeps = { db: Database; sessionIdleS: number };
 export const PASSKEY_LABEL_MAX_CHARS = 60;
 
 export type OwnPasskey = {
-  /** Its id in forms. */
+  /** The id in forms. */
   ref: string;
   /** In base64url. */
   credentialId: string;
@@ -24,9 +24,9 @@ export type OwnPasskey = {
 };
 export type OwnPasskeys = {
   list: OwnPasskey[];
-  /** The session that asks. */
+  /** The session of the caller. */
   sessionId: string;
-  /** Whether it may add or remove a passkey: the database checks it again. */
+  /** Whether the session can add or remove a passkey; the database checks it again. */
   isFresh: boolean;
 };
 
@@ -50,7 +50,7 @@ export type AddedPasskey = PasskeyKey & {
   transports: readonly string[];
   isBackedUp: boolean;
   label: string;
-  /** Stored if it is the first second factor. */
+  /** Recovery codes, stored with the first second factor. */
   codes: RecoveryCodes;
 };
 

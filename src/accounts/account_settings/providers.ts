@@ -9,7 +9,7 @@ import type { AccountSettings } from "./account.ts";
 export type LinkOutcome = "done" | "other_session" | "too_old" | "in_use" | "another";
 type OwnDeps = { db: Database; identitySecrets: IdentitySecrets; sessionIdleS: number };
 
-/** Links the signed-in person, if it is still `userId`. @throws {NotSignedIn} */
+/** Links a provider to the signed-in person, who must still be `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
   deps: OwnDeps,
   presented: PresentedCookies,
@@ -40,7 +40,7 @@ export async function unlinkOwnProvider(
 export type OwnLinks = {
   /** When each issuer was linked. */
   linkedAt: ReadonlyMap<string, string>;
-  /** Whether the session may link a provider: the database checks it again. */
+  /** Whether the session can link a provider; the database checks it again. */
   isFresh: boolean;
 };
 

@@ -19,7 +19,7 @@ export type OwnSecondFactor = {
   /** Remaining codes. */
   recoveryCodes: number;
   passkeys: number;
-  /** Ids of the authenticator app and of the recovery codes: a form names which it replaces. Empty if there are none. */
+  /** Ids of the authenticator app and the recovery codes, which a form sends back to replace them. Empty if there are none. */
   totpVersion: string;
   codesVersion: string;
 };

@@ -28,7 +28,7 @@ export type ConsoleActor = ConsoleDeps & { cookies: PresentedCookies };
 export type Actor = { admin: Database } | ConsoleActor;
 
 type Presented = "session_cookie" | "identity_cookie" | "idle_s" | "client_address";
-/** A function that authenticates the caller by both cookies before it does anything else. */
+/** A function that first authenticates the caller by both cookies. */
 export type DisplayedFunction = {
   [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
@@ -52,7 +52,7 @@ export type ActionName = {
 export type ActionValues<Name extends ActionName> = Omit<Arguments<Name>, "actor"> &
   Omit<ArgumentLabels<ConsoleName<Name>>, keyof Arguments<Name>>;
 
-/** The error to throw instead of {@linkcode toRejection}'s; `undefined` for {@linkcode toRejection}'s. */
+/** Overrides the error of {@linkcode toRejection}; `undefined` keeps it. */
 type Reject = (error: unknown) => unknown;
 
 /** @throws {Problem} as `rejections.ts` lists them */
@@ -66,7 +66,7 @@ export async function runAction<Name extends ActionName>(
     return await callAsOperator(actor, name, values as unknown as OperatorArguments<Name>, reject);
   const wrapper: ConsoleName<Name> = `console_${name}` as ConsoleName<Name>;
   const all = values as unknown as ArgumentLabels<ConsoleName<Name>>;
-  // Both return the same: the compiler cannot compare their shapes.
+  // Both functions return the same shape, which the compiler cannot compare.
   return (await callConsole(actor, actor.cookies, wrapper, all, reject)) as Result<Name>;
 }
 
@@ -99,7 +99,7 @@ export async function callAuthenticated<Name extends DisplayedFunction>(
     idle_s: sessionIdleS,
     client_address: from,
   };
-  // Both parts together are the arguments: the compiler cannot rejoin the types that it split.
+  // The compiler cannot rejoin the types that it split.
   const all = { ...presented, ...values } as unknown as Arguments<Name>;
   const failed = { name, values, isInBrowser: true };
   return await call(db, name, all, {

@@ -6,7 +6,7 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 
-/** The audit log's actor for commands. */
+/** The actor of commands in the audit log. */
 export const OPERATOR = "operator";
 
 export type AuditEntry = {
@@ -18,7 +18,7 @@ export type AuditEntry = {
   userId: string | null;
   email: string | null;
   app: string | null;
-  /** The client's address, if a browser did it. */
+  /** The client's IP address for an action in a browser. */
   client: string | null;
   details: Record<string, unknown>;
 };

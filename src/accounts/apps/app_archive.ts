@@ -16,14 +16,14 @@ export type AppSettings = {
   listsPeople: boolean;
 };
 
-/** Without its rows, and without keys, which are secret. */
+/** An app without its rows and keys. */
 export type ArchivedApp = {
   id: string;
   slug: string;
   isDisabled: boolean;
   targets: RegisteredTargets;
   settings: AppSettings;
-  /** The columns that the app is served of each table. */
+  /** The columns of each table that the app declares. */
   tables: TableDefinition[];
   /** The files of its migrations, in order. */
   migrations: string[];

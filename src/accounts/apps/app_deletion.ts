@@ -28,7 +28,7 @@ export type Described = Omit<AppContents, "tables"> & {
 /**
  * The contents of an app, after a check that it can be deleted.
  *
- * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
+ * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each table and the fix
  */
 export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
   const described = (await callAsOperator(deps, "describe_app", { app_slug: slug })) as Described;

@@ -1,4 +1,4 @@
-/** Renames, disables and enables apps. Each action is in the audit log. @module */
+/** Renames, disables and enables apps. The audit log records each action. @module */
 import type { Database } from "../../db/mod.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { checkSlug } from "./apps.ts";
@@ -17,8 +17,8 @@ export async function renameApp(
 }
 
 /**
- * Disables or enables an app; returns whether that changed anything. A disabled app keeps its rows, keys and grants, but its
- * keys do not work, and to people it does not exist.
+ * Disables or enables an app; returns whether the state changed. The rows, keys and grants of a disabled app stay, but its keys
+ * do not work, and people cannot see it.
  *
  * @throws {Problem} unknown_app
  */
@@ -31,7 +31,7 @@ export async function setAppDisabled(
 }
 
 /**
- * Starts or ends live updates of an app; returns whether that changed anything.
+ * Starts or ends live updates of an app; returns whether the setting changed.
  *
  * @throws {Problem} unknown_app
  */
@@ -40,7 +40,7 @@ export async function setAppLive(actor: Actor, slug: string, live: boolean): Pro
 }
 
 /**
- * Lets people with a role on an app list the others, or stops that; returns whether that changed anything.
+ * Allows people with a role on an app to list each other, or forbids it; returns whether the setting changed.
  *
  * @throws {Problem} unknown_app
  */

@@ -1,6 +1,6 @@
 /**
- * The Citus node of an app, and its move to another node. The app's writes wait during the move. A move without that wait never
- * ends: Citus would apply the writes as a role with forced row security, which PostgreSQL rejects.
+ * The Citus node of an app, and moves to another node. The app's writes wait during a move. Citus could apply them during the
+ * move only as a role with forced row security, which PostgreSQL rejects.
  *
  * @module
  */
@@ -22,7 +22,7 @@ type Deps = { admin: Database };
 /** Source and target node, and whether the app first needed its own shard. */
 type AppMove = { from: string; to: string; isIsolated: boolean };
 
-/** Citus copies a shard of each table, and writes wait until the last of them: up to this long per table. */
+/** Max time to copy the shard of one table. Writes wait for the shards of all tables. */
 const WAIT_PER_TABLE_S = 0.3;
 /** Writes that wait longer get a timeout. */
 const MAX_WAIT_S = EXECUTION_LIMIT_MS / 1000;
@@ -35,7 +35,7 @@ const MOVE_LIMIT_MS = 43_200_000;
  * shard. If the move fails, repeat the call to continue.
  *
  * @throws {Problem} invalid_request — with every issue in `details`: no superuser, not distributed, unknown app, unknown
- *   node, there already, a node that was added and not migrated, or a long wait that the caller did not accept
+ *   node, app already on the node, node not migrated, or a long wait that the caller did not accept
  */
 export async function moveApp(deps: Deps, asked: AskedMove): Promise<AppMove> {
   const { slug, to } = asked;
@@ -109,7 +109,7 @@ function findIssues(found: Found, { slug, to, nodes, placement, gaps, tables }: 
   return issues.flatMap(([isIssue, path, message]) => (isIssue ? [{ path, message }] : []));
 }
 
-/** The tables of which a move copies one shard each, empty ones included. */
+/** The tables to move; a move copies one shard of each, even of empty tables. */
 async function countTables(admin: Database): Promise<number> {
   const [row] = await readRows<{ count: number }>(
     admin,
@@ -120,7 +120,7 @@ async function countTables(admin: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The nodes that may have rows. */
+/** The nodes that can store rows. */
 async function readNodes(admin: Database): Promise<string[]> {
   const rows = await readRows<{ name: string }>(
     admin,

@@ -9,10 +9,10 @@ export type RegisteredTargets = { origins: string[]; redirects: string[] };
 
 export type SetTargetsOptions = {
   slug: string;
-  /** The kinds to remove completely first. */
+  /** Kinds whose targets are all removed first. */
   replaced: readonly Target["kind"][];
   add: TypedTargets;
-  /** As they were registered. */
+  /** The registered texts. */
   remove: TypedTargets;
   cookieDomain: string | undefined;
 };

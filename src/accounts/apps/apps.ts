@@ -93,7 +93,7 @@ export type Setup = {
   hasKeys: boolean;
 };
 export type SetupState = {
-  /** The requested app, or the newest app without a key. */
+  /** The app with the slug; without a slug, the newest app without a key. */
   app: Setup | undefined;
   hasApps: boolean;
   /** Whether any person can administer apps in a browser. */

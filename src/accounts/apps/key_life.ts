@@ -65,7 +65,7 @@ export type ListedKey = {
   keyId: string;
   name: string;
   scopes: Scope[];
-  /** Why it does not work, the permanent reason first. */
+  /** Why the key does not work; a permanent reason comes first. */
   status: "active" | "disabled app" | "expired" | "revoked";
   createdAt: string;
   expiresAt: string | null;

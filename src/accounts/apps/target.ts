@@ -1,5 +1,5 @@
 /**
- * Targets: the origins of an app, and the URLs a person may return to. Canonical URLs under the cookie's domain,
+ * Targets: the origins of an app, and the URLs that a person can return to. Canonical URLs under the cookie's domain,
  * https (http only if that domain ends in `localhost`), no wildcards.
  *
  * @module

@@ -3,7 +3,7 @@
 import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 
-/** The contents of an app, and what blocks its deletion. */
+/** The contents of an app, and the blockers of its deletion. */
 export type AppEnd = Described;
 
 /**

@@ -25,7 +25,7 @@ export type ConsoleApp = {
   slug: string;
   createdAt: string;
   disabledAt: string | null;
-  /** One of the app's origins. */
+  /** An origin of the app. */
   origin: string | null;
   keys: number;
   tables: number;
@@ -36,16 +36,16 @@ export type AppView = RegisteredTargets & {
   id: string;
   createdAt: string;
   disabledAt: string | null;
-  /** Whether its changes are streamed; null where the preview is off. */
+  /** Whether live updates are on; null if the preview is off. */
   isLive: boolean | null;
-  /** Whether people with a role on it may list the others. */
+  /** Whether people with a role on the app can list each other. */
   listsPeople: boolean;
-  /** Requests that it may send; null: the default. */
+  /** Max requests a minute; null for the default. */
   perMinute: number | null;
-  /** Requests that each of its keys may send; null: as many as the app. */
+  /** Max requests a minute of each key; null for the limit of the app. */
   perMinuteOfKey: number | null;
   tables: string[];
-  /** How many have a role on it. */
+  /** The number of people with a role on the app. */
   people: number;
   pushedAt: string | null;
 };
@@ -57,12 +57,12 @@ export type AppKey = ListedKey & {
 
 type AppPageView = PageView<{
   app: AppView;
-  /** Null where no span was asked for. */
+  /** Null without a requested span. */
   axis: Axis | null;
   keys: AppKey[];
 }>;
 
-/** An app, with its requests over a span if there is one. @throws {Problem} unknown_app */
+/** An app, and its requests over the requested span. @throws {Problem} unknown_app */
 export async function showConsoleApp(
   deps: ConsoleDeps,
   cookies: PresentedCookies,
@@ -78,7 +78,7 @@ function toScopes(given: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => given.includes(scope));
 }
 
-/** How far back numbers reach. */
+/** The spans of time that numbers cover. */
 export const SPANS = ["hour", "day", "week"] as const;
 export type Span = (typeof SPANS)[number];
 
@@ -89,8 +89,8 @@ export type Numbers = {
   errors: number;
   /** Responses with a status from 400 to 499. */
   rejections: number;
-  /** How many were in each bucket of `std/latency.ts`. */
+  /** The number of requests in each bucket of `std/latency.ts`. */
   latencies: number[];
-  /** The number of each step that has any, from 0, with what was counted in it. */
+  /** Each step with requests: its index, and its counts. */
   counted: [step: number, requests: number, errors: number, rejections: number][];
 };

@@ -1,20 +1,20 @@
-/** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
+/** Pages of the audit log for the Console: filtered, newest first. @module */
 import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { PageView } from "./apps.ts";
 
 export type ConsoleAuditEntry = {
   id: number;
   at: string;
-  /** A person's id, or a word such as `operator`. */
+  /** A person's id, or a fixed name such as `operator`. */
   actor: string;
   actorEmail: string | null;
   action: string;
   userId: string | null;
   email: string | null;
   app: string | null;
-  /** From which address. */
+  /** The IP address of the client. */
   client: string | null;
-  /** As JSON, cut. */
+  /** Truncated JSON. */
   details: string;
 };
 
@@ -24,26 +24,26 @@ export type AuditFilter = {
   action: string;
   app: string;
   person: string;
-  /** From this time on, and before that one; in ISO 8601. */
+  /** The first time, and the end, which is excluded; in ISO 8601. */
   from: string | undefined;
   until: string | undefined;
 };
 
 export type AuditPage = {
-  /** Older than the entry with this id. */
+  /** Only entries older than the entry with this id. */
   before: number | undefined;
   maxRows: number;
-  /** How many characters of the details. */
+  /** Max characters of the details. */
   detailsChars: number;
 };
 
 export type AuditView = PageView<{
-  /** The app that is asked for, if there is one. */
+  /** The app of the filter. */
   app: { disabledAt: string | null } | null;
   entries: ConsoleAuditEntry[];
 }>;
 
-/** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
+/** The entries that match, newest first. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
   cookies: PresentedCookies,

@@ -1,4 +1,4 @@
-/** Requests and changes on one time axis, as the Console shows them. @module */
+/** Requests and changes of the Console on one time axis. @module */
 
 /** A push, an entry of the audit log, or a key that expired. */
 export type Change = {
@@ -6,10 +6,10 @@ export type Change = {
   /** `push`, `expire_key`, or the action of the entry. */
   action: string;
   app: string | null;
-  /** A person's id, a key's id, or a word such as `operator`; empty for a key that expired. */
+  /** A person's id, a key's id, or a fixed name such as `operator`; empty for a key that expired. */
   actor: string;
   actorEmail: string | null;
-  /** The address of the person in the entry. */
+  /** The email address of the person in the entry. */
   email: string | null;
   /** The details of an entry as truncated JSON, or the name of a push or a key. */
   details: string;
@@ -20,11 +20,11 @@ export type Change = {
 };
 
 export type Axis = {
-  /** When step 0 begins. */
+  /** The start of step 0. */
   since: string;
   stepS: number;
   steps: number;
-  /** By the number of each step that has any; those of the span before have negative numbers. */
+  /** Steps with requests, by index. Steps of the span before have negative indexes. */
   counted: [
     step: number,
     requests: number,

@@ -1,19 +1,19 @@
 /** The changes and the increased error codes of a selected span. @module */
 import type { Change } from "./axis.ts";
 
-/** An error code of a table, with its counts in a span and in as long a time before it. */
+/** An error code of a table, with its counts in a span and in the span before. */
 export type RisenCode = {
   app: string | null;
   table: string | null;
   code: string;
   now: number;
   before: number;
-  /** Of stored requests; each can have several. */
+  /** The invalid fields of stored requests. A request can have several. */
   fields: { field: string; requests: number }[];
   keys: { keyId: string; name: string | null; requests: number }[];
 };
 
-/** The declaration of a push, as JSON, and of the push before it. */
+/** The declarations of a push and of the push before it, as JSON. */
 export type PushedDefinition = {
   app: string;
   seq: number;
@@ -25,7 +25,7 @@ export type PushedDefinition = {
 export type ChangesView = {
   requests: number;
   requestsBefore: number;
-  /** Those first that rose most. */
+  /** The largest increase first. */
   codes: RisenCode[];
   changes: Change[];
   /** The latest changes before the end of the span. */

@@ -7,16 +7,16 @@ export type ConsoleHome = {
   hasKeys: boolean;
   hasTables: boolean;
   appCount: number;
-  /** Apps that need attention first. */
+  /** Starts with the apps that need attention. */
   apps: (ConsoleApp & { numbers: Numbers })[];
-  /** Of all apps together, and of requests without an app. */
+  /** The totals of all apps and of requests without an app. */
   axis: Axis;
   processes: {
     running: number;
     /** The oldest of the processes' last isolation checks. */
     isolationAt: string | null;
     issues: string[];
-    /** Processes that stopped reporting without being stopped or replaced. */
+    /** Processes that no longer report, although no one stopped or replaced them. */
     silent: { role: string; seenAt: string }[];
   };
   /** Null in a database of `rowhouse dev`. */

@@ -9,7 +9,7 @@ import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { PageView } from "./apps.ts";
 
 export type AnyPerson = ListedUser & {
-  /** Whether the person signs in with a provider; then none needs a password. */
+  /** Whether the person signs in with a provider and needs no password. */
   hasProvider: boolean;
 };
 
@@ -21,26 +21,26 @@ export type ConsolePerson = AnyPerson & {
 
 export type PeopleList = {
   people: ConsolePerson[];
-  /** How many have not accepted an invitation, of all. */
+  /** The number of pending invitations of all people. */
   invited: number;
 };
 
 export type PersonView = PageView<{
   person: AnyPerson & {
-    /** Until when an unused link sets the password. */
+    /** When the unused password link expires. */
     linkEndsAt: string | null;
-    /** Which has not been accepted. */
+    /** The pending invitation. */
     invitation: Invitation | null;
-    /** Whether there is an authenticator app. */
+    /** Whether the person has an authenticator app. */
     hasTotp: boolean;
     passkeys: number;
     /** Remaining codes. */
     recoveryCodes: number;
-    /** Attempts at the password since it was last right. */
+    /** Wrong passwords since the last correct one. */
     failedSignIns: FailedSignIns | null;
-    /** Whether no one else is a super_admin who can sign in. */
+    /** Whether the person is the only super_admin who can sign in. */
     isLast: boolean;
-    /** Whether links are mailed to the address: this service set it. */
+    /** Whether this service set the address and so sends links to it. */
     isConfirmed: boolean;
   };
   grants: {
@@ -51,7 +51,7 @@ export type PersonView = PageView<{
     provider: string | null;
     isDisabled: boolean;
   }[];
-  /** Those that can be used; the latest 100. */
+  /** The latest 100 live sessions. */
   sessions: (SessionRecord & {
     device: string | null;
     address: string | null;
@@ -64,7 +64,7 @@ type StoredPerson = Omit<PersonView["person"], "isConfirmed"> & {
   addressSecretId: string | null;
 };
 
-/** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
+/** A person, and a page of the roles on apps: after a slug, or only on one app. @throws {Problem} not_found */
 export async function showConsolePerson(
   deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
   cookies: PresentedCookies,

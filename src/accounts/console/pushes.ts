@@ -6,20 +6,20 @@ import type { ConsoleBuild, PageApp } from "./tables.ts";
 
 type PageView<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
 
-/** A push as a list shows it. */
+/** A push in a list. */
 export type ConsolePush = {
   seq: number;
   name: string;
   checksum: string;
   appliedAt: string;
-  /** The key that pushed; null where an operator did. */
+  /** The key that pushed; null for an operator. */
   key: { keyId: string; name: string } | null;
   statements: number;
   /** The comment at the top of its file. */
   head: string;
 };
 
-/** A push with what it declared, as JSON, and what the one before it did. */
+/** A push with its declaration as JSON, and the declaration of the push before. */
 export type PushView = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
   sql: string;
   definition: string;
@@ -27,7 +27,7 @@ export type PushView = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedA
   isLast: boolean;
 };
 
-/** One push of an app, and the builds that it put off. @throws {Problem} unknown_app; not_found */
+/** A push of an app, and the builds that it deferred. @throws {Problem} unknown_app; not_found */
 export async function showConsolePush(
   deps: ConsoleDeps,
   cookies: PresentedCookies,

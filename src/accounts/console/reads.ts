@@ -10,7 +10,7 @@ import type { AppPerson, PeopleList } from "./people.ts";
 import type { ConsolePush } from "./pushes.ts";
 import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
-/** The JSON of each SQL function, without the prefix of its name. Lists go on after a name or a number. */
+/** The JSON of each SQL function, without the prefix of its name. The next page of a list starts after a name or a number. */
 export type ConsoleReads = {
   describe_app: AppEnd;
   find: ConsoleMatches;

@@ -17,7 +17,7 @@ export type StoredRequest = {
   table: string | null;
   /** JSON pointers to the invalid fields. */
   paths: string[];
-  /** The number of requests that it represents: itself, and equal requests that were not stored. */
+  /** The number of requests that the entry represents: the stored request, and equal requests that were not stored. */
   requests: number;
 };
 
@@ -26,20 +26,20 @@ export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** An empty or undefined field does not filter. */
 export type RequestFilter = {
-  /** An id, or the last 12 characters of one. */
+  /** A request id, or its last 12 characters. */
   reference: string;
   app: string;
   kind: RequestKind | "";
   code: string;
   table: string;
   key: string;
-  /** A column. */
+  /** The name of an invalid column. */
   field: string;
   from: Date | undefined;
   before: Date | undefined;
 };
 
-/** The latest requests that match, at most `maxRows`. */
+/** The latest matching requests; at most `maxRows`. */
 export async function listConsoleRequests(
   deps: ConsoleDeps,
   cookies: PresentedCookies,
@@ -61,7 +61,7 @@ export async function listConsoleRequests(
 }
 
 export type RequestView = StoredRequest & {
-  /** Null where there is no such key any more. */
+  /** Null if the key was deleted. */
   key: {
     name: string;
     app: string;

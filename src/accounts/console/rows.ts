@@ -1,6 +1,6 @@
 /**
- * The keys with which the Console reads and writes rows of an app: they live five minutes, and no longer than the session
- * that asked for them. What an app declares of a table comes from the same login.
+ * Keys for the Console to read and write rows of an app. They expire after five minutes, or with the session that requested
+ * them. The same login reads the app's declaration of a table.
  *
  * @module
  */
@@ -17,11 +17,11 @@ export type RowsView = {
   me: ConsoleVisitor;
   appId: string;
   isDisabled: boolean;
-  /** The present cursor of the app's changes; `null` unless the app is live. */
+  /** The current cursor of the app's changes; `null` if live updates are off. */
   cursor: string | null;
-  /** The app's present or last declaration of the table. */
+  /** The app's current declaration of the table, or the last one. */
   definition: TableDefinition;
-  /** The tables that this one refers to, and those that refer to it. */
+  /** The tables that this table references, and the tables that reference it. */
   related: readonly TableDefinition[];
 };
 
@@ -36,7 +36,7 @@ export async function showConsoleRows(
   return page as RowsView;
 }
 
-/** A key's text, and when it ends. */
+/** The text of a key, and its expiry. */
 export type RowsKey = { text: string; endsAt: number };
 
 /** @throws {Problem} unknown_app; forbidden — the app is disabled */

@@ -9,26 +9,26 @@ import { callConsole } from "../actions/action.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
 
-/** About how large a table is; null where PostgreSQL has measured nothing yet. */
+/** Estimates of the size of a table; null before the first ANALYZE. */
 export type TableSize = {
-  /** Of all apps. */
+  /** Rows of all apps. */
   rows: number | null;
-  /** With its indexes. */
+  /** Bytes of the table and its indexes. */
   bytes: number | null;
 };
 
-/** A table in PostgreSQL, without the parts that only its expressions show. */
+/** A table in PostgreSQL, without its expressions. */
 export type FoundTable = {
   owner: string;
   rowSecurity: string;
   columns: [name: string, type: string, isRequired: boolean][];
   /** The values of each enum, by type. */
   types: Record<string, string[]>;
-  /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, and whether they are valid. */
+  /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
   parts: Record<string, "there" | "invalid" | "not valid">;
 };
 
-/** A build that a push put off. */
+/** A build that a push deferred. */
 export type ConsoleBuild = {
   table: string;
   kind: "index" | "reference";
@@ -37,47 +37,47 @@ export type ConsoleBuild = {
   state: "waiting" | "running" | "done" | "failed";
   issue: string | null;
   attempts: number;
-  /** The last recorded progress, only for an index that is being built. */
+  /** The last recorded progress of a running index build. */
   progress: { phase: string; done: number; total: number; unit: "blocks" | "rows" } | null;
   createdAt: string;
   finishedAt: string | null;
 };
 
-/** How many apps use a table, and the first three. */
+/** The number of apps that use a table, and the first three. */
 export type TableUsers = { count: number; first: string[] };
 
 export type ConsoleTable = {
   name: string;
   owner: string;
-  /** As it was recorded, with what was added while others used it. */
+  /** The recorded definition, with the deferred parts. */
   definition: TableDefinition;
   users: TableUsers;
   size: TableSize | null;
-  /** Nothing, if PostgreSQL has no such table. */
+  /** Undefined if PostgreSQL lacks the table. */
   found: FoundTable | null;
   builds: ConsoleBuild[];
 };
 
-/** Apps that declare the same columns of a table: how many, and the first 100. */
+/** Apps that declare the same columns of a table: the number, and the first 100. */
 export type TableUse = { columns: string[]; count: number; apps: string[] };
 
 export type TableView = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
 
 /** A table as one app uses it. */
 export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "size" | "builds"> & {
-  /** Those that the app declares. */
+  /** The columns that the app declares. */
   columns: string[];
-  /** How many the table has. */
+  /** The number of columns of the table. */
   all: number;
 };
 export type PageApp = { slug: string; disabledAt: string | null };
 
-/** The progress of an end of use, which is rejected if rows of another table refer to its rows. */
+/** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
 export type EndState = "waiting" | "done" | "rejected";
 
 /**
- * Begins to end an app's use of the `expected` tables, and waits until the data service has deleted the rows or `isOverdue` is true. The
- * deletion continues after that.
+ * Ends an app's use of the `expected` tables. Waits until the data service has deleted the rows, or until `isOverdue` is true;
+ * the deletion then continues in the background.
  *
  * @throws {Problem} as `findEndedUse`
  */

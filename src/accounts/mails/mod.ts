@@ -1,4 +1,4 @@
-/** The queue of mails: asked for, claimed by one process, settled. Links are derived from what is claimed, never stored. @module */
+/** The queue of emails: queued, claimed by one process, settled. Links are derived from the claimed entry, never stored. @module */
 import { call, type Database } from "../../db/mod.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { isConfirmed, renewAddress } from "../people/addresses.ts";
@@ -7,10 +7,10 @@ import { findIdentitySecret, type IdentitySecrets } from "../secrets/identity_se
 import { type PasswordRecord, proveSignIn } from "../secrets/passwords.ts";
 import { SIGN_IN_LIMITS, toClient } from "../sessions/sign_in_attempts.ts";
 
-/** How long a link for a forgotten password can be used. */
+/** The lifetime of a link for a forgotten password. */
 export const FORGOTTEN_LINK_LIFE_S = 1800;
 
-/** A mail to send now. */
+/** An email to send now. */
 export type ClaimedMail = {
   id: number;
   /** A key of the templates in `mail/`. */
@@ -25,7 +25,7 @@ export type ClaimedMail = {
   /** More values for the template, such as the IP address of a sign-in. */
   details: Record<string, string>;
   createdAt: string;
-  /** Whether the mail has a link, which can have ended since. */
+  /** Whether the email contains a link. The link can have ended since. */
   hasLink: boolean;
   link: { id: string; secretId: string; expiresAtS: number } | null;
   /** The secrets and the lifetime for a link to a forgotten password. */
@@ -59,7 +59,7 @@ export async function askForPassword(
   });
 }
 
-/** Claims mails for the time of the lease. Unsettled mails are claimed again, with a longer delay each time. */
+/** Claims emails for the time of the lease. Unsettled emails are claimed again, with a longer delay each time. */
 export async function claimMails(
   deps: { db: Database },
   { maxRows, leaseS, retryS }: { maxRows: number; leaseS: number; retryS: number },
@@ -70,7 +70,7 @@ export async function claimMails(
 
 export type MailOutcome = "sent" | "rejected" | "void";
 
-/** Records what became of a claimed mail, so that it is not sent again. */
+/** Records the result of a claimed email, so that it is not sent again. */
 export async function settleMail(
   deps: { db: Database },
   id: number,
@@ -139,7 +139,7 @@ export type MailState = {
   waiting: number;
   /** Age of the oldest waiting mail, in seconds. */
   oldestS: number;
-  /** In the last 30 days. */
+  /** The number of failed emails in the last 30 days. */
   givenUp: number;
 };
 
@@ -148,7 +148,7 @@ export async function readMailState(deps: { db: Database }): Promise<MailState> 
   return (await call(deps.db, "mail_state", {})) as MailState;
 }
 
-/** The state of a link's mail: "unconfirmed" if no mail is sent because the service did not set the address. */
+/** The state of the email with a link; "unconfirmed" if none is sent, because the service did not set the address. */
 export type LinkMail = "mailed" | "unconfirmed" | "none";
 
 /** The state of the mail for a new link. */

@@ -1,4 +1,4 @@
-/** Another address of a person, as operators and administrators in the Console set it. @module */
+/** Changes of the address of a person by operators and administrators. @module */
 import { type Actor, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
 import { unknownUser, usedEmail } from "../actions/rejections.ts";
@@ -7,14 +7,14 @@ import { proveByEach, toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
 import { changePerson } from "./users.ts";
 
-/** The address now, the new one, and the person's id where a page knows it. */
+/** The current and the new address, and the person's id if the caller knows it. */
 type Texts = { email: string; newEmail: string; id?: string };
 
 /**
- * Gives a person another address; returns both. Links that set the password end, an invitation's too.
+ * Changes the address of a person; returns both addresses. Password links and the link of an invitation end.
  *
  * @throws {Problem} invalid_request — lists all malformed values; the address is unknown, or the new address is in use;
- *   something else than this service wrote the address: the account can be another person's
+ *   this service did not write the stored address: the account can belong to another person
  */
 export async function changeEmail(
   deps: Actor & { identitySecrets: IdentitySecrets },
