@@ -1,4 +1,4 @@
-/** The stylesheets, the icon and the scripts, served under names with their digest, so that browsers can keep them forever. @module */
+/** The stylesheets, the icon and the scripts. Their names contain a digest, so that browsers can cache them forever. @module */
 import { readFileSync } from "node:fs";
 import { type Encoding, type Route, readEncoding, toEncodingHeader } from "../http/mod.ts";
 import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./scripts.ts";
@@ -66,7 +66,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
   };
 }
 
-/** As small as it gets: it is done once, and sent to every browser. */
+/** The best compression: computed once, sent to every browser. */
 function compress(text: string, encoding: Encoding | undefined): Uint8Array<ArrayBuffer> {
   const body = new TextEncoder().encode(text);
   if (encoding === undefined) return body;

@@ -7,7 +7,7 @@
 import { ICON } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 
-/** Unset: the product's own name and icon. */
+/** Unset values default to the name and the icon of the product. */
 export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> | undefined };
 
 type VisibleBrand = { name: string; icon: string };
@@ -37,7 +37,7 @@ export function renderBrand(height: number): Html {
   return html`<img src="${visible.icon}" alt="" height="${height}"><span><bdi>${visible.name}</bdi></span>`;
 }
 
-/** A new logo has a new address, so that browsers can keep it. */
+/** A new logo has a new address, so that browsers can cache it. */
 function toLogoUrl(logo: Uint8Array): string {
   const digest = new Bun.CryptoHasher("sha256").update(logo).digest("hex").slice(0, 16);
   return `${LOGO_PATH}?${digest}`;

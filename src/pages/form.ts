@@ -14,31 +14,31 @@ export type Field = {
     | "photo"
     | "one-time-code"
     | "off";
-  /** Which keys a telephone shows. */
+  /** The on-screen keyboard of a phone. */
   inputMode?: "numeric" | "email";
   maxLength: number;
-  /** Lines of a text that has several. */
+  /** The number of lines of a multi-line field. */
   rows?: number;
   value?: string | undefined;
   /** The expected input. */
   hint?: Part;
   /** All issues of the sent value. */
   issues?: readonly string[];
-  /** Values to choose from; any other can be typed. */
+  /** Suggested values; other values are allowed. */
   choices?: readonly string[];
-  /** Whether people are offered where scripts run. */
+  /** Whether a script suggests people. */
   isPerson?: boolean;
   /** The text to type before the form can be sent. The server checks it, too. */
   mustBe?: string;
   /** Whether this field has the focus when the page opens. */
   isFirst?: boolean;
-  /** Read-only: for people and password managers. */
+  /** Read-only, for password managers. */
   isFixed?: boolean;
-  /** May be left empty. */
+  /** Whether the field can be empty. */
   isOptional?: boolean;
 };
 
-/** A labelled input; screen readers read its hint and issues with it. */
+/** A labeled input; screen readers read its hint and issues with it. */
 export function renderField(field: Field): Html {
   const { name, value = "", hint, issues = [] } = field;
   const ids = [hint !== undefined && `${name}-hint`, issues.length > 0 && `${name}-issue`];
@@ -57,7 +57,7 @@ ${issues.length > 0 && renderIssues(name, issues)}
 </div>`;
 }
 
-/** The button is there where a script can make it work. */
+/** The button is visible only if its script runs. */
 function renderWithReveal(id: string, input: Html): Html {
   return html`<div class="reveal">${input}<button class="reveal-button" type="button" data-reveal="${id}" hidden><span data-label>Show</span><span class="visually-hidden"> password</span></button></div>`;
 }

@@ -1,6 +1,6 @@
 /**
- * Marks the tokens of code so that a stylesheet can color them, once, when a page is rendered. The text does not change. It knows
- * keywords, strings and comments, but no grammar.
+ * Marks keywords, strings and comments of code when a page is rendered, so that a stylesheet can color them. The text does not
+ * change.
  *
  * @module
  */
@@ -60,7 +60,7 @@ const TOKENS = new Map(
   ]),
 );
 
-/** The code in a language, by its name after the three backticks. */
+/** The highlighted code. `language` is the name after the three backticks. */
 export function highlight(code: string, language: string | undefined): Part {
   const tokens = TOKENS.get(language ?? "");
   if (tokens === undefined) return renderText(code);

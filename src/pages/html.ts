@@ -1,6 +1,6 @@
 /**
- * HTML that is escaped by construction: a template is markup, what is inserted into it is text. Nothing else makes an
- * {@linkcode Html}, so a page can never contain as markup what someone typed.
+ * HTML that is escaped by construction: a template is markup, and inserted values are text. Only templates create an
+ * {@linkcode Html}, so input never becomes markup.
  *
  * @module
  */
@@ -35,7 +35,7 @@ function toMarkup(part: Part): string {
   return part.map(toMarkup).join("");
 }
 
-/** Text with the five characters escaped that have a meaning in markup or in a quoted attribute. */
+/** Escapes the five characters with a meaning in markup or in a quoted attribute. */
 function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

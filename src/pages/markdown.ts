@@ -1,6 +1,6 @@
 /**
- * Markdown as HTML: Bun parses it, and a template makes the markup of each element, so that text stays text. Markup and
- * pictures in it are left out.
+ * Renders Markdown as HTML. Bun parses it, and templates render each element, so that text stays text. Omits markup and
+ * pictures.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { type Html, html, type Part } from "./html.ts";
 /** The target of a link, and its text instead of a file name. */
 export type Target = { readonly href: string; readonly title?: string };
 export type MarkdownOptions = {
-  /** The target of a link; of one that leads nowhere the text stays. */
+  /** The target of a link; a link without a target becomes text. */
   toTarget: (href: string) => Target | undefined;
 };
 export type Heading = { readonly level: number; readonly id: string; readonly text: string };
 export type Rendered = { readonly content: Html; readonly headings: readonly Heading[] };
 
 /**
- * The page, with its headings in their order. Their ids are those that links on GitHub go to.
+ * The page, and its headings in order. The ids are the same as on GitHub.
  *
  * @example
  * ```ts
@@ -39,7 +39,7 @@ export function renderMarkdown(text: string, { toTarget }: MarkdownOptions): Ren
   };
 }
 
-/** `copied` counts the texts with a button that copies them. */
+/** `copied` counts the texts with a copy button. */
 type Context = MarkdownOptions & { copied: { count: number } };
 type Element = { readonly type: string; readonly props: Readonly<Record<string, unknown>> };
 type Node = string | Element;
@@ -48,7 +48,7 @@ function renderNodes(nodes: readonly Node[], context: Context): Part {
   return nodes.map((node, position) => {
     if (typeof node === "string") return node;
     if (node.type === "code") return html`<code>${renderText(textOf(node))}</code>`;
-    // Its lines belong below each other, however narrow the page is.
+    // The lines of a drawing must not wrap on a narrow page.
     const isDrawing = textOf(nodes[position - 1] ?? "").includes("a drawing");
     if (node.type === "pre") return renderCode(node, context, isDrawing);
     const render = ELEMENTS[node.type];
@@ -129,7 +129,7 @@ function textOf(node: Node): string {
   return typeof node === "string" ? node : childrenOf(node).map(textOf).join("");
 }
 
-/** Whether nothing of it can be read. */
+/** Whether an element has no visible text. */
 function isEmpty(part: Part): boolean {
   return (
     toMarkup(part)

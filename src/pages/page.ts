@@ -1,6 +1,6 @@
 /**
- * A whole page: its frame, its head and its security headers. Nothing inline; works without JavaScript, in light and dark
- * mode. What may run is decided by the headers: nothing, or this service's own files on a page that names a script.
+ * A whole page: its frame, its head and its security headers. Pages work without JavaScript and have no inline code. The headers
+ * allow scripts only on a page that names one, and only from this service.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { ScriptName } from "./scripts.ts";
 export type Page = {
   title: string;
   body: Html;
-  /** Wide pages are for lists, narrow pages for forms; `own` pages bring their frame. */
+  /** `wide` for lists, `narrow` for forms; `own` pages render their own frame. */
   width?: "narrow" | "wide" | "own";
   /** Stylesheets in addition to the common one. Defaults to none. */
   styles?: readonly StyleName[];
@@ -73,18 +73,18 @@ function toPageHeaders(
   };
 }
 
-/** Passkeys where a page asks for them, and nowhere in a frame of it. */
+/** Allows passkeys on a page that requests them, never in its frames. */
 function toPermissions(scripts: readonly ScriptName[]): string {
   const who = scripts.includes("passkey") ? "(self)" : "()";
   return `publickey-credentials-create=${who}, publickey-credentials-get=${who}`;
 }
 
-/** These call the service; no other script has a reason to. */
+/** The only scripts that call the service. */
 const CALLERS: readonly ScriptName[] = ["console", "guide", "reference"];
 
 /**
- * No text ever becomes markup or a program, not even by a script of ours. Only `grid` starts a worker: its policy of this name
- * lets through the address of that worker and nothing else.
+ * Text never becomes markup or code, not even in our scripts. Only `grid` starts a worker: its policy of this name allows only
+ * the address of that worker.
  */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";

@@ -1,6 +1,6 @@
 /**
- * The scripts of the pages, from TypeScript: bundled and minified when a browser first asks for one (3 ms), so that
- * neither an image nor a package needs a build. They only add; every page works without them.
+ * The scripts of the pages, in TypeScript: bundled and minified at the first request (3 ms), so that neither an image nor a
+ * package needs a build. Every page works without scripts.
  *
  * @module
  */
@@ -15,7 +15,7 @@ const SOURCES = [
 ];
 
 /**
- * A page has max one of the first four. Pages of rows also have `grid` or `import`, pages that request a passkey `passkey`.
+ * A page has at most one of the first four. Pages of rows also have `grid` or `import`; pages that request a passkey have `passkey`.
  * The Console's pages have `theme`, which is not a module: it runs before the page is displayed. `grid` starts the worker `search`.
  */
 export const SCRIPT_NAMES = [
@@ -31,7 +31,7 @@ export const SCRIPT_NAMES = [
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/** The digest of the sources and the bundler: equal sources have equal names, without bundling. */
+/** The digest of the sources and of the bundler version, so that a name needs no bundling. */
 export const SCRIPTS_DIGEST = digestSources();
 
 function digestSources(): string {

@@ -1,8 +1,8 @@
-/** Moments, as people read them. @module */
+/** Times in a readable form. @module */
 import { type Html, html } from "./html.ts";
 import { toDistance } from "./scripts/distance.ts";
 
-/** How long ago, or how soon; the moment itself in UTC on hover. */
+/** The relative time, with the time in UTC on hover. */
 export function renderTime(text: string | null, now: number): Html {
   if (text === null) return html`<span class="quiet">never</span>`;
   const at = new Date(text);

@@ -1,4 +1,4 @@
-/** The address of a heading is copied when its link is followed. @module */
+/** Copies the address of a heading when its link is followed. @module */
 import { announce } from "./announce.ts";
 
 const VISIBLE_MS = 2000;
@@ -7,7 +7,7 @@ export function startAnchors(): void {
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest<HTMLAnchorElement>("a.anchor") : null;
     if (link === null) return;
-    // If a browser has no clipboard, the address is in the address bar.
+    // Without a clipboard, the address bar still has the address.
     void navigator.clipboard
       ?.writeText(link.href)
       .then(() => showCopied(link))

@@ -1,6 +1,6 @@
-/** Selects several steps of a time axis by dragging: the page of what changed then opens. One step is a link. @module */
+/** Selects several steps of a time axis by dragging, and opens the page of their changes. A single step is a link. @module */
 
-/** Steps between which the pointer moves get a mark; nothing else on the page changes. */
+/** Marks the steps between the start and the pointer. */
 export function startAxes(): void {
   for (const drawing of document.querySelectorAll<SVGElement>("svg[data-axis]"))
     startAxis(drawing, [...drawing.querySelectorAll<SVGAElement>("a")]);
@@ -17,7 +17,7 @@ function startAxis(drawing: SVGElement, steps: readonly SVGAElement[]): void {
     for (const [position, step] of steps.entries())
       step.toggleAttribute("data-selected", last !== undefined && isBetween(position, first, last));
   };
-  // A link would be dragged instead.
+  // Otherwise the browser drags the link.
   drawing.addEventListener("dragstart", (event) => event.preventDefault());
   drawing.addEventListener("pointerdown", (event) => {
     if (event.button === 0 && event.pointerType === "mouse") first = findStep(event);

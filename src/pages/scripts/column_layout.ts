@@ -1,11 +1,11 @@
-/** How a table's columns are laid out: what is stored, read again after columns were added and removed. Pure. @module */
+/** The stored layout of a table's columns, which stays valid after columns are added or removed. Pure. @module */
 import { isObject } from "../../std/is_object.ts";
 
 export type ColumnLayout = {
-  /** Columns from first to last; others follow. */
+  /** The first columns in order; other columns follow. */
   readonly order: readonly string[];
   readonly hidden: readonly string[];
-  /** In pixels, of columns that are not as wide as their values. */
+  /** Widths in pixels of the columns with a fixed width. */
   readonly widths: ReadonlyMap<string, number>;
 };
 
@@ -13,7 +13,7 @@ export const NO_LAYOUT: ColumnLayout = { order: [], hidden: [], widths: new Map(
 export const MIN_WIDTH = 60;
 export const MAX_WIDTH = 1200;
 
-/** The layout of a stored text; what cannot be read is left out. */
+/** The layout in a stored text. Omits unreadable parts. */
 export function readLayout(text: string | null): ColumnLayout {
   const stored: unknown = text === null ? undefined : parse(text);
   if (!isObject(stored)) return NO_LAYOUT;

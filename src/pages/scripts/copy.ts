@@ -1,4 +1,4 @@
-/** Buttons that copy the text of an element. Where a browser does not let them, the text is selected instead. @module */
+/** Buttons that copy the text of an element. Without a permission to copy, they select the text. @module */
 import { announce } from "./announce.ts";
 
 const MESSAGE_MS = 2000;
@@ -16,12 +16,12 @@ async function copyFor(button: HTMLButtonElement): Promise<void> {
   if (source === null) return;
   const isCopied = await copyText(source.textContent ?? "");
   if (!isCopied) select(source);
-  // Selected text is copied by an old command on pages that are not trusted with the clipboard.
+  // Without access to the clipboard, the old command copies the selected text.
   if (isCopied || document.execCommand("copy")) show(button, "Copied");
   else announce("Selected: copy it with the keyboard");
 }
 
-/** Whether the text was copied: only trusted pages have a clipboard, and a person can deny it. */
+/** Returns whether the text was copied: only secure pages have a clipboard, and the user can deny access. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

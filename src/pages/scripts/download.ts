@@ -1,4 +1,4 @@
-/** Buttons that save the text of an element as a file, which this page makes: no address serves it. @module */
+/** Buttons that save the text of an element as a file. The browser creates the file; no address serves it. @module */
 
 export function startDownloads(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-download]")) {

@@ -15,7 +15,7 @@ export function startDrafts(): void {
   const draft = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);
   const form = document.querySelector<HTMLFormElement>(FORM);
-  // A rejected form has what was typed already.
+  // A rejected form already contains the input.
   const isRejected = document.querySelector("main .notice-error") !== null;
   if (draft !== null && form !== null && !isRejected) restore(form, draft);
   document.addEventListener("submit", ({ target, defaultPrevented }) => {

@@ -1,6 +1,6 @@
-/** New elements of a page; text stays text. @module */
+/** Creates elements; text stays text. @module */
 
-/** An element with attributes and what is in it. */
+/** An element with attributes and children. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Readonly<Record<string, string>>,

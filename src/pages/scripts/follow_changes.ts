@@ -10,16 +10,16 @@ export type RowChange = { put: string; etag: string } | { delete: string };
 
 export type ChangeReader = {
   onChanges: (changes: readonly RowChange[]) => void;
-  /** Any rows can have changed. */
+  /** An unknown set of rows has changed. */
   onReset: () => void;
 };
 
 const ACTIVITY = ["pointerdown", "pointermove", "keydown", "wheel", "focus"] as const;
 const MIN_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
-/** Servers limit addresses. */
+/** Servers limit the length of addresses. */
 const MAX_CURSOR_CHARACTERS = 2000;
-/** Leads to a reset. */
+/** This cursor causes a reset. */
 const UNKNOWN_CURSOR = "unknown";
 
 /** Reads the changes after a cursor, as long as the page exists. */

@@ -20,7 +20,7 @@ export function startFormDialogs(): void {
   });
 }
 
-/** The page itself where it has no form: it reports why, or asks for the password. */
+/** Opens the page itself if it has no form: it shows the reason, or asks for the password. */
 async function openForm(url: string): Promise<void> {
   const response = await requestPage(url).catch(() => undefined);
   const form = response?.page.querySelector<HTMLFormElement>("main form.action[method=post]");
@@ -47,7 +47,7 @@ async function openForm(url: string): Promise<void> {
   focusFirst(dialog);
 }
 
-/** Cancel where something ends, else the first field. */
+/** Focuses Cancel in a form that ends something, otherwise the first field. */
 function focusFirst(dialog: HTMLDialogElement): void {
   const cancel = dialog.querySelector<HTMLElement>(".action-buttons > a");
   const isEnd = dialog.querySelector(".action-buttons > .button-danger") !== null;

@@ -1,6 +1,6 @@
 /**
- * The script of a table's rows: the arrow keys move as in a spreadsheet, a cell is edited in place, a row in a dialog, and the
- * next rows replace these. All of it is on the page without a script as well, as links and forms.
+ * The script of a table's rows: arrow keys move between cells as in a spreadsheet, a cell is edited in place, a row in a dialog,
+ * and the next page replaces the rows. Without the script, the page has links and forms for the same actions.
  *
  * @module
  */
@@ -62,16 +62,16 @@ document.addEventListener("dblclick", ({ target }) => {
   const cell = findCellOf(target);
   if (cell !== null) void editInCell(cell);
 });
-// The page of a single row has its forms only.
+// The page of a single row has no grid.
 if (document.querySelector("[data-rows]") !== null)
   addEventListener("popstate", () => open(location.href, { isBack: true }));
 
-/** Shows the rows of an address: of a page, or those that a search finds. */
+/** Shows the rows of an address: a page of rows, or the results of a search. */
 function open(url: string, options: { focus?: Position; isBack?: boolean }): void {
   void (isSearch(url) ? openFound(url, options) : openRows(url, options));
 }
 
-/** Shows the same rows as they are now. */
+/** Loads the same rows again. */
 function renew(focus?: Position): void {
   void (isSearch(location.href) ? renewFound(focus) : renewRows(focus));
 }
@@ -106,12 +106,12 @@ function onKey(event: KeyboardEvent): void {
   else void editCell(target, { typed: event.key });
 }
 
-/** A key that types a character: it begins to edit. */
+/** Whether a key types a character, which starts editing. */
 function isTyped({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
   return key.length === 1 && !ctrlKey && !metaKey && !altKey && !isComposing;
 }
 
-/** Links of the grid do on the page what they do on pages of their own. */
+/** Links of the grid act on this page instead of opening their own page. */
 function onClick(event: MouseEvent): void {
   const { target } = event;
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -119,7 +119,7 @@ function onClick(event: MouseEvent): void {
   const link = target instanceof Element ? target.closest("a") : null;
   const sorted = target instanceof Element ? target.closest<HTMLElement>("[data-sort]") : null;
   const grid = findGrid();
-  // A box is checked by the press itself.
+  // The click itself checks the box.
   if (target instanceof HTMLInputElement) return;
   if (sorted !== null) sortBy(sorted.dataset["sort"] ?? "");
   else if (
@@ -137,7 +137,7 @@ function onClick(event: MouseEvent): void {
   }
 }
 
-/** The cell that an event is for; none if it is for an editor in a cell. */
+/** The cell of an event; `undefined` for an event in an editor. */
 function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
   if (!(target instanceof Element) || target.closest("form") !== null) return null;
   return target.closest<HTMLTableCellElement>("[data-grid] tbody td");

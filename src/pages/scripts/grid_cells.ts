@@ -2,7 +2,7 @@
 
 export type Position = { row: number; column: number };
 
-/** How far Page Up and Page Down go. */
+/** Rows per Page Up and Page Down. */
 const PAGE_ROWS = 10;
 const LAST = Number.MAX_SAFE_INTEGER;
 
@@ -34,7 +34,7 @@ export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEve
   return [...held, key].join("+");
 }
 
-/** The table as a grid: roles that hold however it is laid out, and one stop for Tab. */
+/** Makes a table a grid: with roles for any layout, and a single tab stop. */
 export function markGrid(table: HTMLTableElement): void {
   table.setAttribute("role", "grid");
   for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");

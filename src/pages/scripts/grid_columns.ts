@@ -28,7 +28,7 @@ function currentLayout(): ColumnLayout {
   return readLayout(localStorage.getItem(toKey()));
 }
 
-/** Lays out a table as the server has sent it. */
+/** Applies the layout to a table from the server. */
 export function arrangeColumns(root: ParentNode): void {
   const table = root.querySelector<HTMLTableElement>("table[data-grid]");
   const heads = [...(table?.tHead?.rows[0]?.cells ?? [])];
@@ -76,7 +76,7 @@ export function startColumns(renew: () => void): void {
   const change = (layout: ColumnLayout) => {
     store(layout);
     showMenu(menu);
-    // Columns that the address leaves out are not on the page.
+    // The page lacks the columns that the address omits.
     if (location.search.includes("show.")) location.assign(location.pathname);
     else renew();
   };
@@ -141,7 +141,7 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
   part.append(width, move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));
 }
 
-/** The menu as the layout is. */
+/** Updates the menu from the layout. */
 function showMenu(menu: HTMLElement): void {
   const layout = currentLayout();
   const parts = new Map(

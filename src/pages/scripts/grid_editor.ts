@@ -31,10 +31,10 @@ type Editor = {
   cell: HTMLTableCellElement;
   rowId: string;
   column: string;
-  /** Whether the stored row can differ from the cell, because a change was rejected. */
+  /** Whether the cell can be outdated, because a change was rejected. */
   isStale: boolean;
   isSending: boolean;
-  /** The field as it was opened. */
+  /** The original content of the field. */
   before: readonly ControlState[];
 };
 
@@ -47,7 +47,7 @@ type EditOptions = {
 /** The keys typed on a cell whose form could not be read. */
 const unread = new WeakMap<HTMLTableCellElement, string>();
 
-/** Opens the editor; whether this cell has one. */
+/** Opens the editor of a cell; returns whether the cell has one. */
 export async function editCell(
   cell: HTMLTableCellElement,
   { toNull = false, typed = "" }: EditOptions = {},
@@ -122,7 +122,7 @@ function findField(form: HTMLFormElement, column: string): HTMLElement | null {
   return form.querySelector<HTMLElement>(`[data-field="${CSS.escape(column)}"]`);
 }
 
-/** Only one field is visible. The rest of the form is sent as it was read. */
+/** Shows only one field. The other fields are sent unchanged. */
 function showForm(editor: Editor, form: HTMLFormElement): void {
   const field = findField(form, editor.column);
   if (field === null) return;
@@ -130,7 +130,7 @@ function showForm(editor: Editor, form: HTMLFormElement): void {
     if (!part.contains(field) && !field.contains(part)) part.hidden = true;
   form.noValidate = true;
   form.className = "cell-form";
-  // Over what the cell shows, so that no column becomes wider.
+  // The editor covers the content of the cell, so that no column becomes wider.
   editor.cell.querySelector("form")?.remove();
   editor.cell.append(form);
   addFieldHelp(form);

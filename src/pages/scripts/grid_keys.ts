@@ -16,7 +16,7 @@ const KEYS = [
   { keys: ["Del"], name: "Delete the row, after a confirmation" },
 ] as const;
 
-/** Puts the list on the page, where the dialog finds it. */
+/** Adds the list to the page, where the dialog finds it. */
 export function addGridKeys(): void {
   const entries = KEYS.flatMap(({ keys, name }) => [
     element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, key), " "])),

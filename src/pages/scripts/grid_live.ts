@@ -22,7 +22,7 @@ const WARNINGS = {
 type Renew = (focus?: ReturnType<typeof findCurrent>) => void;
 
 type RowEvent = {
-  /** The tag of the row as it is now; `undefined` if it was deleted. */
+  /** The current tag of the row; `undefined` if the row was deleted. */
   tag: string | undefined;
   /** The number of requests before the event: a page that was requested later includes the change. */
   after: number;

@@ -1,4 +1,4 @@
-/** Fields for JSON: while it is typed, a text that is not JSON is marked. The server checks it again. @module */
+/** Marks invalid JSON in a field while the user types. The server checks it again. @module */
 import { element } from "./element.ts";
 
 export function startJsonFields(): void {

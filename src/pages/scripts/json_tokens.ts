@@ -5,10 +5,10 @@ export type JsonToken = {
   readonly text: string;
 };
 
-/** A text with the colon after it is a name. */
+/** A string before a colon is a name. */
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
-/** The parts of a JSON text; together they are the text. */
+/** The parts of a JSON text. Concatenated, they are the text. */
 export function splitJson(json: string): JsonToken[] {
   const tokens: JsonToken[] = [];
   let end = 0;

@@ -14,7 +14,7 @@ export function startLanguages(): void {
       const top = choice.getBoundingClientRect().top;
       localStorage.setItem(STORED, choice.value);
       choose(choice.value);
-      // Other examples have another height now: what is read stays where it is.
+      // The new examples have another height: keep the scroll position of the clicked example.
       scrollBy(0, choice.getBoundingClientRect().top - top);
     });
 }

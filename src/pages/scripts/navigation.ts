@@ -12,7 +12,7 @@ export function startNavigation(): void {
   if (navigation !== null) showRecent(navigation);
 }
 
-/** Which apps this person has opened in this browser, the latest first. */
+/** The apps that this person has opened in this browser, newest first. */
 function showRecent(navigation: HTMLElement): void {
   const stored = `recent-apps ${navigation.dataset["visitor"]}`;
   const [, current] = APP.exec(location.pathname) ?? [];
@@ -50,7 +50,7 @@ function startTheme(): void {
   });
 }
 
-/** The form is on the account page, with the token of the session. */
+/** Sends the form of the account page, which has the token of the session. */
 function startSignOut(): void {
   const link = document.querySelector<HTMLAnchorElement>("a[data-sign-out]");
   link?.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-/** NULL for a field: a checkbox or an entry of a choice. Typing clears it. @module */
+/** Stores NULL in a field, by a checkbox or an option. Typing clears it. @module */
 
 const BOX = "input[data-null]";
 
@@ -10,7 +10,7 @@ export function startNullChoices(): void {
   });
 }
 
-/** Chooses NULL in a field; whether the field has it. */
+/** Selects NULL in a field; returns whether the field allows it. */
 export function chooseNull(field: Element | null): boolean {
   const box = field?.querySelector<HTMLInputElement>(BOX);
   const entry = field?.querySelector<HTMLOptionElement>("option[value=null]");

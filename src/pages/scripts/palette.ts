@@ -1,6 +1,6 @@
 /**
- * The command palette: Ctrl+K or ⌘K opens the search of the Console, or of the docs, over the page. Its results are those of the
- * search page, which decides what this person may see.
+ * The command palette: Ctrl+K or ⌘K opens the search of the Console or of the docs. The results come from the search page, which
+ * checks access.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export function startPalette(): void {
   });
 }
 
-/** The page that finds, and what it finds. */
+/** The search page, and the name of its results. */
 type PaletteSearch = { path: string; label: string; placeholder: string };
 
 function toPaletteSearch(form: HTMLFormElement): PaletteSearch {
@@ -110,7 +110,7 @@ function follow(option: HTMLElement | null | undefined): void {
   if (href !== undefined) location.assign(href);
 }
 
-/** Asks when typing pauses; a result that comes after a later one is dropped. */
+/** Sends a request when typing pauses. Discards responses out of order. */
 function startSearch(
   path: string,
   input: HTMLInputElement,
@@ -123,7 +123,7 @@ function startSearch(
     const url = `${path}?${new URLSearchParams({ q: input.value })}`;
     const response = await requestPage(url).catch(() => undefined);
     if (own !== asked) return;
-    // The session has ended: the page leads to the sign-in.
+    // The session has ended: the page redirects to the sign-in.
     if (response !== undefined && response.url.pathname !== path) location.assign(url);
     else show(response === undefined ? NO_RESPONSE : toResults(response.page));
   };

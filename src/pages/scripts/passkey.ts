@@ -15,7 +15,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 const OTHER_TEXTS = "Your browser could not use a passkey here.";
 
-/** Ends the offer in a field before the dialogue opens: a browser does one at a time. */
+/** Cancels the autofill request before the dialog opens: browsers allow only one request at a time. */
 let offered: AbortController | undefined;
 
 if ("PublicKeyCredential" in globalThis)
@@ -27,7 +27,7 @@ function start(form: HTMLFormElement): void {
   // Before the listener of all forms, which sends each of them once.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    // A second press while the dialogue is open.
+    // A second click while the dialog is open.
     if (form.ariaBusy === "true") return;
     offered?.abort();
     void askAndSend(form);
@@ -35,7 +35,7 @@ function start(form: HTMLFormElement): void {
   if (form.dataset["passkey"] === "sign-in") void offer(form);
 }
 
-/** The browser's dialogue, and the form with what came of it. */
+/** Opens the browser's dialog, and sends the form with the response. */
 async function askAndSend(form: HTMLFormElement): Promise<void> {
   form.querySelector("[role=alert]")?.remove();
   form.ariaBusy = "true";
@@ -59,7 +59,7 @@ async function offer(form: HTMLFormElement): Promise<void> {
   try {
     send(form, await askForPasskey(options, offered.signal));
   } catch {
-    // No one chose one.
+    // The user selected no passkey.
   }
 }
 

@@ -1,6 +1,6 @@
-/** Passkeys between a page's JSON and the browser, with what older browsers lack of it. @module */
+/** Converts passkeys between JSON and the browser's API, also in older browsers. @module */
 
-// Requests no extensions, which these types lack.
+// The request has no extensions, which these types lack.
 type CreationJson = Omit<PublicKeyCredentialCreationOptionsJSON, "extensions">;
 type RequestJson = Omit<PublicKeyCredentialRequestOptionsJSON, "extensions">;
 
@@ -11,7 +11,7 @@ export async function makePasskey(options: unknown): Promise<string> {
   return toText(await navigator.credentials.create({ publicKey }));
 }
 
-/** The response of an existing passkey, or with a signal of one selected in a field. @throws {DOMException} */
+/** The response of an existing passkey; with a signal, of a passkey from autofill. @throws {DOMException} */
 export async function askForPasskey(options: unknown, signal?: AbortSignal): Promise<string> {
   const json = options as RequestJson;
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON?.(json) ?? readRequest(json);
@@ -42,7 +42,7 @@ function readDescriptor(json: PublicKeyCredentialDescriptorJSON): PublicKeyCrede
 
 function toText(credential: Credential | null): string {
   if (!(credential instanceof PublicKeyCredential)) throw new Error("There is no passkey");
-  // Not by what the browser calls a method: some password managers put objects of their own in its place.
+  // Not by what the browser calls a method: some password managers return objects of their own.
   try {
     return JSON.stringify(credential.toJSON());
   } catch {

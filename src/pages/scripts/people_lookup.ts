@@ -24,7 +24,7 @@ function start(input: HTMLInputElement): void {
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    // Without a response there are no suggestions, and the input counts.
+    // Without a response there are no suggestions, and the form sends the input.
     if (input.value.length >= MIN_CHARS)
       timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
   });

@@ -1,6 +1,6 @@
 /**
- * The script of the API reference: accepts a key, replaces the public pages with those of its app, and sends the requests of
- * Try it.
+ * The script of the API reference: accepts a key, replaces the public pages with the pages of the key's app, and sends the
+ * requests of "Try it".
  *
  * @module
  */

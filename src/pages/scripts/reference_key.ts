@@ -7,14 +7,14 @@
 import { announce } from "./announce.ts";
 
 const STORED = "rowhouse.apiKey";
-/** Anything else is no header. */
+/** The characters that a header can contain. */
 const KEY = /^[\x21-\x7e]+$/;
 
 export function readKey(): string | undefined {
   return sessionStorage.getItem(STORED) ?? undefined;
 }
 
-/** The header that shows the key; none without one. */
+/** The header with the key; empty without a key. */
 export function keyHeaders(): Record<string, string> {
   const key = readKey();
   return key === undefined ? {} : { Authorization: `Bearer ${key}` };
@@ -23,7 +23,7 @@ export function keyHeaders(): Record<string, string> {
 /** Whether the page for the key is displayed; `status` is the reason if not, 0 without a response. */
 export type Opened = { isOpen: boolean; status: number };
 
-/** `open` shows the page again, with the key as it is by then. */
+/** `open` loads the page again with the current key. */
 export function startKeyField(open: () => Promise<Opened>): void {
   const section = find("[data-key]");
   const form = find<HTMLFormElement>("[data-key-form]");
@@ -45,7 +45,7 @@ export function startKeyField(open: () => Promise<Opened>): void {
   else void useKey(readKey() ?? "", open);
 }
 
-/** A key that is good stays where only its page is missing. */
+/** Stores a valid key even if the page does not exist for its app. */
 async function useKey(key: string, open: () => Promise<Opened>): Promise<void> {
   if (!KEY.test(key)) {
     showState(toIssue(401));

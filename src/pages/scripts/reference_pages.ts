@@ -1,4 +1,4 @@
-/** Pages of the reference, requested with the tab's key, which a link cannot carry. @module */
+/** Requests pages of the reference with the tab's key, because links cannot send it. @module */
 import { closeMenu } from "./menu.ts";
 import { keyHeaders, type Opened, readKey } from "./reference_key.ts";
 
@@ -9,7 +9,7 @@ let startContent = (): void => {};
 /** The path of the open page. Another anchor on the same page loads no page. */
 let openPath = location.pathname;
 
-/** `start` starts what is on a page once it is there. */
+/** `start` starts the scripts of a new page. */
 export function startPages(start: () => void): void {
   startContent = start;
   addEventListener("popstate", () => {
@@ -19,7 +19,7 @@ export function startPages(start: () => void): void {
   followReading();
 }
 
-/** Without a key, links lead where they lead. */
+/** Without a key, links work as usual. */
 function onClick(event: MouseEvent): void {
   const { target } = event;
   const link = target instanceof Element ? target.closest("a") : null;
@@ -37,7 +37,7 @@ function onClick(event: MouseEvent): void {
   });
 }
 
-/** Shows the page at an address, as the tab's key gets it. */
+/** Shows the page at an address, requested with the tab's key. */
 export async function openPage(url: string): Promise<Opened> {
   const { status, page } = await request(url);
   if (page === null) return { isOpen: false, status };
@@ -73,7 +73,7 @@ function request(url: string): Promise<FetchedPage> {
 
 let reading: IntersectionObserver | undefined;
 
-/** The menu marks the endpoint that is being read. */
+/** Marks the visible endpoint in the menu. */
 function followReading(): void {
   reading?.disconnect();
   reading = new IntersectionObserver(

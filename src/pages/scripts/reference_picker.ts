@@ -1,4 +1,4 @@
-/** A reference as a combobox: typing searches the rows it may point to. @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/ @module */
+/** A combobox for a reference: typing searches the rows that it can reference. @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/ @module */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import type { Search } from "./search_rows.ts";

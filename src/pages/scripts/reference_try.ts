@@ -6,7 +6,7 @@ import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
 /** The max length of a displayed response. */
 const MAX_VISIBLE_CHARS = 50_000;
-/** Headers that a program reads. */
+/** The displayed headers. */
 const VISIBLE_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
 
 export function startTrying(): void {
@@ -112,7 +112,7 @@ function colour(json: string): (Node | string)[] {
   );
 }
 
-/** Indented JSON; nothing in it turns the direction of a line. */
+/** Indented JSON. No text in it changes the direction of a line. */
 function printBody(text: string): string {
   return print(text).replace(
     /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

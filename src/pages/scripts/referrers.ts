@@ -1,4 +1,4 @@
-/** The rows that refer to a row: found when their list is opened, with links to the first of them. @module */
+/** The rows that reference a row: searched when the list opens, with links to the first ones. @module */
 import { element } from "./element.ts";
 import { makeSearcher } from "./search_worker.ts";
 
@@ -16,7 +16,7 @@ async function onToggle(target: EventTarget | null): Promise<void> {
   const form = target.closest("form");
   if (referrer === undefined || referrerColumn === undefined || list === null || form === null)
     return;
-  // The script searches more rows than the server does.
+  // The script searches more rows than the server.
   const all = target.querySelector<HTMLAnchorElement>(":scope > a");
   all?.setAttribute("href", `${referrer}#where=${referrerColumn}.eq.${referrerId}`);
   list.replaceChildren(element("li", { class: "quiet" }, "Searching…"));

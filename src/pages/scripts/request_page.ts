@@ -1,4 +1,4 @@
-/** Pages of the server, read by a script: what it shows is what the server rendered. @module */
+/** Requests pages that the server rendered. @module */
 
 export type PageResponse = {
   status: number;
@@ -11,7 +11,7 @@ let started = 0;
 let underWay = 0;
 const listeners: (() => void)[] = [];
 
-/** Whether a page is requested, or its response not handled yet. */
+/** Whether a request is open, or its response is not handled yet. */
 export function isRequesting(): boolean {
   return underWay > 0;
 }
@@ -26,7 +26,7 @@ export function onRequested(listener: () => void): void {
   listeners.push(listener);
 }
 
-/** Gets a page, or sends a form and gets the next page. @throws {Error} without a response, or if it is no page */
+/** Gets a page, or sends a form and gets the next page. @throws {Error} no response, or the response is not a page */
 export function requestPage(url: string, form?: FormData): Promise<PageResponse> {
   // Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids.
   const request = new XMLHttpRequest();

@@ -1,4 +1,4 @@
-/** Buttons that show what was typed into a password field. @module */
+/** Buttons that show the text of a password field. @module */
 
 export function startRevealButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-reveal]")) {
@@ -6,7 +6,7 @@ export function startRevealButtons(): void {
     if (!(field instanceof HTMLInputElement)) continue;
     button.hidden = false;
     button.addEventListener("click", () => show(field, button, field.type === "password"));
-    // Browsers and password managers recognise a password by its field.
+    // Browsers and password managers recognize a password by its field.
     field.form?.addEventListener("submit", () => show(field, button, false));
   }
 }

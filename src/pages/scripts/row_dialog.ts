@@ -1,4 +1,4 @@
-/** A row's form over the grid: to edit all of it, or to delete it. The focus returns to where it came from. @module */
+/** A row's form in a dialog over the grid, to edit or delete the row. The focus returns to the previous element. @module */
 import { startCopyButtons } from "./copy.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
@@ -6,7 +6,7 @@ import { addFieldHelp } from "./row_fields.ts";
 import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
-/** The form of a row; the sign-in page has a form, too. */
+/** Selects the form of a row, not the form of the sign-in page. */
 const FORM = "main form.action[method=post]";
 
 export type FormDialog = {
@@ -20,7 +20,7 @@ export type FormDialog = {
   onClose?: () => void;
 };
 
-/** Opens the form of a page in a dialog; where it has none, the page itself. */
+/** Opens the form of a page in a dialog; opens the page itself if it has no form. */
 export async function openFormDialog(options: FormDialog): Promise<void> {
   const { url, done, onDone, prepare, onClose } = options;
   hideSaveState();
@@ -65,7 +65,7 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   focusFirst(dialog);
 }
 
-/** The value of the first field with the caret behind it; of a form that deletes, what leaves everything as it is. */
+/** Focuses the first field with the caret at its end; in a form that deletes, focuses Cancel. */
 function focusFirst(dialog: HTMLDialogElement): void {
   const field = dialog.querySelector<HTMLElement>(
     "[data-field] :is(textarea, select, input:not([type=checkbox]))",

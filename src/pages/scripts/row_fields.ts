@@ -2,7 +2,7 @@
 import { element } from "./element.ts";
 import { addReferencePicker } from "./reference_picker.ts";
 
-/** Adds it before the form is displayed: later, a button would move under the pointer. */
+/** Runs before the form is displayed: later, a new button would move other elements under the pointer. */
 export function addFieldHelp(form: HTMLFormElement): void {
   for (const field of form.querySelectorAll<HTMLInputElement>("input[data-pick]:not([role])"))
     addReferencePicker(field, form);
@@ -12,7 +12,7 @@ export function addFieldHelp(form: HTMLFormElement): void {
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)? ?(?:UTC|Z)$/;
 
-/** A calendar for a moment: the choice becomes its text, which can still be typed with an offset. */
+/** A calendar for a time: fills in the text, which the user can still type with an offset. */
 function addCalendar(field: HTMLInputElement): void {
   const name = field.name.replace(/^value\./, "");
   const calendar = element("input", {

@@ -9,15 +9,15 @@ import { type PageResponse, requestPage } from "./request_page.ts";
 const FORM = "form[data-row-form]";
 /** The address of a page of rows that follows an accepted form contains this. */
 const DONE = ["stored", "added", "deleted"];
-/** Belongs to the session, which may be another since the form was opened. */
+/** The token belongs to the session, which can have changed since the form was opened. */
 const TOKEN = 'input[type="hidden"][name="form_token"]';
 
 export type SentForm =
-  /** The page of rows, to which the server led back. */
+  /** The page of rows after the redirect. */
   | { kind: "stored"; page: Document }
-  /** The form with its validation errors, and what is above it. */
+  /** The form with its validation errors, and the messages above it. */
   | { kind: "rejected"; form: HTMLFormElement; issues: string[] }
-  /** Neither: what was typed is still only here. */
+  /** No response: only the page still has the input. */
   | { kind: "lost"; reason: string };
 
 export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost"; reason: string };
@@ -41,7 +41,7 @@ export async function sendRowForm(
     : { kind: "rejected", form: again, issues: readIssues(response.page) };
 }
 
-/** Whether a form was accepted: without a session the server leads to the sign-in, which is no error either. */
+/** Whether a form was accepted. Without a session, the server redirects to the sign-in, which is not an error response. */
 export function isDone({ url }: PageResponse): boolean {
   return DONE.some((name) => url.searchParams.has(name));
 }
@@ -55,7 +55,7 @@ export function toLost({ status, url, page }: PageResponse): { kind: "lost"; rea
   return { kind: "lost", reason };
 }
 
-/** Uses the token of the present session, so that a form from before the sign-in can be sent. */
+/** Uses the token of the current session, so that a form from before the sign-in can be sent. */
 export async function renewToken(form: HTMLFormElement): Promise<void> {
   const { page } = await requestPage(toAction(form));
   const fresh = page.querySelector<HTMLInputElement>(`main ${TOKEN}`);

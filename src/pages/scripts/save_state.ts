@@ -12,7 +12,7 @@ export function showSaved(text: string, action?: SaveAction): void {
   setTimeout(() => notice.remove(), SAVED_VISIBLE_MS);
 }
 
-/** Stays until the next change. */
+/** The notice stays until the next change. */
 export function showNotSaved(reason: string, action?: SaveAction): void {
   show(`Not saved: ${reason}`, "notice-error", action);
 }

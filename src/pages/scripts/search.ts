@@ -1,4 +1,4 @@
-/** The worker that searches a table: comparing 50,000 rows never holds up the page. It is ended when it is not needed. @module */
+/** The worker that searches a table, so that comparing 50,000 rows never blocks the page. @module */
 import { findRows, type Search } from "./search_rows.ts";
 
 addEventListener("message", ({ data }: MessageEvent<Search>) => {

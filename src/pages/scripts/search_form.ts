@@ -1,4 +1,4 @@
-/** The form above a table's rows: a text for all columns, and conditions on columns. It is filled from a state, and read into one. @module */
+/** The search form above a table's rows: a text for all columns, and conditions on columns. Reads and shows a search state. @module */
 import { element } from "./element.ts";
 import {
   OPERATORS,
@@ -11,7 +11,7 @@ import {
 
 export type SearchForm = {
   readonly show: (state: SearchState) => void;
-  /** Without the order, which is not chosen here. */
+  /** A search state without the order, which the form lacks. */
   readonly read: () => Omit<SearchState, "order">;
 };
 
@@ -66,10 +66,10 @@ function readCondition(part: Element): SearchCondition[] {
   const [column, operator, value] = part.querySelectorAll<Control>("select, input");
   if (column === undefined || operator === undefined) return [];
   const typed = value?.value ?? "";
-  // A browser leaves out seconds that are zero.
+  // Browsers omit zero seconds.
   const moment = typed.length === "2026-01-01T12:00".length ? `${typed}:00Z` : `${typed}Z`;
   const text = value?.type === "datetime-local" ? moment : typed;
-  // The names are those of the options, from the table of operators.
+  // The names come from the options, and so from the table of operators.
   return [{ column: column.value, operator: operator.value as OperatorName, value: text }];
 }
 

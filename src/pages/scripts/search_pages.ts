@@ -1,4 +1,4 @@
-/** Pages of a table's rows as JSON, for a search. A limit of requests is waited for; every other failure is explained. @module */
+/** Requests pages of a table's rows as JSON for a search. Waits at a rate limit; explains every other failure. @module */
 import { isObject } from "../../std/is_object.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };
@@ -11,7 +11,7 @@ export type RowsPage = {
 };
 
 export class SearchError extends Error {
-  /** The code of the response, if it has one. */
+  /** The error code of the response, if any. */
   readonly code: string;
 
   constructor(message: string, code = "") {
@@ -25,7 +25,7 @@ const DEFAULT_WAIT_S = 1;
 /**
  * A page at an address. Conditions are sent in a header: addresses are in the logs of proxies.
  *
- * @throws {SearchError} there is no page: why
+ * @throws {SearchError} the request failed; the message gives the reason
  */
 export async function readPage(url: string, options: { query?: string } = {}): Promise<RowsPage> {
   const headers = options.query === undefined ? undefined : { "rows-query": options.query };

@@ -1,6 +1,6 @@
 /**
- * Finds rows of a table: by the list endpoint where it has conditions, otherwise by reading the table and comparing each row
- * as the client's `matches()` does. Of rows it keeps the id and the value to sort by, so that memory stays small.
+ * Finds rows of a table: with conditions of the list endpoint if it supports them, otherwise by reading the table and comparing
+ * each row with the client's `matches()`. Stores only the id and the sort value of a row, to save memory.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export type Search = {
   readonly url: string;
   readonly columns: readonly SearchColumn[];
   readonly state: SearchState;
-  /** Whether the list endpoint is expected to search. */
+  /** Whether to use the conditions of the list endpoint. */
   readonly hasFilters: boolean;
   /** A column whose values are returned with the ids. */
   readonly label?: string;
@@ -28,10 +28,10 @@ export type SearchReport =
   | {
       readonly kind: "found";
       readonly ids: readonly string[];
-      /** Values of the column that was asked for, as text. */
+      /** Values of the requested column, as text. */
       readonly labels: readonly string[];
       readonly searched: number;
-      /** Whether there are rows that were not searched. */
+      /** Whether the search ended before the last row. */
       readonly isCut: boolean;
     }
   | { readonly kind: "failed"; readonly reason: string };
@@ -40,12 +40,12 @@ const PAGE_ROWS = 1000;
 export const MAX_SEARCHED = 50_000;
 /** The list endpoint sorts by this many characters of a text. */
 const SORTED_CHARS = 200;
-/** The endpoint does not support this query, or any: the rows are compared here. */
+/** The endpoint does not support the query: the script compares the rows. */
 const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
 
 type Report = (report: SearchReport) => void;
 
-/** Reports progress, and at the end what was found. */
+/** Reports progress, and the result at the end. */
 export async function findRows(search: Search, report: Report): Promise<void> {
   try {
     const found = search.hasFilters ? await findByEndpoint(search, report) : undefined;
@@ -95,7 +95,7 @@ function toUndefinedIf(codes: readonly string[]): (error: unknown) => undefined 
 }
 
 type Value = string | number | boolean;
-/** A row that was found; without a value it is null there. */
+/** A matching row. The value is null if the row has none. */
 type Match = { readonly id: string; readonly value: Value | undefined; readonly label: string };
 
 async function findHere(
@@ -142,7 +142,7 @@ function toSortValue(value: unknown): Value | undefined {
   return typeof value === "number" || typeof value === "boolean" ? value : undefined;
 }
 
-/** As the list endpoint sorts: nulls come last in both directions, equal values in the order of their ids. */
+/** Sorts like the list endpoint: nulls come last in both directions, equal values in the order of their ids. */
 function sortMatches(
   found: readonly Match[],
   { order }: SearchState,

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A column of the table, as the page describes it; the id is one. */
+/** A column of the table, as the page describes it; includes the id. */
 export type SearchColumn = {
   readonly name: string;
   readonly kind: string;
@@ -19,7 +19,7 @@ export type SearchCondition = {
 };
 
 export type SearchState = {
-  /** Searched for in all columns. */
+  /** The text to find in any column. */
   readonly text: string;
   readonly conditions: readonly SearchCondition[];
   readonly order: { readonly column: string; readonly isDescending: boolean } | undefined;
@@ -73,7 +73,7 @@ export function operatorsOf({ kind, required }: SearchColumn): readonly Operator
   return required ? operators : [...operators, "null", "present"];
 }
 
-/** The state of a fragment; what cannot be read is left out. */
+/** The state in a fragment. Omits unreadable parts. */
 export function readState(fragment: string, columns: readonly SearchColumn[]): SearchState {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
   const find = (name: string) => columns.find((column) => column.name === name);
@@ -98,7 +98,7 @@ export function readPageNumber(fragment: string): number {
   return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
 }
 
-/** The fragment of a state; empty if nothing is searched for. */
+/** The fragment of a state; empty without a search. */
 export function toFragment({ text, conditions, order }: SearchState, page = 1): string {
   const parameters = new URLSearchParams();
   if (text !== "") parameters.set("search", text);
@@ -113,10 +113,10 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Conditions in one query of the list endpoint. */
+/** Max conditions in a query of the list endpoint. */
 const MAX_CONDITIONS = 25;
 
-/** The conditions as the client's `matches()` and the list endpoint read them. */
+/** The conditions in the format of the client's `matches()` and the list endpoint. */
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
   const and = state.conditions.map(({ column, operator, value }) => {
     const kind = columns.find(({ name }) => name === column)?.kind;
@@ -126,7 +126,7 @@ export function toWhere(state: SearchState, columns: readonly SearchColumn[]): o
   return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
 }
 
-/** A text in any text; a number and an id also where such values are. */
+/** Finds the text in columns of text; a number or an id also in columns of that kind. */
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
   const found = columns.flatMap(({ name, kind }): object[] => {
     if (kind === "string") return [{ [name]: toContained(text) }];
@@ -135,7 +135,7 @@ function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
     if ((kind === "uuid" || kind === "ref") && UUID.test(text)) return [{ [name]: { eq: text } }];
     return [];
   });
-  // Without a column that can contain it, the text is nowhere.
+  // No column can contain the text, so no row matches.
   return found.length === 0 ? [{ id: { is: null } }] : found.slice(0, MAX_CONDITIONS);
 }
 

@@ -13,7 +13,7 @@ declare const trustedTypes:
 
 const ADDRESS = /^\/assets\/search\.[0-9a-f]{16}\.js$/;
 
-/** The only program that this page may start, by its policy. */
+/** The only worker that the policy of the page allows. */
 const policy =
   typeof trustedTypes === "undefined"
     ? undefined
@@ -36,7 +36,7 @@ export type Searcher = {
   readonly cancel: () => void;
 };
 
-/** Searches of which the next ends the one before. */
+/** Searches; each new search cancels the previous one. */
 export function makeSearcher(): Searcher {
   let cancel = () => {};
   return {

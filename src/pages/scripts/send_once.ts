@@ -1,4 +1,4 @@
-/** A form is sent once: a second press while the first is under way does nothing. @module */
+/** Sends a form once: ignores a second click during the request. @module */
 
 // Browsers report no event when a person stops a request.
 const FORGOTTEN_MS = 20_000;
@@ -7,7 +7,7 @@ export function startSendingOnce(): void {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
     if (!(form instanceof HTMLFormElement)) return;
-    // A form that is read may be sent as often as anyone likes. Not form.method: a field of that name would be meant.
+    // GET forms can be sent again. getAttribute, because form.method could be a field with that name.
     if (form.getAttribute("method") !== "post") return;
     if (form.ariaBusy === "true") event.preventDefault();
     if (event.defaultPrevented) return;
@@ -15,7 +15,7 @@ export function startSendingOnce(): void {
     submitter?.setAttribute("aria-disabled", "true");
     setTimeout(() => release(form), FORGOTTEN_MS);
   });
-  // A page that is come back to is as it was left.
+  // The browser can restore the page from its cache with a disabled form.
   addEventListener("pageshow", () => {
     for (const form of document.forms) release(form);
   });

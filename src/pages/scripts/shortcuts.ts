@@ -1,12 +1,12 @@
 /**
- * Keyboard shortcuts. What a key does is on the page: an element with `data-keys="g h"` is followed, pressed or given the
- * focus by these keys, one after the other; `?` lists them all. Never while someone types, never with another key held.
+ * Keyboard shortcuts. An element with `data-keys="g h"` is followed, clicked or focused by these keys in sequence; `?` lists all.
+ * Ignores keys while the user types, and keys with a modifier.
  *
  * @module
  */
 import { makeShortcutsDialog } from "./shortcuts_dialog.ts";
 
-/** How long the first of two keys waits for the second. */
+/** Max time between the two keys of a sequence. */
 const PREFIX_MS = 1200;
 const SETTING = "shortcuts";
 
@@ -58,7 +58,7 @@ function openDialog(): void {
   document.querySelector("main")?.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
-  // The button that has the focus is at the end of a list that may be longer than the window.
+  // The focused button can be below the end of the window.
   dialog.scrollTop = 0;
 }
 

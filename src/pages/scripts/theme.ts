@@ -1,4 +1,4 @@
-/** Applies the stored theme before the page is displayed. By default the system decides. @module */
+/** Applies the stored theme before the page is displayed. Defaults to the theme of the system. @module */
 
 const chosen = localStorage.getItem("theme");
 if (chosen !== null) document.documentElement.dataset["theme"] = chosen;

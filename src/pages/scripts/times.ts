@@ -1,4 +1,4 @@
-/** Moments in the reader's own zone and language, with UTC on hover; how long ago something was stays true. @module */
+/** Shows times in the reader's time zone and language, with UTC on hover, and updates relative times. @module */
 import { toDistance } from "./distance.ts";
 
 const REFRESH_MS = 30_000;
@@ -33,7 +33,7 @@ function showTime(time: HTMLTimeElement): void {
   time.title = isRelative ? `${MOMENT.format(at)}\n${utc}` : utc;
 }
 
-/** A value of a row: on hover all of its digits, as the server wrote them. */
+/** A value of a row. On hover it shows all digits from the server. */
 function showExact(time: HTMLTimeElement, at: Date): void {
   if (time.title !== "") return;
   time.title = time.textContent;

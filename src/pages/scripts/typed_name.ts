@@ -7,7 +7,7 @@ export function startTypedNames(root: ParentNode = document): void {
       if (button) button.disabled = field.value !== field.dataset["mustBe"];
     };
     field.addEventListener("input", check);
-    // A browser may fill fields in when a page is come back to.
+    // Browsers can restore the fields of a page from history.
     addEventListener("pageshow", check);
     check();
   }
