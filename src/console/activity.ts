@@ -128,7 +128,7 @@ function renderDetails(details: string): Part {
   return html`<details><summary><bdi>${short}</bdi></summary><pre class="list-details" tabindex="0"><code><bdi>${details}</bdi></code></pre></details>`;
 }
 
-/** The details without JSON punctuation; JSON that was cut stays as it is. */
+/** The details without JSON punctuation; truncated JSON stays unchanged. */
 function toSummary(details: string): string {
   const parsed = tryParseJson(details);
   if (!isObject(parsed)) return details;

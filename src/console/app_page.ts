@@ -49,7 +49,7 @@ function renderTabs(slug: string, tab: string): Html {
   return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
-/** An app that the address names, with its slug, and its requests over a span if there is one. @throws {Problem} unknown_app */
+/** The app in the address, with its requests over the requested span. @throws {Problem} unknown_app */
 export async function readApp({ deps, cookies, context }: Visit, span?: Span) {
   const { app: slug = "" } = context.params;
   return { ...(await showConsoleApp(deps, cookies, { slug, span })), slug };

@@ -17,7 +17,7 @@ type Switch = {
   effects: { on: string; off: string };
 };
 
-/** The form sends the wanted state and not a toggle: a form that is sent twice has no second effect. */
+/** The form sends the wanted state, not a toggle, so that sending it twice changes nothing. */
 function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
   return makeFormPage({
     action,

@@ -1,6 +1,6 @@
 /**
- * Requests, errors, rejections and p99 on one time axis, with marks where something changed. Drawn by the server; each step
- * links to what changed there. Labels are HTML, because the drawing stretches.
+ * Requests, errors, rejections and p99 on one time axis, with marks at changes. Each step links to its changes. The server draws
+ * it; labels are HTML, because the drawing stretches.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { MIN_REQUESTS, type Step, toSteps } from "./steps.ts";
 
 type Drawn = { axis: Axis; span: Span; slug: string; now: number };
 
-/** The axis of an app; without a slug, of all apps. */
+/** The axis of an app, or without a slug of all apps. */
 export function renderAxis({ axis, span, slug, now }: Drawn): Html {
   const steps = toSteps(axis);
   const lanes = toLanes(steps);

@@ -16,7 +16,7 @@ export function toLanes(steps: readonly Step[]): Lane[] {
   const past = steps.map(({ before }) => before?.requests ?? 0);
   const counts = (read: (step: Step) => number) => steps.map(read);
   const requests = counts((step) => step.requests);
-  // Processes add the last step when it is over.
+  // Processes report the last step after it ends.
   const known = requests.map((count, index) =>
     count > 0 || index + 1 < steps.length ? count : undefined,
   );

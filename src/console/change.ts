@@ -25,7 +25,7 @@ function renderWhat(change: Change): Part {
   return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_LABELS[action] ?? action}</a>${renderObject(change)}`;
 }
 
-/** A push's number in its displayed format. */
+/** The number of a push as text. */
 export function toNumber(seq: number): string {
   return String(seq).padStart(4, "0");
 }

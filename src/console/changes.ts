@@ -47,13 +47,13 @@ type Asked = { slug: string; from: Date; until: Date; unit: "minute" | "hour" };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Longer times are read by the hour. */
+/** Longer periods use hourly steps. */
 const MAX_BY_MINUTE_MS = 3 * HOUR_MS;
-/** Minutes are stored for a day, and the previous period is read too. */
+/** Minutes are stored for a day, which must also cover the previous period. */
 const MINUTES_BACK_MS = 20 * HOUR_MS;
 const MAX_MS = 7 * 24 * HOUR_MS;
 
-/** The requested period: min one unit, max a week. Unreadable input means the last hour. */
+/** The requested period: min one unit, max a week. Invalid input means the last hour. */
 function readAsked(query: string, now: number): Asked {
   const given = new Map(readParameters(query));
   const app = (given.get("app") ?? "").trim();
@@ -123,7 +123,7 @@ function toStatus(code: string): string {
   return /^4\d\d$/.test(code) ? code : "4xx";
 }
 
-/** The latest push that changed the column, with what it was before. */
+/** The latest push that changed the column, with the definition before it. */
 function renderCause({ app, table }: RisenCode, field: string, { pushes }: ChangesView): Part {
   const found =
     table === null

@@ -6,7 +6,7 @@ const HEIGHT = 28;
 /** Space for the line's width at the edges. */
 const INSET = 2;
 
-/** A line of counts over time, with marks below where something failed. */
+/** A line of counts over time, with marks at failures. */
 export function renderLine(counts: readonly number[], marks: readonly number[] = []): Html {
   const maxCount = Math.max(...counts, 1);
   const toX = (index: number) => round((index * WIDTH) / Math.max(counts.length - 1, 1));

@@ -1,4 +1,4 @@
-/** How two definitions of an app differ, table by table, as lines of text. Pure. @module */
+/** The differences between two definitions of an app by table, as lines of text. Pure. @module */
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 
 /** A line of a table's text; `was` is the replaced text. */

@@ -1,4 +1,4 @@
-/** The notice after an action, on the page that follows it. @module */
+/** The notice on the page after an action. @module */
 import { readParameters } from "../http/mod.ts";
 import { type Html, redirect, renderNotice } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
@@ -32,7 +32,7 @@ export function redirectWithNotice(path: string, done: keyof typeof DONE): Respo
   return redirect(`${path}?${new URLSearchParams({ done })}`);
 }
 
-/** The notice for a page that follows an action. */
+/** The notice for the page after an action. */
 export function renderDone({ context }: Visit): Html | undefined {
   const given = new Map(readParameters(context.query)).get("done");
   const text = Object.entries(DONE).find(([name]) => name === given)?.[1];

@@ -31,16 +31,16 @@ import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 
 export type ConsolePageDeps = PageDeps & {
-  /** Unset if there is no Console. */
+  /** Unset without a Console. */
   consoleDb: Database | undefined;
   keyPrefix: string;
-  /** Sends a request to the gateway, for any origin; unset if the gateway's address is unknown. */
+  /** Sends a request to the gateway; unset if the gateway's address is unknown. */
   callApi: ((request: Request) => Promise<Response>) | undefined;
   /** Keys for rows, by a digest of visitor and use. */
   rowsKeys: Map<string, RowsKey>;
-  /** Whether the list endpoint is expected to search and sort. */
+  /** Whether the list endpoint supports search and sorting. */
   hasFilters: boolean;
-  /** Whether apps can be live. */
+  /** Whether apps can have live updates. */
   hasLive: boolean;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
@@ -57,7 +57,7 @@ export type Visit = {
   context: RequestContext;
   /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;
-  /** For the forms of the page. */
+  /** The token for the forms of the page. */
   token: string;
 };
 

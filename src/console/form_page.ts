@@ -29,23 +29,23 @@ import {
 import { toMessages } from "./read.ts";
 
 type FormView = { fields: Part; button: string; tone?: "primary" | "danger" };
-/** Why there is no form; with a status if that is an error. */
+/** The reason for a page without a form; with a status for an error. */
 type NoForm = { instead: Part; status?: number };
 export type FormBody = { title: string; body: Part; status: number };
 
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
-  /** The visit's `fields` has the sent values. */
+  /** Handles the sent values in `fields` of the visit. */
   form: (content: Content, visit: Visit) => Promise<FormView | NoForm> | FormView | NoForm;
   /** Returns the page that follows. */
   run: (visit: Visit, content: Content) => Promise<Response>;
   cancel: (visit: Visit, content: Content) => string;
   /** The body in its frame. */
   respond: (content: Content, page: FormBody, visit: Visit) => Response;
-  /** The function that it calls: the database decides whether it needs a recent sign-in. */
+  /** The SQL function of the form, which decides whether it requires a recent sign-in. */
   action: ConsoleFunction;
-  /** Heads the errors. */
+  /** The heading of the errors. */
   failed?: string;
 };
 type Handle = (visit: Visit) => Promise<Response>;

@@ -35,22 +35,22 @@ const KEYS: Readonly<Record<string, string>> = {
 
 export type ConsolePage = {
   me: ConsoleVisitor;
-  /** Its entry in the navigation. */
+  /** The entry in the navigation. */
   entry: (typeof ENTRIES)[number]["name"] | undefined;
   title: string;
   /** Distinguishes pages with the same heading; only in the window's title. */
   part?: string;
   /** The parent pages. */
   crumbs?: readonly { name: string; path: string }[];
-  /** Next to the heading. */
+  /** Buttons and links next to the heading. */
   actions?: Part;
-  /** Below the heading, such as an app's tabs. */
+  /** Content below the heading, such as tabs. */
   tabs?: Part;
   body: Part;
   status?: number;
-  /** Whether it has a grid of rows. */
+  /** Whether the page has a grid of rows. */
   hasGrid?: boolean;
-  /** Whether it imports rows. */
+  /** Whether the page imports rows. */
   isImport?: boolean;
 };
 
@@ -69,7 +69,7 @@ export function respondWithConsolePage(page: ConsolePage): Response {
   );
 }
 
-/** From the page up to the entry, so that browser tabs and bookmarks differ. */
+/** The title, from the page up to its entry, so that browser tabs and bookmarks differ. */
 function toWindowTitle({ part, title, crumbs = [] }: ConsolePage): string {
   const above = crumbs.map(({ name }) => name).toReversed();
   return [part, title, ...above].filter((name) => name !== undefined).join(" · ");

@@ -1,4 +1,4 @@
-/** Pending invitations: inviter, roles, expiry and the state of the mail. @module */
+/** Pending invitations: inviter, roles, expiry and the state of the email. @module */
 
 import { readConsole } from "../accounts/console/mod.ts";
 import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
@@ -85,7 +85,7 @@ export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): H
   return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;
 }
 
-/** The state of the mail with the link. */
+/** The state of the email with the link. */
 export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
   if (mail === "sent") return html`mailed ${renderTime(mailedAt, now)}`;
   if (mail === "failed") return renderPill("mail failed", "bad");

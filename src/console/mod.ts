@@ -1,6 +1,6 @@
 /**
- * The Console: apps, keys and what happened, for administrators in a browser. Rendered by the server; every form works
- * without a script. Reads and acts only on the Console's login, by calls that prove both cookies; never on another.
+ * The Console for administrators in a browser: apps, keys, people, tables, rows, requests and the audit log. The server renders
+ * it, and every form works without a script. It uses only the Console's login, with calls that prove both cookies.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Numbers of requests as people read them: how many a second, what share failed, the time of the slowest. @module */
+/** Statistics of requests as text: the rate, the share of failures, and the p99. @module */
 import {
   type Axis,
   type Numbers,
@@ -13,7 +13,7 @@ import { renderLine, toFewer } from "./chart.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { MIN_REQUESTS, toTotals } from "./steps.ts";
 
-/** How many steps a span has and how long each is, as in `rowhouse.span_of`. */
+/** The number and length of the steps of a span, as in `rowhouse.span_of`. */
 const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
   hour: { steps: 60, stepS: 60 },
   day: { steps: 24, stepS: 3600 },
@@ -21,7 +21,7 @@ const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
 };
 const POINTS_IN_LIST = 30;
 
-/** Requests, errors, durations and rejections of a span and of the span before; each opens its requests. */
+/** Requests, errors, durations and rejections of a span and of the span before. Each number links to its requests. */
 export function renderStats(
   axis: Axis,
   { span, slug, now }: { span: Span; slug: string; now: number },
@@ -47,7 +47,7 @@ ${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(reject
 </dl>`;
 }
 
-/** How much more or less, in percent. */
+/** The change in percent. */
 function toChange(now: number, before: number): string {
   const percent = Math.round((100 * (now - before)) / before);
   return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))} %`;
@@ -68,7 +68,7 @@ export function readSpan(query: string): Span {
   return SPANS.find((span) => span === wanted) ?? "hour";
 }
 
-/** Links to a page with each span. */
+/** Links to the page for each span. */
 export function renderSpans(page: Span, path: string): Html {
   return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === page && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
 }
@@ -82,7 +82,7 @@ function renderStat(
   return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-detail">${detail}</dd></div>`;
 }
 
-/** The cells of a list: a small chart, requests a second, errors, the slowest. */
+/** The cells of a list: a small chart, requests per second, errors and the p99. */
 export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const { requests, errors, latencies } = numbers;
   if (requests === 0)
@@ -137,7 +137,7 @@ function toShare(count: number, all: number): string {
   return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
 }
 
-/** The max duration of a share of the requests. */
+/** A percentile of the durations. */
 function toDuration(latencies: readonly number[], share: number): string {
   const ms = estimateLatency(latencies, share);
   if (ms === undefined) return "–";

@@ -30,7 +30,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
         html`<p class="notice notice-error">This app is disabled. Its keys do not work and people cannot open it.</p>`,
       keys.length === 0 && renderNoKey(slug),
       renderFacts(app, { activeKeys: active, now }),
-      // Without a key it has had no request.
+      // An app without a key has had no request.
       axis !== null &&
         keys.length > 0 && [
           renderSpans(span, toAppPath(slug)),
@@ -60,7 +60,7 @@ function renderFacts(app: AppView, { activeKeys, now }: { activeKeys: number; no
   return html`<section class="sheet" aria-label="About this app"><dl class="facts">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`;
 }
 
-/** Each opens in another tab: the Console stays where it is. */
+/** Links that open in a new tab. */
 function renderOrigins({ origins, slug }: AppView): Part {
   if (origins.length === 0)
     return html`<span class="quiet">none yet</span> <a href="${toAppPath(slug)}/settings">Add an origin</a>`;

@@ -1,4 +1,4 @@
-/** Parts of the Console's pages: tables, times, fields. Whatever people typed is isolated and cut, so that it breaks no line. @module */
+/** Parts of the Console's pages: tables, times, fields. Input is isolated and truncated, so that it cannot break the layout. @module */
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import {
   type Field,
@@ -15,12 +15,12 @@ export { renderTime } from "../pages/mod.ts";
 /** The max length of a displayed name. */
 const NAME_CHARS = 120;
 
-/** A text that someone typed: it can neither turn the direction of what is around it nor fill the page. */
+/** A text from users: it cannot change the direction of the text around it, or fill the page. */
 export function renderText(text: string): Html {
   return html`<bdi>${cut(text)}</bdi>`;
 }
 
-/** A mail address, which breaks before its @ where it breaks. */
+/** An email address, which wraps before the @. */
 export function renderAddress(email: string): Html {
   const [name = "", ...domain] = cut(email).split(/(?=@)/);
   return html`<bdi>${name}${domain.map((part) => html`<wbr>${part}`)}</bdi>`;
@@ -32,7 +32,7 @@ function cut(text: string): string {
 
 export type Column = { name: string; isNumber?: boolean; isHidden?: boolean };
 
-/** Rows under headings; scrolls sideways in its own frame, and can be reached by keyboard for that. */
+/** A table that scrolls horizontally in its own frame, which can have the focus for the keyboard. */
 export function renderTable(
   label: string,
   columns: readonly Column[],
@@ -49,12 +49,12 @@ function renderHead({ name, isNumber = false, isHidden = false }: Column): Html 
   return html`<th scope="col"${isNumber && html` class="num"`}>${text}</th>`;
 }
 
-/** A box for what is not there yet, with what to do about it. */
+/** A box for an empty list, with the next step. */
 export function renderEmpty(text: Part, action?: Part): Html {
   return html`<div class="blank"><p>${text}</p>${action}</div>`;
 }
 
-/** With `isDialog` the page of the link, which has one form, opens over this one where scripts run. */
+/** With `isDialog`, a script opens the page of the link, which has one form, in a dialog. */
 export function renderLink(
   name: string,
   path: string,
@@ -64,7 +64,7 @@ export function renderLink(
   return html`<a class="button button-${tone}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}${options.isDialog === true && html` data-dialog`}${options.isFocused === true && html` autofocus`}>${name}</a>`;
 }
 
-/** Something to paste elsewhere, with a button that copies it. */
+/** A text to paste elsewhere, with a copy button. */
 export function renderSnippet({
   id,
   name,
@@ -84,7 +84,7 @@ export function renderPill(text: string, tone: "good" | "warn" | "bad" | "plain"
 export type TextField = Partial<Omit<Field, "name" | "label" | "isOptional">> &
   Pick<Field, "name" | "label"> & { isRequired?: boolean; isEmail?: boolean };
 
-/** A field for a text, which browsers do not fill in. */
+/** A text field without autofill. */
 export function renderTextField({ isRequired, isEmail, ...field }: TextField): Html {
   return renderField({
     ...{ type: "text", autocomplete: "off", maxLength: 200, isOptional: isRequired !== true },

@@ -12,7 +12,7 @@ type LinkView = {
   person: { id: string; email: string; isConfirmed?: boolean };
 };
 
-/** A mail that waits is not sent where the service did not set the address. */
+/** A waiting email is not sent if the service did not set the address. */
 export function isLinkMailed({ link, person: { isConfirmed = true } }: LinkView): boolean {
   return link.isMailed && isConfirmed;
 }

@@ -61,8 +61,8 @@ export function toRequestPath(id: string): string {
   return `${REQUESTS}/${encodeURIComponent(id)}`;
 }
 
-/** The changes before a time and its increased error codes; without a slug of all apps. */
+/** The changes before a time, and its increased error codes; without a slug for all apps. */
 export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", string>): string {
-  // Colons are allowed in a query, and these links are many.
+  // A query can contain colons; without escapes, the many links stay short.
   return `${CHANGES}?${app === "" ? "" : `app=${encodeURIComponent(app)}&`}from=${from}&to=${to}`;
 }

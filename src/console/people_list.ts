@@ -32,7 +32,7 @@ type PeopleList<Row> = {
   query: ListQuery;
   /** The rows of the query. */
   rows: readonly Row[];
-  /** Whether there is anything to search. */
+  /** Whether the list has a search. */
   isSearched: boolean;
   /** The text of an empty list. */
   none: Html;
@@ -53,7 +53,7 @@ export function renderPeopleList<Row extends { email: string }>(
   ];
 }
 
-/** A list of the entry People, with the number of invitations. */
+/** A page of the entry People, with the number of invitations. */
 export function respondWithPeopleList<Row extends { email: string }>(
   visit: Visit,
   { me, invited, ...list }: PeopleList<Row> & { me: ConsoleVisitor; invited: number },

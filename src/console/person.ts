@@ -93,7 +93,7 @@ function renderSmall(name: string, path: string, tone: "quiet" | "danger" = "qui
   return html`<a class="button button-${tone} button-small" data-dialog href="${path}">${name}</a>`;
 }
 
-/** How the person signs in, or the invitation to do so. */
+/** The sign-in methods of the person, or the invitation. */
 function renderWaysIn(page: PersonView, now: number): Fact[] {
   const { person } = page;
   const path = toPersonPath(person.id);

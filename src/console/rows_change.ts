@@ -29,9 +29,9 @@ import { readPosition } from "./rows_position.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
 
-/** In one change. */
+/** Max rows of one change. */
 const MAX_ROWS = 500;
-/** Writes that are under way at a time. */
+/** Max concurrent writes. */
 const MAX_CALLS = 8;
 
 export async function handleChange(visit: Visit): Promise<Response> {
@@ -117,7 +117,7 @@ type Asked = {
   problem?: Problem;
 };
 
-/** Which change, and to which value. */
+/** The change, and its value. */
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
@@ -149,7 +149,7 @@ async function respondWithForm(
   });
 }
 
-/** A value that is not chosen yet. */
+/** The empty choice of a value. */
 function toOpenState(column: NamedColumn): State {
   return column.required ? { text: "" } : "null";
 }
@@ -204,7 +204,7 @@ async function respondWithResults(
   const write = async ([id, tag]: readonly [string, string]): Promise<ChangeResult> => {
     const result = await writeRow(visit, table, { id, tag, body: typed && toBody([typed]) });
     const listed = before.get(id);
-    // A row that was changed before this change is not written.
+    // Rows that another user has changed since are not written.
     const value = typed && listed && tagOf(listed) === tag && listed.row[typed.column.name];
     return { ...result, before: value };
   };

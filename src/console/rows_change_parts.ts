@@ -16,13 +16,13 @@ import { type RowsTable, toRowPath } from "./rows_table.ts";
 
 export type Change = { kind: "delete" } | { kind: "set"; column: NamedColumn };
 
-/** The result for a row: without a problem it was written. */
+/** The result for a row; without a problem, the row was written. */
 export type ChangeResult = {
   id: string;
   problem?: Problem;
   /** The tag of the written row. */
   tag?: string;
-  /** The value before, if it is known. */
+  /** The previous value, if known. */
   before?: unknown;
 };
 
@@ -47,7 +47,7 @@ function renderButton(name: string, step: string, style: "primary" | "danger" | 
   return html`<button class="button button-${style}" type="submit" name="step" value="${step}">${name}</button>`;
 }
 
-/** The fields of a form that name a change, with the value as it was typed. */
+/** The hidden fields for a change and its typed value. */
 function toHidden(change: Change, state?: State): Record<string, string> {
   if (change.kind === "delete") return { delete: "yes" };
   const { column } = change;
@@ -70,7 +70,7 @@ type ChoiceParts = {
   field: RowField | undefined;
 };
 
-/** The form that asks for the value, or first for the change. */
+/** The form for the change, and then for its value. */
 export function renderChoice({ visit, table, change, ids, field }: ChoiceParts): Html {
   const { columns } = table.definition;
   const choice =
@@ -98,7 +98,7 @@ type PreviewParts = {
   /** The rows that change. */
   rows: readonly ListedRow[];
   marks: string;
-  /** How many rows have the value already, and how many do not exist. */
+  /** The numbers of rows that already have the value, and of rows that do not exist. */
   same: number;
   missing: number;
   state: State | undefined;
@@ -172,7 +172,7 @@ function describeState(state: State | undefined): Html {
 type ResultParts = {
   visit: Visit;
   table: RowsTable;
-  /** Unset: values were restored, which is not tried again. */
+  /** Unset after an undo, which is not repeated. */
   change: Change | undefined;
   results: readonly ChangeResult[];
   state: State | undefined;
@@ -217,7 +217,7 @@ function explain(problem: Problem): string {
   return `Not saved: ${toMessages(problem).join("; ")}`;
 }
 
-/** The value before of each row that was written, as JSON; `undefined` if they are too many for a form. */
+/** The previous value of each written row, as JSON; `undefined` if the values do not fit into a form. */
 function toUndo(results: readonly ChangeResult[]): string | undefined {
   const written = results.filter(({ tag, before }) => tag !== undefined && before !== undefined);
   const text = JSON.stringify(written.map(({ id, tag, before }) => [id, tag, before]));

@@ -28,7 +28,7 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
     throw new Problem("unknown_route");
   if (draining.aborted) throw new Problem("unavailable", { retryAfterS: 1 });
   const since = new Map(readParameters(query)).get("since") ?? cursor;
-  // Other text cannot be a header, and leads to a reset like any unknown cursor.
+  // Other text is not valid in a header. It causes a reset, like any unknown cursor.
   const isReadable = /^[\w.:,-]{1,4096}$/.test(since);
   const ending = new AbortController();
   const { body } = await callRowsEndpoint(visit, {
@@ -50,7 +50,7 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
 }
 
 type IdStream = {
-  /** Ends the stream that is read. */
+  /** Ends the upstream stream. */
   ending: AbortController;
   /** Any of these ends both streams. */
   until: readonly AbortSignal[];
@@ -97,7 +97,7 @@ function toIdStream(
 
 const DATA = "\ndata: ";
 
-/** An event with its ids; a comment stays as it is. */
+/** An event with only its ids; comments stay unchanged. */
 function toIdBlock(block: string): string {
   const [head = "", events] = block.split(DATA);
   return events === undefined ? block : head + DATA + JSON.stringify(toRowChanges(events));

@@ -44,7 +44,7 @@ export function toPlainJson(value: object): string {
   return escapeTurns(JSON.stringify(value, null, 2));
 }
 
-/** Characters that turn the direction of what follows, in JSON's own escapes: equal, and in plain sight. */
+/** Escapes characters that change the direction of text, so that they are visible. */
 function escapeTurns(json: string): string {
   return json.replace(
     /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,

@@ -14,14 +14,14 @@ import { readPosition } from "./rows_position.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
-/** For one page. */
+/** Max time for one page. */
 const MAX_WAITS = 5;
-/** A socket that is silent for longer is closed. */
+/** Max silence of a socket before it is closed. */
 const MAX_WAIT_S = 20;
 
 type Format = {
   type: string;
-  /** Before the first row, and behind the last one. */
+  /** The text before the first row, and the text after the last row. */
   start: (table: RowsTable) => string;
   end: string;
   toText: (table: RowsTable, row: ListedRow, isFirst: boolean) => string;
@@ -71,7 +71,7 @@ async function handleExport(visit: Visit, format: keyof typeof FORMATS): Promise
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
 
-/** The rows that an address names. */
+/** The rows in the address. */
 async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[]): Pages {
   yield await findRows(visit, { ...table, ids });
 }

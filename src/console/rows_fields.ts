@@ -16,15 +16,15 @@ export type RowField = {
   issues: readonly string[];
   /** The value that another user has stored since the form was opened. */
   now?: string | undefined;
-  /** Rows that a reference may point to. */
+  /** Rows that a reference can point to. */
   targets?: readonly Choice[] | undefined;
-  /** The rows of the table that it points to, and the column by which people know them. */
+  /** The rows of the referenced table, and the column with their labels. */
   picked?: { path: string; label: string | undefined } | undefined;
   /** The address of the referenced row. */
   target?: string | undefined;
-  /** The value would not fit into a form. */
+  /** Whether the value is too large for a form. */
   isTooLong?: boolean;
-  /** Whether typing begins here. */
+  /** Whether the field has the focus. */
   isFirst?: boolean;
   /** Whether the row is new: an empty text is stored only if its box is checked. */
   isNew?: boolean;

@@ -93,13 +93,13 @@ function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
 const MAX_TARGET_TABLES = 5;
 const MAX_TARGETS = 100;
 
-/** The first rows of the tables that this one refers to; any other can be named by its id. */
+/** The first rows of the referenced tables; other rows can be entered by id. */
 async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<string, Choice[]>> {
   const { appId, definition } = of;
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
     const position = { limit: MAX_TARGETS, offset: 0 };
-    // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
+    // If the page cannot be read, for example because a row is too large, the user types the id.
     const { rows } = await listRows(visit, { appId, table, ...position }).catch((error) => {
       toRejection(error);
       return { rows: [] };
@@ -118,7 +118,7 @@ export type RowForm = {
   action: string;
   hidden: Readonly<Record<string, string>>;
   fields: readonly RowField[];
-  /** Below the fields: what the server makes. */
+  /** The generated values below the fields. */
   created?: Part;
   button: string;
   cancel: string;

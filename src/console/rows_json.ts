@@ -1,6 +1,6 @@
 /**
- * A page of rows as JSON, for scripts that search a table: the response of the list endpoint, errors included. Conditions come in
- * a header: an address with values of rows would be in the logs of proxies.
+ * A page of rows as JSON for the search script: the response of the list endpoint, errors included. The script sends conditions
+ * in a header, because proxies log addresses.
  *
  * @module
  */

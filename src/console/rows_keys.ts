@@ -16,7 +16,7 @@ const MARGIN_MS = 10_000;
 export type RowsUse = {
   appId: string;
   isWrite: boolean;
-  /** For the audit log. */
+  /** The client for the audit log. */
   usedFor: string;
 };
 
@@ -38,7 +38,7 @@ export function dropRowsKey(visit: Visit, use: RowsUse): void {
   visit.deps.rowsKeys.delete(toName(visit, use));
 }
 
-/** A digest: no cookie stays in memory. */
+/** A digest of the cookies, so that no cookie stays in memory. */
 function toName({ cookies }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
   const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor];
   return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");

@@ -1,4 +1,4 @@
-/** Rows as the data endpoints send them, each with its text and its tag: a page, some by their ids, and how many there are. @module */
+/** Rows from the data endpoints, each with its text and tag: pages, rows by id, and the number of rows. @module */
 import { rowTag } from "../catalog/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { mapBounded } from "../std/map_bounded.ts";
@@ -27,10 +27,10 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   return { rows, hasMore: isObject(page) && page["hasMore"] === true };
 }
 
-/** How many calls for single rows are under way at a time. */
+/** Max concurrent calls for single rows. */
 const MAX_CALLS = 10;
 
-/** The rows with these ids, in this order; an id without a row is left out. */
+/** The rows with these ids, in this order; omits ids without a row. */
 export async function findRows(
   visit: Visit,
   { appId, table, ids }: { appId: string; table: string; ids: readonly string[] },
@@ -48,7 +48,7 @@ export async function findRows(
 }
 
 const SEARCH_ROWS = 1000;
-/** How many rows are searched for references. */
+/** Max rows to search for references. */
 export const MAX_SEARCHED = 10_000;
 
 /** The first rows whose column references a row; `hasMore` also means that rows were not searched. */
@@ -71,8 +71,8 @@ export async function findReferring(
 type CountOptions = { appId: string; table: string; min: number; max: number };
 
 /**
- * How many rows a table has, if not more than `max`; it has at least `min`. Where the list endpoint does not count, single
- * rows are read at twice the distance each time, and then by halves.
+ * The number of rows of a table, if at most `max`; the table has at least `min`. If the list endpoint does not count, reads single
+ * rows at doubled offsets, and then bisects.
  */
 export async function countRows(visit: Visit, options: CountOptions): Promise<number | undefined> {
   const { appId, table, min, max } = options;
@@ -112,7 +112,7 @@ export function splitRows(list: string): string[] {
   let start = 0;
   for (let at = 0; at < list.length; at++) {
     const character = list[at];
-    // In a string a brace is text.
+    // A brace in a string is text.
     if (character === '"') at = findEnd(list, at);
     else if (character === "{" && depth++ === 1) start = at;
     else if (character === "}" && --depth === 1) rows.push(list.slice(start, at + 1));

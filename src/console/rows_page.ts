@@ -1,6 +1,6 @@
 /**
- * The rows of an app's table, a page at a time, in the order of their creation. What a script needs to edit them in
- * position is in the markup: the kinds of columns in the head, the id and the tag of each row.
+ * The rows of an app's table in pages, in the order of their creation. The markup contains the data for editing in place: the
+ * kinds of columns in the head, the id and the tag of each row.
  *
  * @module
  */
@@ -62,14 +62,14 @@ export async function handleRows(visit: Visit): Promise<Response> {
       renderDone(table, query),
       renderSearch(visit, table),
       renderSelection(table),
-      // All that a script replaces by the next page.
+      // The part that a script replaces with the next page.
       html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, position)}</div>`,
     ],
     hasGrid: true,
   });
 }
 
-/** The address of a live app's changes for the script, and the cursor from before this page's rows were read. */
+/** The address of the app's changes for the script, and a cursor from before the rows were read. */
 function renderLive({ path, cursor }: RowsTable): Part {
   return cursor !== null && html` data-changes="${path}/changes" data-cursor="${cursor}"`;
 }
@@ -118,7 +118,7 @@ function renderReference(
   return html`<p>${rows} <span class="mono">${shortenId(id)}</span> in <bdi>${column}</bdi>${hasMore && `, ${limit}. There may be more`}. <a href="${path}">All rows</a></p>`;
 }
 
-/** With more rows the total is not displayed. */
+/** Max total that is displayed. */
 const MAX_COUNTED = 50_000;
 
 async function findLastPosition(
@@ -183,7 +183,7 @@ function renderGrid(table: RowsTable, page: GridState): Html {
 </table></div>`;
 }
 
-/** The menu of the columns: few of a wide table are of interest. */
+/** The menu to hide columns of wide tables. */
 function renderColumns({ path, definition }: RowsTable, { limit, offset, page }: Position): Html {
   const isVisible = (name: string) => page.length === 0 || page.includes(name);
   const boxes = definition.columns.map(
@@ -197,7 +197,7 @@ function renderColumns({ path, definition }: RowsTable, { limit, offset, page }:
 <div class="action-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
 }
 
-/** In conditions these mean something else than a column. */
+/** Names with another meaning in conditions. */
 const UNSEARCHED = ["and", "or", "not"];
 
 /** The search form for the script, with the searchable columns. */
@@ -212,7 +212,7 @@ function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
 <noscript><p class="quiet">Search, filters and sorting need JavaScript.</p></noscript>`;
 }
 
-/** The actions on the rows that are checked. */
+/** The actions on the checked rows. */
 function renderSelection({ path, definition }: RowsTable): Html {
   return html`<form class="selection" id="selection" method="get" action="${path}/change" aria-label="Selected rows">
 <p data-selected>Select rows to change or delete them together.</p>

@@ -1,4 +1,4 @@
-/** The pages of the rows of one table, by what follows the table's address. @module */
+/** The pages of the rows of one table, by the end of their path. @module */
 import type { Visit } from "./enter.ts";
 import { handleChange, handleChangeForm } from "./rows_change.ts";
 import { streamRowsChanges } from "./rows_changes.ts";

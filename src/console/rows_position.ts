@@ -29,7 +29,7 @@ export function readPosition({ context }: Visit): Position {
   const parameters = [...readParameters(context.query)];
   const query = new Map(parameters);
   const limit = LIMITS.find((choice) => String(choice) === query.get("limit")) ?? DEFAULT_LIMIT;
-  // People count from one, the endpoints from zero.
+  // Displayed numbers start at 1, offsets at 0.
   const from = query.get("from") ?? "1";
   const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
   const page = [...query.keys()]

@@ -1,4 +1,4 @@
-/** Tables that a table refers to or that refer to it: the labels of their rows, and their columns. @module */
+/** Tables that a table references or that reference it: the labels of their rows, and their columns. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
@@ -13,7 +13,7 @@ export type Labels = ReadonlyMap<string, string>;
 const MAX_LABELS = 200;
 const LABEL_CHARS = 60;
 
-/** The column by which people know a row: the first unique text, else the first text. */
+/** The column with the label of a row: the first unique text column, otherwise the first text column. */
 export function findLabelColumn({ columns }: TableDefinition): NamedColumn | undefined {
   const texts = columns.filter(({ kind }) => kind === "string");
   return texts.find(({ unique }) => unique) ?? texts[0];
@@ -31,7 +31,7 @@ export function findTable(table: RowsTable, name: string): TableDefinition | und
   return table.related.find((other) => other.name === name);
 }
 
-/** The labels of all rows that these rows refer to. */
+/** The labels of all referenced rows. */
 export async function readLabels(
   visit: Visit,
   table: RowsTable,
@@ -53,7 +53,7 @@ export async function readLabels(
   return labels;
 }
 
-/** The ids that rows refer to, by their tables. */
+/** The referenced ids by table. */
 function groupTargets(
   { columns }: TableDefinition,
   rows: readonly Row[],
@@ -74,7 +74,7 @@ function groupTargets(
   return groups;
 }
 
-/** The columns of this app's tables that refer to the table. */
+/** The columns of this app's tables that reference the table. */
 export function listReferrers({ table, definition, related }: RowsTable) {
   const others = related.filter(({ name }) => name !== table);
   return [definition, ...others].flatMap((referrer) =>

@@ -10,16 +10,16 @@ import { toMomentText } from "./rows_cells.ts";
 
 export type State = "null" | "default" | { readonly text: string };
 
-/** How a form shows a kind, what a stored value is as text there, and what typed text means. */
+/** How a form shows a kind, formats a stored value, and reads typed text. */
 type FormKind = {
-  /** Kinds with few values are chosen and not typed. */
+  /** Whether the value is selected from a list instead of typed. */
   readonly isChosen: boolean;
-  /** Whether an empty text is a value, and spaces around a value belong to it. */
+  /** Whether an empty text is a value, and spaces at its ends are significant. */
   readonly isFreeText: boolean;
   readonly toText: (value: unknown) => string;
 };
 
-/** Browsers end lines of a form in their own way: they cannot be distinguished. */
+/** Browsers send different line ends, so texts that differ only in line ends are equal. */
 const normalizeLines = (text: string) => text.replaceAll("\r\n", "\n");
 const TYPED: FormKind = { isChosen: false, isFreeText: false, toText: String };
 
@@ -62,7 +62,7 @@ export function toState({ name, kind }: NamedColumn, row: Row): State {
   return { text: FORM_KINDS[kind].toText(value) };
 }
 
-/** Equal for equal states, and short: a form carries it for each column. */
+/** A short text that is equal for equal states; a form has it for each column. */
 export function toMark(state: State): string {
   const text = typeof state === "string" ? state : `=${state.text}`;
   return Bun.CryptoHasher.hash("sha256", text, "base64url").slice(0, 12);

@@ -1,4 +1,4 @@
-/** Lists that are searched, and paged by a key such as a slug: what is asked for, the form, a page, and the way on. @module */
+/** Lists with a search, paged by a key such as a slug: the request, the form, a page, and the link to the next page. @module */
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { renderLink } from "./parts.ts";
@@ -44,7 +44,7 @@ export function toPage<Row>(rows: readonly Row[]): { page: Row[]; last: Row | un
   return { page, last: rows.length > PAGE_ROWS ? page.at(-1) : undefined };
 }
 
-/** The way to the next page; what is empty is left out of its address. */
+/** The link to the next page, without empty parameters. */
 export function renderNext(
   path: string,
   query: Readonly<Record<string, string>>,

@@ -74,7 +74,7 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Htm
 <div class="action-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
-/** A setting that is on or off; `path` leads to the page that changes it. */
+/** A setting that is on or off; `path` is the page that changes it. */
 function renderSwitch(
   path: string,
   { title, isOn, text }: { title: string; isOn: boolean; text: string },
@@ -154,7 +154,7 @@ export const statePage = makeFormPage({
   form: ({ slug, app }) => {
     const isDisabled = app.disabledAt !== null;
     return {
-      // The wanted state, not a toggle: a form that is sent twice has no second effect.
+      // The wanted state, not a toggle, so that sending the form twice changes nothing.
       fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
 <p>${isDisabled ? "Its keys work again immediately, and people can open it." : "Its keys stop working immediately, and people cannot open it. Nothing is deleted."}</p>`,
       button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,

@@ -22,7 +22,7 @@ export type Snippet = { name: string; text: string };
 /** The placeholder for a table's name if the app has no table. */
 export const NO_TABLE = "your_table";
 
-/** Ready to paste; of a table that the app has, if it has one. */
+/** Snippets to paste, for a table of the app if it has one. */
 export function makeSnippets(options: {
   url: string;
   key: string;
@@ -38,7 +38,7 @@ export function makeSnippets(options: {
   ];
 }
 
-/** The key stays in the environment: a program is committed. */
+/** Reads the key from the environment, because programs are committed. */
 function toProgram({ url, table }: { url: string; table: string }): Snippet {
   return {
     name: "SDK",
@@ -55,7 +55,7 @@ const { rows } = await db.${table}.list();`,
   };
 }
 
-/** How a first table is pushed: the command, to copy. */
+/** The command that pushes a first table. */
 export function renderPushHint(visit: Visit): Html {
   return html`<p>In your project directory, with a key that can push in <code>.env</code>:</p>
 ${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`;

@@ -1,4 +1,4 @@
-/** The steps of a time axis: each with its counts, and those of the same step in the span before. Pure. @module */
+/** The steps of a time axis, each with its counts and the counts of the same step in the span before. Pure. @module */
 import type { Axis } from "../accounts/console/mod.ts";
 import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
 

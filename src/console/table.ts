@@ -1,4 +1,4 @@
-/** One table: its columns, what holds them together, who uses which of them, and where it differs from what was pushed. @module */
+/** A table: its columns, constraints and indexes, the apps that use them, and differences from the recorded schema. @module */
 import type { TableView } from "../accounts/console/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";

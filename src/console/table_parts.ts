@@ -13,7 +13,7 @@ import { respondWithConsolePage } from "./frame.ts";
 import { renderPill, renderTime } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 
-/** About how many rows. */
+/** The estimated number of rows. */
 export function renderRowCount(size: TableSize | null): Part {
   const rows = size?.rows ?? null;
   return rows === null ? renderUnmeasured() : `${rows < 1000 ? "" : "≈ "}${shorten(rows)}`;
@@ -21,7 +21,7 @@ export function renderRowCount(size: TableSize | null): Part {
 
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
 
-/** About how many bytes, with indexes. */
+/** The estimated size with indexes. */
 export function renderBytes(size: TableSize | null): Part {
   const bytes = size?.bytes ?? null;
   if (bytes === null) return renderUnmeasured();
@@ -33,7 +33,7 @@ function renderUnmeasured(): Html {
   return html`<span class="quiet" title="Not measured yet">–</span>`;
 }
 
-/** Three digits and a word: an estimate is no more exact. */
+/** Three significant digits, because estimates are not exact. */
 function shorten(count: number): string {
   const parts = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
   return parts.format(count);
@@ -41,7 +41,7 @@ function shorten(count: number): string {
 
 export const ESTIMATES = html`<p class="quiet">Row counts include all apps. Rows and sizes are estimates from PostgreSQL statistics; – means not measured yet.</p>`;
 
-/** Up to three apps by name, and how many more. */
+/** Up to three apps by name, and the number of others. */
 export function renderUsers({ count, first }: TableUsers): Part {
   if (count === 0) return html`<span class="quiet">no app</span>`;
   const more = count - first.length;
@@ -52,7 +52,7 @@ export function renderAppLinks(slugs: readonly string[]): Html {
   return html`${slugs.map((slug, position) => html`${position > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
 }
 
-/** Short labels of issues; usually none. */
+/** Short labels of issues. */
 export function renderState(
   { users, builds }: Pick<ConsoleTable, "users" | "builds">,
   differences: number,
@@ -110,7 +110,7 @@ function renderProgress({ progress, name }: ConsoleBuild): Part {
   return html`<span class="quiet">${phase}${share}</span>${total > 0 && html`<progress max="${total}" value="${done}" aria-label="${name}"></progress>`}`;
 }
 
-/** The table that the address names. @throws {Problem} unknown_table */
+/** The table in the address. @throws {Problem} unknown_table */
 export async function readTable({ deps, context }: Visit) {
   return await readConsole(deps, "show_table", { wanted: context.params["table"] ?? "" });
 }
