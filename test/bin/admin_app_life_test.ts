@@ -37,7 +37,7 @@ async function keyStatuses(slug: string): Promise<string[]> {
   return (keys as { status: string }[]).map(({ status }) => status).sort();
 }
 
-test("a disabled app's keys are rejected in the next call everywhere and its sign-in is unknown; enabling restores both", async () => {
+test("a disabled app's keys and sign-in stop working on the next call, and enabling restores both", async () => {
   const { service, json, run } = admin;
   const name = freshName();
   const path = `/v1/data/db/${name}`;
@@ -105,7 +105,7 @@ test("a disabled app's keys are rejected in the next call everywhere and its sig
   ]);
 });
 
-test("a renamed app keeps its id, rows and keys, and has only its new slug", async () => {
+test("a renamed app keeps its id, rows and keys, and only the new slug exists", async () => {
   const { service, json, run } = admin;
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
@@ -147,17 +147,17 @@ async function runBehind(first: string, second: () => Promise<unknown>): Promise
 
 test.each([
   {
-    name: "revoked while its app is enabled",
+    name: "revoked while its app is being enabled",
     disabled: true,
     first: (_: string, keyId: string) => `select rowhouse.revoke_key('${keyId}', 'operator')`,
   },
   {
-    name: "issued while its app is disabled",
+    name: "issued while its app is being disabled",
     disabled: false,
     first: (slug: string) =>
       `select rowhouse.issue_key('${slug}', 'k' || substr(md5('${slug}'), 1, 15), '', sha256('x'), '{data:read}', null, 'operator')`,
   },
-])("a key that is $name proves nothing", async ({ disabled, first }) => {
+])("a key that is $name has no proof", async ({ disabled, first }) => {
   const { service } = admin;
   const app = await service.makeApp();
   const keyId = /^rh_([a-z0-9]+)\./.exec(app.key)?.[1] ?? "";

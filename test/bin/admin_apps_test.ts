@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-test("an app is created, listed and given a key, which works until it is revoked", async () => {
+test("an app is created, listed and issued a key that works until it is revoked", async () => {
   const app = await admin.json(
     "create-app",
     "wiki",
@@ -52,7 +52,7 @@ test("an app is created, listed and given a key, which works until it is revoked
   });
 });
 
-test("the command that create-app suggests issues a key that may push, read and write", async () => {
+test("the command that create-app suggests issues a key that can push, read and write", async () => {
   const { out } = await admin.run("create-app", "proposed");
   const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
   const key = (await admin.run(...words.split(" ").slice(1))).out.trim();
@@ -68,7 +68,7 @@ test("the command that create-app suggests issues a key that may push, read and 
   expect(listed["keys"]).toMatchObject([{ scopes: [...APP_SCOPES] }]);
 });
 
-test("set-origins adds, removes and replaces the targets of an app, and the pages follow", async () => {
+test("set-origins adds, removes and replaces an app's targets, which apply to the pages", async () => {
   const slug = "placed";
   const at = (host: string, path = "") => `https://${host}.example.org${path}`;
   await admin.run("create-app", slug, "--origin", at("one"), "--redirect", at("one", "/back"));
@@ -102,7 +102,7 @@ test("set-origins adds, removes and replaces the targets of an app, and the page
   ]);
 });
 
-test("the output names the next command: from the app to its origins, the first administrator and a key", async () => {
+test("each output names the next command: add origins, create the first administrator, issue a key", async () => {
   const own = await openAdmin();
   const steps = async (...words: string[]) =>
     [...(await own.run(...words)).out.matchAll(/^Next, .*: rowhouse admin (\S+)/gm)].map(
@@ -121,7 +121,7 @@ test("the output names the next command: from the app to its origins, the first 
   await own.close();
 });
 
-test("issue-key prints the key and nothing else", async () => {
+test("issue-key prints only the key", async () => {
   await admin.run("create-app", "quiet");
   const { code, out, err } = await admin.run(
     "issue-key",
@@ -136,7 +136,7 @@ test("issue-key prints the key and nothing else", async () => {
 test.each([
   { text: "30m", ms: 30 * 60_000 },
   { text: "90d", ms: 90 * 86_400_000 },
-])("issue-key --expires $text issues a key that lasts that long", async ({ text, ms }) => {
+])("issue-key --expires $text issues a key with that lifetime", async ({ text, ms }) => {
   await admin.run("create-app", `expiring-${text}`);
   const before = Date.now();
   const issued = await admin.json("issue-key", `expiring-${text}`, "--expires", text);
@@ -267,7 +267,7 @@ test("a change without an audit entry is rolled back", async () => {
   }
 });
 
-test("roll-key reports the end of the old key on standard error, next to the key that is piped", async () => {
+test("roll-key reports the end of the old key on standard error", async () => {
   await admin.run("create-app", "piping");
   const issued = await admin.json("issue-key", "piping");
   const { code, out, err } = await admin.run("roll-key", String(issued["keyId"]));
@@ -275,7 +275,7 @@ test("roll-key reports the end of the old key on standard error, next to the key
   expect(err).toMatch(/^The old key works until \d{4}-\S+Z\n$/m);
 });
 
-test("a key is rolled over and listed; an app's limit is set", async () => {
+test("a key is rolled and listed, and an app's limit is set", async () => {
   await admin.run("create-app", "rolling");
   const issued = await admin.json("issue-key", "rolling", "--name", "server");
   const keyId = String(issued["keyId"]);

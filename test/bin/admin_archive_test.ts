@@ -162,7 +162,7 @@ test("an app moves to another service with its ids, migrations and origins, and 
   ]);
 });
 
-test("an app is copied within its service, next to the original", async () => {
+test("an app is copied within its service", async () => {
   const names = makeNames();
   const app = await makeApp(names);
   const file = makeFile();
@@ -197,7 +197,7 @@ describe("settings of an app", () => {
   }
 
   test.skipIf(isOnCitus)(
-    "limits and live updates are imported, and the list of people is listed",
+    "limits and live updates are imported, and the list of people is reported as not imported",
     async () => {
       const { file } = await exportApp();
       const slug = `copy-${crypto.randomUUID().slice(-8)}`;
@@ -220,7 +220,7 @@ describe("settings of an app", () => {
   );
 
   // Only the anchor: the rest of an import requires a real cluster.
-  test("live updates are listed on a Citus cluster", async () => {
+  test("live updates are reported as not imported on a Citus cluster", async () => {
     const cluster = await openTestService({ service: { previews: ["live"] } });
     const { admin } = cluster.service;
     await admin.message(`create table if not exists ${ANCHOR} (); select 1`);
@@ -231,20 +231,23 @@ describe("settings of an app", () => {
     expect(plan).toEqual({ live: false, skipped: [{ setting: "live", reason }] });
   });
 
-  test.skipIf(isOnCitus)("live updates are listed where PREVIEW has no live", async () => {
-    const { slug, file } = await exportApp();
-    expect((await there.json("import-app", file))["settings"]).toEqual({
-      limits: { perMinute: 6000, perMinuteOfKey: 600 },
-      live: false,
-      skipped: [
-        {
-          setting: "live",
-          reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
-        },
-        { setting: "peopleList", reason: `use rowhouse admin set-people-list ${slug} on` },
-      ],
-    });
-  });
+  test.skipIf(isOnCitus)(
+    "live updates are reported as not imported if PREVIEW does not include live",
+    async () => {
+      const { slug, file } = await exportApp();
+      expect((await there.json("import-app", file))["settings"]).toEqual({
+        limits: { perMinute: 6000, perMinuteOfKey: 600 },
+        live: false,
+        skipped: [
+          {
+            setting: "live",
+            reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
+          },
+          { setting: "peopleList", reason: `use rowhouse admin set-people-list ${slug} on` },
+        ],
+      });
+    },
+  );
 
   test("an existing app keeps its limits", async () => {
     const { slug, file } = await exportApp();
@@ -308,7 +311,7 @@ test("many and large rows move in batches, with references in any order", async 
   expect(await readAll(there, made, names)).toEqual(await readAll(here, app, names));
 });
 
-test("rows that all need each other first are rejected before anything is written", async () => {
+test("rows with circular required references are rejected before any write", async () => {
   const [one, two] = [freshName(), freshName()];
   const declare = (isRequired: boolean) => {
     const ref = (name: string) => (isRequired ? t.ref(name).required() : t.ref(name));
@@ -328,11 +331,11 @@ test("rows that all need each other first are rejected before anything is writte
   expect((await there.run("list-apps")).out).not.toContain(app.slug);
 });
 
-describe("before anything is written", () => {
+describe("before any write", () => {
   const expectNothing = async (slug: string) =>
     expect((await there.run("list-apps")).out).not.toContain(slug);
 
-  test("tables that do not fit those of another app are listed", async () => {
+  test("tables that conflict with another app's tables are listed", async () => {
     const names = makeNames();
     const app = await makeApp(names);
     const owner = defineSchema({
@@ -367,7 +370,7 @@ describe("before anything is written", () => {
     expect(err).toContain("Not imported: https://wiki.elsewhere.org");
   });
 
-  test("a file that was changed, cut off or is something else is rejected", async () => {
+  test("a changed, truncated or unrelated file is rejected", async () => {
     const names = makeNames();
     const app = await makeApp(names);
     const file = makeFile();
@@ -438,13 +441,13 @@ function forge(text: string, change: (line: string) => string): string {
 
 test.each([
   {
-    name: "a reference to no row",
+    name: "a dangling reference",
     change: (line: string) =>
       line.replace(/"project": "[^"]*/, '"project": "0190163d-8694-739b-aea5-966c26f8ad91'),
     err: "violates a constraint",
   },
   {
-    name: "a required value that is null",
+    name: "null for a required column",
     change: (line: string) => line.replace('"title": "Dig"', '"title": null'),
     err: "violates a constraint",
   },
@@ -484,7 +487,7 @@ test.each([
   expect((await there.run("list-apps")).out).toMatch(new RegExp(`${app.slug} .*disabled`));
 });
 
-test("rows are read and stored by the login of ROWS_DATABASE_URL, and by no other", async () => {
+test("only the login of ROWS_DATABASE_URL reads and stores rows", async () => {
   const names = makeNames();
   const app = await makeApp(names);
   const [file, slug] = [makeFile(), `copy-${crypto.randomUUID().slice(-8)}`];
@@ -505,7 +508,7 @@ test("rows are read and stored by the login of ROWS_DATABASE_URL, and by no othe
   expect((await run(importApp, rowsUrl)).code).toBe(0);
 });
 
-test("an archive never replaces a file, and an unknown app has none", async () => {
+test("an archive never overwrites a file, and an unknown app has no archive", async () => {
   const file = makeFile();
   expect((await here.run("export-app", "no-such-app", file)).err).toContain("No app has the slug");
   writeFileSync(file, "mine");

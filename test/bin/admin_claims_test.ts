@@ -26,7 +26,7 @@ async function claim({ id }: Person, { slug }: TestApp, provider: string): Promi
   );
 }
 
-test("a role by a claim is marked, and so is that its provider is not set up", async () => {
+test("a role from a claim is marked, with a warning if its provider is not set up", async () => {
   const { service } = admin;
   const apps = [await service.makeApp(), await service.makeApp(), await service.makeApp()] as const;
   const [byHand, bySetUp, byGone] = apps;
@@ -61,7 +61,7 @@ test("a role by a claim is marked, and so is that its provider is not set up", a
   expect(listed.out).toContain("by claim of gone");
 });
 
-test("revoke --provider revokes every role by its claims, after a question, and no other", async () => {
+test("revoke --provider asks for confirmation and revokes only the roles from the provider's claims", async () => {
   const { service } = admin;
   const [wiki, todo] = [await service.makeApp(), await service.makeApp()];
   const people = [await makePerson(service), await makePerson(service)] as const;

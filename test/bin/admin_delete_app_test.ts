@@ -53,7 +53,7 @@ async function readRest(app: TestApp, table: string): Promise<Record<string, num
   return JSON.parse(row?.rest ?? "{}");
 }
 
-test("an app is deleted with its rows, keys, grants and own tables; tables, rows and functions of others stay", async () => {
+test("an app is deleted with its rows, keys, grants and own tables, and other apps' tables, rows and functions remain", async () => {
   const { service, json, run } = admin;
   const [tree, branch, leaf, ring] = [freshName(), freshName(), freshName(), freshName()];
   const [shared, alone] = [freshName("shared"), freshName("alone")];
@@ -132,7 +132,7 @@ test("an app is deleted with its rows, keys, grants and own tables; tables, rows
   expect((await postSchema(service, guest, names)).status).toBe(200);
 });
 
-test("a step changes no more rows than its limit, with any references, and the next step continues", async () => {
+test("a step changes only a limited number of rows, even with references, and the next step continues", async () => {
   const service = await openTestService();
   const [a, b] = [freshName("a"), freshName("b")];
   const app = await service.makeApp(

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-test("a person is created, sets a password by the link, gets a role, loses it, and is disabled", async () => {
+test("a person is created, sets a password by the link, gets a role, loses the role, and is disabled", async () => {
   const email = "ada@example.org";
   const user = await json("create-user", "Ada@Example.org", "--name", "Ada");
   expect(user).toEqual({
@@ -86,7 +86,7 @@ test("a person is created, sets a password by the link, gets a role, loses it, a
   ]);
 });
 
-test("end-sessions ends the sessions of the people with a role on an app, and of no one else", async () => {
+test("end-sessions ends only the sessions of people with a role on the app", async () => {
   const { service, run } = admin;
   const app = await service.makeApp();
   const [member, other] = [
@@ -107,7 +107,7 @@ test("end-sessions ends the sessions of the people with a role on an app, and of
   ]);
 });
 
-test("people are listed, shown with roles and sessions, listed by app, and deleted", async () => {
+test("people are listed, displayed with roles and sessions, listed by app, and deleted", async () => {
   const { service, run } = admin;
   const app = await service.makeApp();
   const boss = await makePerson(service, { consoleRole: "super_admin" });
@@ -183,7 +183,7 @@ test("people are listed, shown with roles and sessions, listed by app, and delet
   expect(JSON.stringify(said)).not.toContain(person.email);
 });
 
-test("create-user prints the link as text too, and a new link replaces it", async () => {
+test("create-user prints the link as text too, and a new link replaces the first link", async () => {
   const made = await admin.run("create-user", "bo@example.org", "--role", "super_admin");
   expect(made).toMatchObject({ code: 0, err: "" });
   expect(made.out).toContain("https://id.example.org/set-password?token=");
@@ -264,7 +264,7 @@ test("export-user prints all data of a person, without proofs", async () => {
   expect(JSON.parse(lines)).toEqual(stored);
 });
 
-test("confirm-addresses lists addresses that this service did not set, and confirms one or all", async () => {
+test("confirm-addresses lists addresses that this service did not set, and confirms one or all of them", async () => {
   const people = [await makePerson(admin.service), await makePerson(admin.service)];
   const emails = people.map(({ email }) => email).sort();
   for (const { email } of people)

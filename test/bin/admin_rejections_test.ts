@@ -211,7 +211,7 @@ test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) =
   expect(outcome.err).not.toContain("abc.secret");
 });
 
-test("no command changed anything", async () => {
+test("the rejected commands change nothing", async () => {
   expect(before).toContain("bo@example.org");
   expect(await readAll()).toBe(before);
 });

@@ -24,7 +24,7 @@ test.each([
     words: ["--yes"],
   },
   {
-    what: "a view in the table's place",
+    what: "a view that replaces the table",
     plant: (name: string) =>
       `alter table data.${name} rename to ${name}_old; create view data.${name} as select data.${name}_spy() as app_id`,
     spy: (name: string, body: string) =>
@@ -32,7 +32,7 @@ test.each([
     words: [],
   },
 ])(
-  "$what that the pushing login planted gets no rights from an administrator who ends a use",
+  "$what that the pushing login created gets no administrator rights when a use ends",
   async ({ plant, spy, words }) => {
     const own = await openAdmin();
     const { service, run } = own;
@@ -58,7 +58,7 @@ test.each([
   },
 );
 
-test("a use is ended with its rows, the owner's last; then the table is dropped, and its name is free", async () => {
+test("ending a use deletes its rows, the owner ends the last use, and the dropped table's name is free", async () => {
   const { service, run, json } = admin;
   const name = freshName();
   const path = `/v1/data/db/${name}`;
@@ -140,7 +140,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   expect((await service.call(owner, path)).status).toBe(404);
 });
 
-test("a referenced table stays, and a missing one is rejected", async () => {
+test("a referenced table remains, and a missing table is rejected", async () => {
   const { service, run } = admin;
   const [parent, child] = [freshName("parent"), freshName("child")];
   const schema = defineSchema({ [parent]: { name: t.string() }, [child]: { of: t.ref(parent) } });
@@ -160,7 +160,7 @@ test("a referenced table stays, and a missing one is rejected", async () => {
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("tables that refer to each other in a circle are given back together, and their names are free", async () => {
+test("tables with circular references are dropped together, and their names are free", async () => {
   const { service, run, json } = admin;
   const names = [freshName("a"), freshName("b"), freshName("c")] as const;
   const [a, b, c] = names;

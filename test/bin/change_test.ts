@@ -83,7 +83,7 @@ Notice: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep
   );
 });
 
-test("a drop asks for the name on a terminal: a different name changes nothing", async () => {
+test("a drop asks for the name on a terminal, and a different name changes nothing", async () => {
   await db("push", "--to", "staging");
   await create(staging, apps.staging, { titel: "one", note: "gone" });
   writeSchema("titel: t.string().required()");
@@ -105,7 +105,7 @@ test("a drop asks for the name on a terminal: a different name changes nothing",
   expect(Object.keys((await list(staging, apps.staging))[0] ?? {})).not.toContain("note");
 });
 
-test("a push on a terminal asks about drops of a migration; without a terminal it continues", async () => {
+test("a push on a terminal asks about a migration's drops, and continues without a terminal", async () => {
   for (const place of ["staging", "production"]) await db("push", "--to", place);
   writeSchema("titel: t.string().required()");
   await db("drop", `${name}.note`, "--to", "staging", "--yes");
@@ -154,7 +154,7 @@ test("a change of another environment is applied from its file, with a question"
   expect(other.err).toContain("run rowhouse db push --to production");
 });
 
-test("a command that was killed after its change is committed restores the file when it is run again", async () => {
+test("a command killed after its commit restores the file on the next run", async () => {
   await db("push", "--to", "staging");
   writeSchema("titel: t.string().required()");
   const drop = () => db("drop", `${name}.note`, "--to", "staging", "--yes");

@@ -58,22 +58,22 @@ const SHAPES = [
 describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   const inShape = SERVICES.filter(({ profiles }) => profiles.includes(shape));
 
-  test("a profile starts its shape completely, and nothing of the other", () => {
+  test("a profile starts only the services of its shape, and all of them", () => {
     expect(inShape.map(({ name }) => name).sort()).toEqual([...others, front].sort());
   });
 
-  test(`is started whole by the name of ${front} too`, () => {
+  test(`the service ${front} starts the whole shape`, () => {
     expect([...findNeeded(front)].sort()).toEqual([...others, front].sort());
   });
 
-  test("depends on nothing that it does not start", () => {
+  test("depends only on services that it starts", () => {
     for (const { depends_on } of inShape)
       expect(inShape.map(({ name }) => name)).toEqual(
         expect.arrayContaining(Object.keys(depends_on)),
       );
   });
 
-  test(`is reached only through ${front}`, () => {
+  test(`is reachable only through ${front}`, () => {
     const published = inShape.filter(({ ports }) => ports.length > 0);
     expect(published.map(({ name }) => name)).toEqual([front]);
   });
@@ -96,14 +96,14 @@ describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   });
 });
 
-test("the service for operators is in neither shape, and runs admin with the administrator's login", () => {
+test("the service for operators is in neither shape, and runs admin commands with the administrator's login", () => {
   const admin = OURS.find(({ name }) => name === "admin");
   expect(admin).toMatchObject({ profiles: ["admin"], depends_on: {} });
   const entry = readFileSync(join(ROOT, "Dockerfile"), "utf8").match(/^ENTRYPOINT (.*)$/m)?.[1];
   expect(admin?.entrypoint).toEqual([...JSON.parse(entry ?? "[]"), "admin"]);
 });
 
-test("every service has a profile: without one it would start in both shapes", () => {
+test("every service has a profile, because a service without a profile starts in both shapes", () => {
   expect(SERVICES.filter(({ profiles }) => profiles.length === 0)).toEqual([]);
 });
 
@@ -111,7 +111,7 @@ test("the split shape has two data services", () => {
   expect(SERVICES.find(({ name }) => name === "data")?.deploy?.replicas).toBe(2);
 });
 
-test("every variable is a setting, or is listed in .env.example", () => {
+test("every variable is a setting or is listed in .env.example", () => {
   const known = [...Object.keys(SETTINGS), ...Object.keys(VARIABLES)];
   const used = new Set([...COMPOSE.text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name));
   expect(known).toEqual(expect.arrayContaining([...used]));
@@ -131,7 +131,7 @@ describe("settings", () => {
     (name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name),
   );
 
-  test("of the mail server reach the processes where people sign in, and no others", () => {
+  test("of the mail server reach only the processes with sign-in", () => {
     for (const name of ["MAIL_URL", "MAIL_FROM"])
       expect(serving.filter((one) => isPassed(one, name)).map((one) => one.name)).toEqual([
         "rowhouse",
@@ -139,7 +139,7 @@ describe("settings", () => {
       ]);
   });
 
-  test("are passed on, or named with the reason why not", () => {
+  test("are all passed to the services, or excluded with a reason", () => {
     expect(fixed.filter((name) => !(name in SETTINGS))).toEqual([]);
     expect(shared.length).toBeGreaterThan(15);
     expect(serving.map(({ name }) => name).sort()).toEqual([
@@ -152,12 +152,12 @@ describe("settings", () => {
       expect(shared.filter((name) => !isPassed(service, name))).toEqual([]);
   });
 
-  test("fixed values are not read from .env, except for the published port", () => {
+  test("with fixed values ignore .env, except for the published port", () => {
     for (const { environment } of OURS)
       expect(fixed.filter((name) => environment[name]?.includes(`\${${name}:`))).toEqual([]);
   });
 
-  test("that are secret are passed to whom they belong", () => {
+  test("with secrets reach only the services that need them", () => {
     const holders = (name: string) =>
       serving.filter((service) => isPassed(service, name)).map((service) => service.name);
     expect(holders("IDENTITY_SECRET").sort()).toEqual(["identity", "rowhouse"]);
@@ -168,7 +168,7 @@ describe("settings", () => {
   });
 });
 
-test("variables of only one shape are optional: Compose reads the variables of both", () => {
+test("variables of only one shape are optional, because Compose reads the variables of both shapes", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
       expect([
@@ -185,7 +185,7 @@ test("variables of only one shape are optional: Compose reads the variables of b
   }
 });
 
-test.each(OURS)("$name sets only settings, and they are a configuration", ({ environment }) => {
+test.each(OURS)("$name sets only settings, and the configuration is valid", ({ environment }) => {
   expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(environment)));
   expect(readConfig(fillIn(environment, ENV))).not.toHaveProperty("issues");
 });
@@ -205,7 +205,7 @@ test.each([
   { name: "identity", knows: "i", not: "d" },
   { name: "migrate-data", knows: "d", not: "i" },
   { name: "migrate-identity", knows: "i", not: "d" },
-])("$name knows the secret of no other service", ({ name, knows, not }) => {
+])("$name has no secret of another service", ({ name, knows, not }) => {
   const { environment = {} } = SERVICES.find((one) => one.name === name) ?? {};
   const values = Object.values(fillIn(environment, ENV));
   expect(values).toContain(knows.repeat(32));
@@ -234,14 +234,14 @@ test("in the split shape only the data service may push, and no two services sha
   expect(new Set(passwords).size).toBe(serving.length);
 });
 
-test.each(SERVICES)("$name names no secret", ({ environment }) => {
+test.each(SERVICES)("$name contains no secret", ({ environment }) => {
   for (const [name, value] of Object.entries(environment)) {
     if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:[?-][^}]*\}$/);
     expect(value).not.toMatch(/:\/\/[^:/@]+:(?!\$\{)[^@]*@/);
   }
 });
 
-test.each(SERVICES)("$name writes to nothing of its image and has no capability", (service) => {
+test.each(SERVICES)("$name has a read-only image and no capability", (service) => {
   expect(service).toMatchObject({
     read_only: true,
     tmpfs: expect.arrayContaining(["/tmp"]),
@@ -268,7 +268,7 @@ test.each([
     });
 });
 
-test("nothing runs as root: services whose image would do so name an account", () => {
+test("no service runs as root, and a service whose image defaults to root names an account", () => {
   expect(SERVICES.find(({ name }) => name === "postgres")?.user).toBe("postgres");
   expect(readFileSync(join(ROOT, "Dockerfile"), "utf8")).toMatch(/^USER 1000:1000$/m);
 });
@@ -303,7 +303,7 @@ describe("networks", () => {
     ]);
   });
 
-  test("data and identity share none", () => {
+  test("data and identity share no network", () => {
     const shared = networksOf("data").filter((name) => networksOf("identity").includes(name));
     expect(shared).toEqual([]);
     expect(members("data").sort()).toEqual(["data", "gateway", "pooler"]);
@@ -319,7 +319,7 @@ describe("networks", () => {
         return host === undefined ? [] : [{ name, host }];
       }),
   );
-  test.each(addressed)("$name can reach $host, whose address it gets", ({ name, host }) => {
+  test.each(addressed)("$name can reach $host", ({ name, host }) => {
     expect(networksOf(name).some((network) => networksOf(host).includes(network))).toBe(true);
   });
 
@@ -329,12 +329,12 @@ describe("networks", () => {
   });
 });
 
-test("an image is named by its version", () => {
+test("an image tag contains a version", () => {
   for (const { image } of SERVICES)
     if (image !== undefined) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/);
 });
 
-test("a pooler is never the administrator", () => {
+test("a pooler never connects as the administrator", () => {
   const poolers = SERVICES.filter(({ image }) => image?.includes("pgbouncer"));
   expect(poolers.map(({ name }) => name)).toEqual(["pgbouncer", "pooler"]);
   for (const { environment } of poolers)
@@ -342,14 +342,14 @@ test("a pooler is never the administrator", () => {
       expect(environment[name]).not.toBe("rowhouse_admin");
 });
 
-test("the named script exists, and bash can parse it", () => {
+test("the init script exists, and bash can parse it", () => {
   const scripts = Object.values(COMPOSE.configs).map(({ file }) => file);
   expect(scripts).toEqual(["deploy/init_logins.sh", "deploy/superuser.sql"]);
   for (const script of scripts.filter((file) => file.endsWith(".sh")))
     execFileSync("bash", ["-n", join(ROOT, script)]);
 });
 
-describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes", () => {
+describe.skipIf(!hasDebianPostgres)("deploy/init_logins.sh", () => {
   let cluster: DebianCluster;
   beforeAll(async () => {
     cluster = await startDebianCluster();
@@ -370,7 +370,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     (pooler?.environment["AUTH_QUERY"] ?? "").replace("$$1", `'${name}'`);
   const pooler = SERVICES.find(({ name }) => name === "pooler");
 
-  test("are three in the single shape, however often it runs", () => {
+  test("creates three logins in the single shape, also when run twice", () => {
     const passwords = {
       ADMIN_PASSWORD: "four",
       LOGIN_PASSWORD: "one",
@@ -388,7 +388,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     ]);
   });
 
-  test("are one per role in the split shape, even after the single shape", () => {
+  test("creates one login per role in the split shape, also after the single shape", () => {
     for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
     expect(listLogins()).toEqual([
       "rowhouse_admin",
@@ -407,19 +407,22 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     expect(ask("postgres", text)).toBe("");
   });
 
-  test.each(["gateway", "data", "identity", "console"])("the pooler finds that of %s", (role) => {
-    const login = `rowhouse_${role}_login`;
-    expect(ask("rowhouse_pooler", query(login))).toStartWith(`${login}|SCRAM-SHA-256$`);
-  });
+  test.each(["gateway", "data", "identity", "console"])(
+    "lets the pooler find the login of %s",
+    (role) => {
+      const login = `rowhouse_${role}_login`;
+      expect(ask("rowhouse_pooler", query(login))).toStartWith(`${login}|SCRAM-SHA-256$`);
+    },
+  );
 
   test.each(["postgres", "rowhouse_pooler", "rowhouse_push_login", "nobody"])(
-    "the pooler does not find that of %s",
+    "does not let the pooler find the login of %s",
     (name) => {
       expect(ask("rowhouse_pooler", query(name))).toBe("");
     },
   );
 
-  test("the pooler cannot read a password directly, and no one else can request one", () => {
+  test("lets the pooler read no password directly, and lets no other role request a password", () => {
     for (const [user, text] of [
       ["rowhouse_pooler", "select passwd from pg_catalog.pg_shadow"],
       ["rowhouse_data_login", query("rowhouse_gateway_login")],

@@ -86,22 +86,22 @@ describe("settings", () => {
       issues: [],
     },
     {
-      name: "of an API without TLS where nobody signs in",
+      name: "of an API without TLS in a process without sign-in",
       env: { PUBLIC_URL: "http://api" },
       issues: [],
     },
     {
-      name: "of hosts outside the cookies' domain",
+      name: "of hosts outside COOKIE_DOMAIN",
       env: { ...HOSTS, COOKIE_DOMAIN: "example.com" },
       issues: [OUTSIDE.IDENTITY_URL, OUTSIDE.PUBLIC_URL],
     },
     {
-      name: "of hosts whose names only end alike",
+      name: "of a host with a similar suffix",
       env: { ...HOSTS, IDENTITY_URL: "https://badexample.org" },
       issues: [OUTSIDE.IDENTITY_URL],
     },
     {
-      name: "of http under a domain that is not local",
+      name: "of http under a public domain",
       env: {
         ...HOSTS,
         IDENTITY_URL: "http://id.example.org",
@@ -120,21 +120,21 @@ describe("settings", () => {
       issues: [],
     })),
     {
-      name: "of an address as the cookies' domain",
+      name: "of an IP address as COOKIE_DOMAIN",
       env: { COOKIE_DOMAIN: "192.0.2.7" },
       issues: [
         "COOKIE_DOMAIN must be a domain, not an IP address: browsers do not share cookies between hosts of an IP address; use host names under one domain, such as example.org",
       ],
     },
     {
-      name: "of pages on a host of their own without a cookies' domain",
+      name: "of pages on a separate host without COOKIE_DOMAIN",
       env: { IDENTITY_URL: HOSTS.IDENTITY_URL },
       issues: [
         "COOKIE_DOMAIN must be set if IDENTITY_URL differs from PUBLIC_URL: without it a sign-in is valid only on that host; set the parent domain of both and of all apps, such as example.org",
       ],
     },
     {
-      name: "of pages and API on one host by two schemes",
+      name: "of pages and API on one host with two schemes",
       env: {
         COOKIE_DOMAIN: "rowhouse.localhost",
         IDENTITY_URL: "https://rowhouse.localhost",
@@ -152,7 +152,7 @@ describe("settings", () => {
       ],
     },
     {
-      name: "of operators' ports that reach the callers'",
+      name: "of a range of operators' ports that includes the callers' port",
       env: { ADMIN_PORT: "9088", PORT: "9090", WORKERS: "4" },
       issues: [
         "ADMIN_PORT must not include PORT, which is for clients: the 4 WORKERS would use 9088 to 9091; set another ADMIN_PORT, such as 9190",
@@ -164,7 +164,7 @@ describe("settings", () => {
       issues: [],
     },
     {
-      name: "of operators' ports beyond the last",
+      name: "of operators' ports above 65535",
       env: { ADMIN_PORT: "65535", WORKERS: "4" },
       issues: [
         "ADMIN_PORT must be at most 65532 if WORKERS is 4, because each worker uses the next port: set a lower port",
@@ -178,7 +178,7 @@ describe("settings", () => {
       ],
     },
     {
-      name: "of a login for acts that also serves",
+      name: "of a login for actions that also serves",
       env: { CONSOLE_DATABASE_URL: ALL.DATABASE_URL },
       issues: [
         "CONSOLE_DATABASE_URL must name its own login, not the login of DATABASE_URL or ADMIN_DATABASE_URL: create a role with only the attribute LOGIN",
@@ -194,12 +194,12 @@ describe("settings", () => {
         "IDENTITY_SECRET must differ from INTERNAL_HMAC_SECRET, which the gateway also has: create another secret with openssl rand -hex 32",
       ],
     },
-  ])("$name", async ({ env, issues }) => {
+  ])("$name have the expected issues", async ({ env, issues }) => {
     expect(await findServeIssues({ ...ALL, ...env })).toEqual(issues);
   });
 
   test.each<Case>([
-    { name: "with services of their own", env: {}, issues: [] },
+    { name: "with its own services", env: {}, issues: [] },
     {
       name: "with one address for both services",
       env: { UPSTREAM_IDENTITY_URL: GATEWAY.UPSTREAM_DATA_URL },
@@ -208,24 +208,24 @@ describe("settings", () => {
       ],
     },
     {
-      name: "that would forward to its own port",
+      name: "that forwards to its own port",
       env: { UPSTREAM_DATA_URL: "http://localhost:8787" },
       issues: [ITSELF("UPSTREAM_DATA_URL")],
     },
     {
-      name: "that would forward to where callers reach it",
+      name: "that forwards to its public address",
       env: {
         PUBLIC_URL: "https://api.example.org",
         UPSTREAM_IDENTITY_URL: "https://api.example.org",
       },
       issues: [ITSELF("UPSTREAM_IDENTITY_URL")],
     },
-  ])("of a gateway $name", async ({ env, issues }) => {
+  ])("of a gateway $name have the expected issues", async ({ env, issues }) => {
     expect(await findServeIssues({ ...GATEWAY, ...env })).toEqual(issues);
   });
 });
 
-describe("reported together, with invalid single settings", () => {
+describe("conflicts are reported together with invalid single settings", () => {
   const project = makeProject();
   afterAll(project.remove);
   const env = {
@@ -250,7 +250,7 @@ describe("reported together, with invalid single settings", () => {
     expect(err).toBe(`Cannot start: invalid configuration\n${lines}`);
   });
 
-  test("by rowhouse doctor, which continues", async () => {
+  test("by rowhouse doctor, which then continues", async () => {
     const { code, out } = await runHere(["doctor", "--json"], { ...project, env });
     const { findings } = JSON.parse(out) as { findings: { about: string; says: string }[] };
     const told = findings.filter(({ about }) => about === "settings").map(({ says }) => says);

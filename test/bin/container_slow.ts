@@ -40,7 +40,7 @@ const run = (words: readonly string[], env: Record<string, string> = {}) => {
   );
 };
 
-test("the Dockerfile's steps give a service that serves, is healthy and stops", async () => {
+test("the Dockerfile's steps result in a service that serves, is healthy and stops", async () => {
   for (const source of copiedSources()) {
     expect(existsSync(join(ROOT, source))).toBe(true);
     expect(ignored.split("\n")).toContain(`!${source}`);
@@ -81,7 +81,7 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
   expect(await service.exited).toBe(0);
 }, 60_000);
 
-test("the container does not run as root, has no shell, and comes from one pinned image", () => {
+test("the container runs as a non-root user, has no shell, and comes from one pinned image", () => {
   const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   expect(new Set(images)).toEqual(new Set([`oven/bun:${devDependencies.bun}-slim`]));

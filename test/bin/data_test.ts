@@ -52,7 +52,7 @@ async function listRows(app: TestApp, name: string): Promise<Record<string, unkn
 
 const lines = (text: string) => text.trim().split("\n");
 
-test("a CSV is checked, imported, and exported as it was", async () => {
+test("a CSV is checked, imported, and exported unchanged", async () => {
   const { app, name } = await makeTable();
   const csv = 'title,size,price,tags\r\n"a, ""b""\n=1+1",1.5,10.50,"{""a"":[1]}"\r\nc,,,\r\n';
   project.write("todos.csv", csv);
@@ -81,7 +81,7 @@ test("a CSV is checked, imported, and exported as it was", async () => {
   );
 });
 
-test("errors are all listed by line, and nothing is stored", async () => {
+test("all errors are listed by line, and nothing is stored", async () => {
   const { app, name } = await makeTable();
   project.write("bad.csv", "title,size,price\na,x,1e3\n,1,\nb,1,1\n");
   const { code, out, err } = await data(app, "import", name, "bad.csv");
@@ -138,11 +138,11 @@ test("references are matched by a unique column", async () => {
   expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("not a reference") });
 });
 
-describe("an import that is repeated", () => {
+describe("a repeated import", () => {
   /** 2,500 rows: three batches. */
   const rows = Array.from({ length: 2500 }, (_, index) => `t${index},${index}`);
 
-  test("stores no row twice", async () => {
+  test("stores each row once", async () => {
     const { app, name } = await makeTable();
     project.write("many.csv", ["title,size", ...rows].join("\n"));
     expect((await data(app, "import", name, "many.csv")).out).toBe(`Stored 2500 rows in ${name}\n`);
@@ -156,7 +156,7 @@ describe("an import that is repeated", () => {
     );
   });
 
-  test("continues after a row that the database rejects, at the line in the output", async () => {
+  test("continues after a row that the database rejects, at the reported line", async () => {
     const { app, name } = await makeTable();
     const json = { title: "taken" };
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
@@ -184,7 +184,7 @@ describe("an import that is repeated", () => {
     expect(await listRows(app, projects)).toHaveLength(1);
   });
 
-  test("with another mapping is rejected instead of storing other values", async () => {
+  test("with another mapping is rejected", async () => {
     const { app, name } = await makeTable();
     project.write("once.csv", "title,size\na,1\n");
     expect((await data(app, "import", name, "once.csv")).code).toBe(0);
@@ -195,7 +195,7 @@ describe("an import that is repeated", () => {
   });
 });
 
-test("large rows make batches of fewer than 1,000 rows, and a row that fits no request is an error", async () => {
+test("batches of large rows have fewer than 1,000 rows, and a row above the request limit is an error", async () => {
   const { app, name } = await makeTable();
   const wide = Array.from({ length: 30 }, (_, index) => `t${index}${"ä".repeat(10_000)},1`);
   project.write("wide.csv", ["title,size", ...wide].join("\n"));
@@ -224,12 +224,12 @@ test.each([
     err: "File not found: no.csv",
   },
   {
-    name: "a format that the name does not show",
+    name: "a format that the file name does not state",
     words: ["import", "TABLE", "a.xlsx"],
     err: "add --format",
   },
   {
-    name: "a mapping to no column",
+    name: "a mapping to an unknown column",
     words: ["import", "TABLE", "a.csv", "--map", "a=b"],
     err: '"b" is not a column',
   },

@@ -15,7 +15,7 @@ test.each([15, 18, 19])("PostgreSQL %d is accepted", (version) => {
   expect(() => evaluateVersion(version)).not.toThrow();
 });
 
-test("the server of this run is accepted, and is the expected one", async () => {
+test("the server of this run is accepted and has the expected version", async () => {
   const { admin } = urls();
   const database = openDatabase({ url: admin, connections: 1, prepare: true, name: "version" });
   try {
@@ -33,7 +33,7 @@ test("the server of this run is accepted, and is the expected one", async () => 
   }
 });
 
-test("this run is served by the expected pooler, or by PostgreSQL itself", async () => {
+test("this run is served by the expected pooler, or by PostgreSQL directly", async () => {
   const url = new URL(urls().serving);
   url.pathname = "/pgbouncer";
   const sql = postgres(url.href, { max: 1, fetch_types: false, prepare: false });

@@ -30,7 +30,7 @@ const db = (...words: string[]) =>
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
 
-test("plan, check, push, status, push again: the second push changes nothing", async () => {
+test("a second push after plan, check, push and status changes nothing", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
   const plan = await db("plan");
@@ -52,7 +52,7 @@ test("plan, check, push, status, push again: the second push changes nothing", a
   expect(statSync(typesOf()).mtimeMs).toBe(before);
 });
 
-test("the types are those of the schema, to the compiler too", async () => {
+test("the generated types match the schema in the TypeScript compiler", async () => {
   const name = makeName();
   project.write(
     "schema/mod.ts",
@@ -99,13 +99,13 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
 
 test.each([
   {
-    name: "patterns that pass over hidden folders",
+    name: "patterns that skip hidden folders",
     tsconfig: '{ "include": ["src"], /* c */ }',
     remark: true,
   },
-  { name: "no patterns at all", tsconfig: "{}", remark: true },
+  { name: "no patterns", tsconfig: "{}", remark: true },
   {
-    name: "a pattern that reaches them",
+    name: "a pattern that includes hidden folders",
     tsconfig: '{ "include": ["src", ".rowhouse/*.d.ts"] }',
     remark: false,
   },
@@ -116,7 +116,7 @@ test.each([
   expect([code, err.includes("does not include .rowhouse/types.d.ts")]).toEqual([0, remark]);
 });
 
-test("output of a schema goes to standard error", async () => {
+test("a schema's output goes to standard error", async () => {
   const text = schemaText(`{ ${makeName()}: { title: t.string() } }`);
   project.write("schema/mod.ts", `console.log("printed by the schema");\n${text}`);
   const { code, out, err } = await db("push", "--json");
@@ -131,7 +131,7 @@ test("a schema cannot see the command's settings", async () => {
   expect(err).not.toContain(app.key);
 });
 
-describe("a broken schema is reported with file and line, and changes nothing", () => {
+describe("a broken schema is reported with file and line, and changes nothing, if it", () => {
   test.each([
     {
       name: "throws",
@@ -139,17 +139,17 @@ describe("a broken schema is reported with file and line, and changes nothing", 
       says: "Cannot read schema/mod.ts: Error: boom at schema/mod.ts:3",
     },
     {
-      name: "is no TypeScript",
+      name: "is not TypeScript",
       text: "export default {{\n",
       says: 'Cannot read schema/mod.ts: Expected identifier but found "{" at schema/mod.ts:1:17',
     },
     {
-      name: "imports a file that is not there",
+      name: "imports a missing file",
       text: '\nimport "./none.ts";\n',
       says: "Cannot read schema/mod.ts: Cannot find module './none.ts' at schema/mod.ts:2:8",
     },
     {
-      name: "imports a package that is not there",
+      name: "imports a missing package",
       text: 'import none from "no-such-package";\nexport default none;\n',
       says: "Cannot read schema/mod.ts: Cannot find package 'no-such-package' at schema/mod.ts:1:18",
     },
@@ -169,8 +169,8 @@ describe("a broken schema is reported with file and line, and changes nothing", 
       says: 'must be "export default defineSchema',
     },
     { name: "exits", text: "process.exit(0);\n", says: "a schema must not exit" },
-    { name: "is not there", text: undefined, says: "No schema at schema/mod.ts" },
-  ])("it $name", async ({ text, says }) => {
+    { name: "is missing", text: undefined, says: "No schema at schema/mod.ts" },
+  ])("$name", async ({ text, says }) => {
     if (text !== undefined) project.write("schema/mod.ts", text);
     const { code, out, err } = await db("push");
     expect(err).toContain(says);
@@ -179,7 +179,7 @@ describe("a broken schema is reported with file and line, and changes nothing", 
     expect(existsSync(typesOf())).toBe(false);
   });
 
-  test("it loops forever, and the command is killed: its process ends too", async () => {
+  test("loops forever, and its process ends when the command is killed", async () => {
     project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
     const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
     const pushing = startCommand(["db", "push"], { ...project, env });
@@ -216,7 +216,7 @@ test("conflicts with another app's tables are reported together, with the owner"
   expect(err.match(/: leave it out, ask /g)).toHaveLength(1);
 });
 
-test("an operator pushes straight to the database", async () => {
+test("an operator pushes directly to the database", async () => {
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
   const direct = (...words: string[]) => runHere(["db", ...words], { ...project, env });
@@ -283,7 +283,7 @@ describe("a rejected push reports the reason", () => {
   });
 });
 
-describe("push to a service that is overloaded", () => {
+describe("a push to an overloaded service", () => {
   const OVERLOADED = { error: "overloaded", message: "No connection became free in time" };
   /** Returns 503 for the first requests of each method, and forwards the others. */
   function startOverloaded(count: number) {
@@ -312,7 +312,7 @@ describe("push to a service that is overloaded", () => {
       env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
     });
 
-  test("waits, and pushes when the service accepts it", async () => {
+  test("waits until the service accepts it", async () => {
     project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
     const proxy = startOverloaded(2);
     const { code, err } = await push(proxy.url, "60");
@@ -339,7 +339,7 @@ describe("push to a service that is overloaded", () => {
   });
 });
 
-test("eight simultaneous pushes: seven wait, and none fails", async () => {
+test("seven of eight simultaneous pushes wait, and all succeed", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
   const runs = await Promise.all(Array.from({ length: 8 }, () => db("push", "--json")));
@@ -351,7 +351,7 @@ test("eight simultaneous pushes: seven wait, and none fails", async () => {
   expect(applied).toHaveLength(1);
 });
 
-test("push --dry-run prints the plan, and writes nothing", async () => {
+test("push --dry-run prints the plan and writes nothing", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
 
@@ -367,7 +367,7 @@ test("push --dry-run prints the plan, and writes nothing", async () => {
 describe("status", () => {
   const readStatus = async () => JSON.parse((await db("status", "--json")).out);
 
-  test("lists what is pending in the folder's schema", async () => {
+  test("lists pending changes of the folder's schema", async () => {
     const name = makeName();
     expect((await readStatus()).pending).toBe(null);
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -378,7 +378,7 @@ describe("status", () => {
     expect((await db("status")).out).toContain("The schema is up to date\n");
   });
 
-  test("lists what the database has, and then the errors of a schema that cannot be pushed", async () => {
+  test("lists the state of the database before the errors of an invalid schema", async () => {
     const name = makeName();
     const other = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -414,7 +414,7 @@ describe("status", () => {
     }
   });
 
-  test("names a migration that was edited, as a push would", async () => {
+  test("names an edited migration with the message of a push", async () => {
     const name = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
     expect((await db("push")).code).toBe(0);
@@ -453,7 +453,7 @@ describe("status", () => {
   });
 });
 
-describe("with --json a failure is one document, with prose on standard error as usual", () => {
+describe("with --json a failure is one document, and standard error has the usual text:", () => {
   const schema = (columns: string) => schemaText(`{ ${makeName()}: { ${columns} } }`);
   type Row = {
     name: string;
@@ -467,7 +467,13 @@ describe("with --json a failure is one document, with prose on standard error as
   const operator = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
   const rows: Row[] = [
     { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
-    { name: "no environment to push to", words: ["db", "push"], env: {}, code: 2, error: "usage" },
+    {
+      name: "no environment for the push",
+      words: ["db", "push"],
+      env: {},
+      code: 2,
+      error: "usage",
+    },
     {
       name: "an unavailable service",
       words: ["db", "status"],
@@ -529,7 +535,7 @@ describe("with --json a failure is one document, with prose on standard error as
     ]);
   });
 
-  test("tables of another app that do not fit", async () => {
+  test("tables that conflict with another app's tables", async () => {
     const name = makeName();
     await service.makeApp({ tables: { [name]: {} } });
     project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));

@@ -199,7 +199,7 @@ test.each([
   { holds: "a function", text: "create function two() returns int language sql as 'select 2'" },
   { holds: "a type", text: "create type mood as enum ('glad')" },
   { holds: "a large object", text: "select lo_create(0)" },
-])("--database rejects a database that holds $holds, and changes nothing", async ({ text }) => {
+])("--database rejects a database that contains $holds, and changes nothing", async ({ text }) => {
   const found = await makeEmptyDatabase();
   await write(found.url, text);
   const before = await readWhole(found.url);

@@ -89,7 +89,7 @@ test.each([
   { how: "nohup", line: `nohup ${DEV} & wait` },
   { how: "& in a script", line: `${DEV} & wait` },
 ])(
-  "dev that was detached by $how outlives its shell",
+  "a dev process detached by $how outlives its shell",
   async ({ line }) => {
     const launcher = await start(line);
     launcher.kill("SIGKILL");

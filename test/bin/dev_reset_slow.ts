@@ -60,11 +60,11 @@ async function expectKept(): Promise<void> {
   });
 }
 
-describe("changes nothing", () => {
+describe("--reset changes nothing", () => {
   const NO_TERMINAL =
     "Cannot delete the database in .rowhouse/postgres without confirmation: add --yes\n";
   test(
-    "where it cannot ask, and where the folder contains other files",
+    "without a terminal, or if the folder contains other files",
     async () => {
       expect(await runCommand(["dev", "--reset"], project)).toEqual({
         code: 1,
@@ -83,7 +83,7 @@ describe("changes nothing", () => {
   test.each([
     { name: "no", typed: "n\n" },
     { name: "nothing", typed: "\n" },
-    { name: "another word", typed: "what\n" },
+    { name: "a wrong confirmation", typed: "what\n" },
     { name: "the end of input", typed: "\u0004" },
   ])(
     "if the response is $name",
@@ -99,7 +99,7 @@ describe("changes nothing", () => {
   );
 
   test(
-    "while another dev has the folder",
+    "while another dev process uses the folder",
     async () => {
       const dev = startDev();
       await dev.until(READY);
@@ -116,7 +116,7 @@ describe("changes nothing", () => {
 });
 
 test(
-  "starts over with the schema as it is now: no row, a new journal, and the people and links of before",
+  "--reset applies the current schema without rows, with a new journal, and retains people and links",
   async () => {
     const secrets = () => readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8");
     const { people } = JSON.parse(secrets()) as { people: unknown };

@@ -52,7 +52,7 @@ const processesOf = (folder: string) =>
     .filter((line) => line.includes(folder));
 
 test(
-  "the tour: pasted commands work, edits are pushed, errors are printed, Ctrl-C leaves nothing behind",
+  "printed commands work, edits are pushed, errors are printed, and Ctrl-C leaves no process",
   async () => {
     const dev = await startDev();
     const created = await paste(dev, "Create a row");
@@ -137,7 +137,7 @@ const [CREATE_SECOND_APP = "", PUSH_SECOND_APP = ""] = IDENTITY_PAGE.flatMap(({ 
 );
 
 test(
-  "a second app shares the sign-in, and a server reaches both at 127.0.0.1",
+  "a second app shares the sign-in, and a server reaches both apps at 127.0.0.1",
   async () => {
     const first = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const second = makeProject({ "schema/mod.ts": schemaText("{ posts: { title: t.string() } }") });
@@ -194,13 +194,13 @@ const SCHEMAS = [
     repeats: true,
   },
   {
-    what: "no column that must be given",
+    what: "no required column",
     tables: "{ notes: { at: t.timestamp(), done: t.boolean().required().default(false) } }",
     table: "notes",
     repeats: true,
   },
   {
-    what: "no table that takes the same row twice",
+    what: "no table that accepts an identical row twice",
     tables: `{ names: t.model({ name: t.string().required(), place: t.number().required() }).unique("name", "place") }`,
     table: "names",
     repeats: false,
@@ -208,7 +208,7 @@ const SCHEMAS = [
 ];
 
 test.each(SCHEMAS)(
-  "its printed commands work, with $what",
+  "dev's printed commands work with $what",
   async ({ tables, table, repeats }) => {
     const other = makeProject({ "schema/mod.ts": schemaText(tables) });
     const dev = await startDev(other.folder);
@@ -233,7 +233,7 @@ test.each(SCHEMAS)(
 );
 
 test(
-  "a failed push at the start is reported; the tour follows the first successful push",
+  "a failed push at the start is reported, and the tour follows the first successful push",
   async () => {
     const other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
     const dev = await startDev(other.folder);
@@ -256,7 +256,7 @@ test(
 );
 
 test(
-  "without a schema it reports that and runs; on a terminal each request is one readable line",
+  "dev without a schema reports it and runs, and prints each request as one readable line",
   async () => {
     const other = makeProject();
     const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
@@ -302,7 +302,7 @@ test.each([
 });
 
 test(
-  "after kill -9 the next start just works, with the same key and the same rows",
+  "after kill -9 the next start works with the same key and rows",
   async () => {
     const killed = await startDev();
     const { apiKey } = readDev();
@@ -342,7 +342,7 @@ test(
 );
 
 test(
-  "it exits with a message after its database has died",
+  "dev exits with a message after its database has died",
   async () => {
     const dev = await startDev();
     const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
@@ -360,7 +360,7 @@ test(
 );
 
 test(
-  "over a database of another baseline it names the command that starts over",
+  "dev names the reset command for a database of another baseline",
   async () => {
     const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const first = await startDev(other.folder);
@@ -385,7 +385,7 @@ test(
 );
 
 test(
-  "it runs in a folder that only its owner may enter",
+  "dev runs in a folder that only its owner can enter",
   async () => {
     const closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     chmodSync(closed.folder, 0o700);
@@ -401,7 +401,7 @@ test(
   LIMIT_MS,
 );
 
-test("never uses a folder with other content for the database", async () => {
+test("dev never uses a folder with other content for the database", async () => {
   const other = makeProject({ "data/letter.txt": "dear" });
   const { code, err } = await runCommand(["dev", "--port", "0", "--data-dir", "data"], other);
   expect(err).toContain("contains other files");
@@ -412,8 +412,8 @@ test("never uses a folder with other content for the database", async () => {
 
 test.each([
   { name: "empty", text: "" },
-  { name: "cut short", text: '{ "loginPassword": "x", "identitySe' },
-  { name: "not all there", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
+  { name: "truncated", text: '{ "loginPassword": "x", "identitySe' },
+  { name: "incomplete", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
 ])("secrets that are $name are reported and never replaced", async ({ text }) => {
   const other = makeProject({ ".rowhouse/secrets.json": text });
   const { code, err } = await runCommand(["dev", "--port", "0"], other);

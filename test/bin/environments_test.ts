@@ -29,7 +29,7 @@ const run = (words: readonly string[], env: Record<string, string> = {}) =>
   runHere(words, { ...project, env });
 const AWAY = "http://127.0.0.1:1";
 
-test("a push goes to the environment of --to, with its key, whatever else is set", async () => {
+test("a push with --to goes to that environment with its key, regardless of other settings", async () => {
   const name = makeName();
   writeSchema(name);
   writePlaces({ "staging-eu": service.url, production: AWAY });
@@ -50,7 +50,7 @@ test("a push goes to the environment of --to, with its key, whatever else is set
 describe("invalid combinations are rejected before any request", () => {
   test.each([
     {
-      name: "a name that is not there",
+      name: "an unknown environment",
       words: ["db", "push", "--to", "stagin"],
       says: 'Environment "stagin" does not exist in rowhouse.json: expected one of staging, production; did you mean staging?',
     },
@@ -76,7 +76,7 @@ describe("invalid combinations are rejected before any request", () => {
     expect(err).toContain(says);
   });
 
-  test("a key in rowhouse.json is reported by its name, never its value, with all other issues", async () => {
+  test("a key in rowhouse.json is reported by its name, without its value, with all other issues", async () => {
     project.write(
       "rowhouse.json",
       JSON.stringify({
@@ -125,7 +125,7 @@ describe("an environment with confirm", () => {
     writePlaces({ production: { url: service.url, confirm: true } });
   });
 
-  test("shows the plan and asks on a terminal: a no pushes nothing, a yes pushes it", async () => {
+  test("displays the plan and asks on a terminal, and pushes only after a yes", async () => {
     const rejected = start(push);
     await rejected.until(QUESTION);
     expect(rejected.output()).toContain(`+ create table ${name}`);
@@ -147,7 +147,7 @@ describe("an environment with confirm", () => {
     expect(unchanged.output()).not.toMatch(QUESTION);
   });
 
-  test("does not ask with --yes, nor without a terminal", async () => {
+  test("does not ask with --yes or without a terminal", async () => {
     const confirmed = start([...push, "--yes"]);
     expect(await confirmed.ended).toBe(0);
     expect(confirmed.output()).not.toMatch(QUESTION);
@@ -221,7 +221,7 @@ describe("db status --to all", () => {
     expect(rejected.err).toContain("run rowhouse db pull --to one");
   });
 
-  test("without an environment it shows where to name one", async () => {
+  test("names rowhouse.json if no environment exists", async () => {
     const { code, err } = await run(["db", "status", "--to", "all"]);
     expect([code, err.includes("rowhouse.json")]).toEqual([2, true]);
   });

@@ -22,7 +22,7 @@ test.each(Object.entries(TABLES))(
   },
 );
 
-test("the tables hold every setting and every error", () => {
+test("the tables contain every setting and every error", () => {
   for (const name of Object.keys(SETTINGS))
     expect(read(TABLES.settings.page)).toContain(`\n| \`${name}\` |`);
   for (const [code, { status }] of Object.entries(PROBLEMS))
@@ -36,7 +36,7 @@ test(".env.example with every line uncommented is a valid configuration", () => 
   expect(readConfig(env)).toEqual(readConfig({}));
 });
 
-test(".rowhouse/types.d.ts are the types that a push of the example writes", () => {
+test("a push of the example writes the types in .rowhouse/types.d.ts", () => {
   const tables = definitionOf(schema).tables.map(({ name }) => name);
   expect(read(".rowhouse/types.d.ts")).toBe(renderTypes("../schema/mod.ts", tables, "rowhouse"));
 });

@@ -64,7 +64,7 @@ const listFiles = () =>
     .sort();
 const countApplied = async () => (await readMigrations(service, app)).length;
 
-test("an empty service gets all migrations in order; a plan lists them first, and writes nothing", async () => {
+test("an empty service gets all migrations in order, and a plan lists them first and writes nothing", async () => {
   const before = await dumpDatabase(service.service.admin);
   const plan = await db("plan");
   expect(plan).toEqual({
@@ -98,7 +98,7 @@ Would apply 0004_step_4
   );
 });
 
-test("a service with the first two migrations gets the rest, and a new file for unrecorded changes", async () => {
+test("a service with the first two migrations gets the rest, and unrecorded changes get a new file", async () => {
   const files = listFiles().slice(2);
   const texts = files.map((file) =>
     readFileSync(join(project.folder, "schema/migrations", file), "utf8"),
@@ -133,7 +133,7 @@ test("a service with the first two migrations gets the rest, and a new file for 
   expect(await countApplied()).toBe(5);
 });
 
-test("diverged histories are rejected with both lists and two solutions; the first one works", async () => {
+test("diverged histories are rejected with both lists and two solutions, and the first solution works", async () => {
   const [first = "", ...others] = listFiles();
   await postSchema(service, app, makeSchemas()[0]);
   const mine = readFileSync(join(project.folder, "schema/migrations", first), "utf8");
@@ -160,7 +160,7 @@ test("diverged histories are rejected with both lists and two solutions; the fir
   expect((await db("push")).out).toContain("Applied 0002_add_column_");
 });
 
-test("an edited or renamed migration is rejected by its name, applied or not", async () => {
+test("an edited or renamed migration is rejected by its name, before and after it is applied", async () => {
   const path = "schema/migrations/0003_step_3.sql";
   const text = readFileSync(join(project.folder, path), "utf8");
   project.write(path, text.replace("made", "Made"));
@@ -172,7 +172,7 @@ test("an edited or renamed migration is rejected by its name, applied or not", a
   expect(await countApplied()).toBe(0);
 });
 
-test("an error in the middle keeps the applied migrations and reports them; the next push continues", async () => {
+test("an error in the middle reports the applied migrations, and the next push continues", async () => {
   await service.call(app, "/v1/data/schema/migrations", {
     method: "POST",
     json: {
@@ -215,7 +215,7 @@ test("a table of another app is checked against the current schema, even without
   );
 });
 
-test("a command that is killed between two migrations continues there the next time", async () => {
+test("a command killed between two migrations continues there on the next run", async () => {
   let victim: ReturnType<typeof startCommand> | undefined;
   let posts = 0;
   const between = Bun.serve({
@@ -254,7 +254,7 @@ test("two simultaneous pushes apply each migration once, and both succeed", asyn
   expect(lines.sort()).toEqual([1, 2, 3, 4].map((seq) => `Applied 000${seq}_step_${seq}`));
 });
 
-test("the journal of a dev with a deleted database is silently created again", async () => {
+test("the journal of a dev project with a deleted database is created again without a message", async () => {
   rmSync(join(project.folder, "schema/migrations"), { recursive: true });
   const person = { email: "a@example.org", password: "x" };
   const urls = { baseUrl: service.url, gatewayUrl: service.url, identityUrl: service.url };

@@ -72,7 +72,7 @@ test.each([
   expect(loaded.packages).toEqual([]);
 });
 
-test("rowhouse db check imports no room but the pure parts of rooms, and no driver", async () => {
+test("rowhouse db check imports only the pure parts of modules, and no driver", async () => {
   const env = { ROWHOUSE_URL: "http://127.0.0.1:1", ROWHOUSE_API_KEY: "rh_x.y" };
   const loaded = await listLoaded(["db", "check"], { env });
   expect(loaded.code).toBe(69);
@@ -83,7 +83,7 @@ test("rowhouse db check imports no room but the pure parts of rooms, and no driv
   expect(loaded.packages).toEqual(["valibot"]);
 });
 
-test("rowhouse serve imports mail, passkeys and public suffixes when they are first needed", async () => {
+test("rowhouse serve imports mail, passkeys and public suffixes on first use", async () => {
   const env = {
     DATABASE_URL: database.servingUrl,
     ADMIN_DATABASE_URL: database.pushUrl,

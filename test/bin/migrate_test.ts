@@ -23,7 +23,7 @@ afterAll(async () => {
 const migrate = (env: Record<string, string>, ...words: string[]) =>
   runHere(["migrate", ...words], { ...project, env });
 
-test("six simultaneous runs apply each migration once; a seventh has nothing to do", async () => {
+test("six simultaneous runs apply each migration once, and a seventh run changes nothing", async () => {
   const env = { ADMIN_DATABASE_URL: database.url };
   const runs = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(env, "--json")));
   expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
@@ -42,7 +42,7 @@ describe("a database of another baseline", () => {
       sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 1; select 1",
     },
     {
-      name: "a migration that this release does not know",
+      name: "an unknown migration",
       sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); select 1",
     },
   ];
@@ -78,7 +78,7 @@ describe("a database of another baseline", () => {
   );
 });
 
-test("no statement of a migration is passed on to the nodes of a Citus cluster", async () => {
+test("no statement of a migration is sent to the nodes of a Citus cluster", async () => {
   const empty = await makeEmptyDatabase();
   try {
     await withDatabase(empty.url, async (admin) => {
@@ -103,7 +103,7 @@ test("no statement of a migration is passed on to the nodes of a Citus cluster",
   }
 });
 
-test("a restored dump of a distributed database becomes one of a single PostgreSQL", async () => {
+test("a restored dump of a distributed database becomes a database of a single PostgreSQL", async () => {
   const other = await makeDatabase();
   const env = { ADMIN_DATABASE_URL: other.adminUrl };
   await withDatabase(other.adminUrl, async (admin) => {
@@ -163,7 +163,7 @@ describe("a database error is reported in one message with the next step", () =>
       says: "rejects the password of the role",
     },
     {
-      name: "no such database",
+      name: "a missing database",
       url: change((url) => {
         url.pathname = "/not_there";
       }),
@@ -199,7 +199,7 @@ describe("without a superuser", () => {
     return url.href;
   };
 
-  test("CREATEROLE and the database's ownership are enough, as the help states", async () => {
+  test("CREATEROLE and the database's ownership are sufficient", async () => {
     await withDatabase(cluster.url, async (root) => {
       await root.message("create role managed_admin login createrole password 'pw'");
       await root.message("create database managed owner managed_admin");
@@ -224,7 +224,7 @@ describe("without a superuser", () => {
     });
   });
 
-  test("distributing rows asks for a superuser and for all that is missing besides", async () => {
+  test("distributing rows lists the missing superuser right with all other missing requirements", async () => {
     const rejected = await convert();
     expect([rejected.code, rejected.out]).toEqual([1, ""]);
     expect(rejected.err.trim().split("\n")).toEqual([
@@ -251,7 +251,7 @@ describe("without a superuser", () => {
       env: { ADMIN_DATABASE_URL: asRole("managed_admin", "managed") },
     });
 
-  test("the login of a role needs no setting of a process of that role", async () => {
+  test("a role's login can be set up without the settings of that role's process", async () => {
     const admin = asRole("managed_admin", "managed");
     for (const ROLE of ["gateway", "data", "identity"]) {
       const login = `managed_${ROLE}`;
@@ -273,13 +273,13 @@ describe("without a superuser", () => {
     });
   });
 
-  test("a role without rights is rejected with the rights that it needs", async () => {
+  test("a role without rights is rejected with a list of the missing rights", async () => {
     const { code, err } = await migrate({ ADMIN_DATABASE_URL: asRole("poor_admin", "poor") });
     expect(err).toContain('The role "poor_admin" of ADMIN_DATABASE_URL lacks rights');
     expect([code, err.trim().includes("\n")]).toEqual([1, false]);
   });
 
-  test("a login that does not exist is named", async () => {
+  test("a missing login is named", async () => {
     const { code, err } = await migrate({
       ADMIN_DATABASE_URL: cluster.url,
       DATABASE_URL: asRole("nobody_here", "postgres"),

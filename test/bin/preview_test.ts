@@ -58,36 +58,39 @@ async function countRecorders(): Promise<number> {
   return row?.count ?? 0;
 }
 
-test("an unknown name is an invalid setting", async () => {
+test("an unknown preview name is an invalid setting", async () => {
   const { code, err } = await run("migrate", "filters,nothing");
   expect([code, err]).toEqual([1, expect.stringContaining("PREVIEW must be one of filters")]);
 });
 
-testOne("migrate turns it on and off, and serve starts with the recorded value only", async () => {
-  const rejected = await run("serve", "filters");
-  expect([rejected.code, rejected.err]).toEqual([
-    1,
-    expect.stringContaining("PREVIEW is filters, but was empty"),
-  ]);
+testOne(
+  "migrate turns a preview on and off, and serve starts only with the recorded value",
+  async () => {
+    const rejected = await run("serve", "filters");
+    expect([rejected.code, rejected.err]).toEqual([
+      1,
+      expect.stringContaining("PREVIEW is filters, but was empty"),
+    ]);
 
-  expect((await run("migrate", "filters", "--json")).code).toBe(0);
-  expect(await listFunctions("query")).toEqual(["notes"]);
-  expect((await run("serve", "")).err).toContain("PREVIEW is empty, but was filters when");
-  const { out } = await run("doctor", "filters");
-  expect(out).toContain("ok   previews: on: filters\n");
-  expect((await run("doctor", "")).out).toContain("FAIL previews: ");
+    expect((await run("migrate", "filters", "--json")).code).toBe(0);
+    expect(await listFunctions("query")).toEqual(["notes"]);
+    expect((await run("serve", "")).err).toContain("PREVIEW is empty, but was filters when");
+    const { out } = await run("doctor", "filters");
+    expect(out).toContain("ok   previews: on: filters\n");
+    expect((await run("doctor", "")).out).toContain("FAIL previews: ");
 
-  // A push follows the record, whatever the process that pushes was started with.
-  await service.pushSchema(app, second);
-  expect(await listFunctions("query")).toEqual(["later", "notes"]);
+    // A push follows the record, whatever the process that pushes was started with.
+    await service.pushSchema(app, second);
+    expect(await listFunctions("query")).toEqual(["later", "notes"]);
 
-  const off = await run("migrate", "", "--json");
-  expect(JSON.parse(off.out)).toMatchObject({ refreshed: ["later", "notes"] });
-  expect(await listFunctions("query")).toEqual([]);
-  expect(JSON.parse((await run("migrate", "", "--json")).out)).toMatchObject({ refreshed: [] });
-});
+    const off = await run("migrate", "", "--json");
+    expect(JSON.parse(off.out)).toMatchObject({ refreshed: ["later", "notes"] });
+    expect(await listFunctions("query")).toEqual([]);
+    expect(JSON.parse((await run("migrate", "", "--json")).out)).toMatchObject({ refreshed: [] });
+  },
+);
 
-testOne("the processes of other roles leave the record as it is", async () => {
+testOne("processes of other roles leave the record unchanged", async () => {
   await run("migrate", "filters");
   const { adminUrl, roleUrls } = service.database;
   const env = {

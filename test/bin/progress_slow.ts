@@ -29,20 +29,20 @@ describe("a slow push shows its progress", () => {
     return push.output();
   };
 
-  test("on a terminal, and clears it before anything else is printed", async () => {
+  test("on a terminal, and clears it before other output", async () => {
     const shown = await pushOnTerminal({});
     expect(shown).toMatch(FRAME);
     const frames = shown.lastIndexOf(" Pushing");
     expect(shown.slice(frames)).toStartWith(" Pushing\r\u001B[K");
   });
 
-  test("not if NO_COLOR asks for plain lines", async () => {
+  test("but not with NO_COLOR", async () => {
     const shown = await pushOnTerminal({ NO_COLOR: "1" });
     expect(shown).not.toContain("Pushing");
     expect(shown).not.toContain("\u001B");
   });
 
-  test("never without a terminal", async () => {
+  test("but not without a terminal", async () => {
     writeSlow();
     const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
     const pushed = await runCommand(["db", "push"], { folder: project.folder, env });

@@ -66,7 +66,7 @@ const ISSUER =
 describe("readConfig() rejects a provider", () => {
   test.each<{ name: string; env: Record<string, string>; issues: string[] }>([
     {
-      name: "without what it needs",
+      name: "without required values",
       env: { OIDC_GOOGLE_LABEL: "Google" },
       issues: [
         "OIDC_GOOGLE_ISSUER must also be set",
@@ -86,7 +86,7 @@ describe("readConfig() rejects a provider", () => {
       issues: [ISSUER],
     })),
     {
-      name: "that would let everybody in, and a misspelt setting, together",
+      name: "that accepts all accounts, together with a misspelled setting",
       env: { ...GOOGLE, OIDC_GOOGLE_CREATE: "true", OIDC_GOOGLE_CLIENTID: "x" },
       issues: [
         "OIDC_GOOGLE_CLIENTID is not a setting: see .env.example",
@@ -94,7 +94,7 @@ describe("readConfig() rejects a provider", () => {
       ],
     },
     {
-      name: "with a domain that is an address, a switch that is none, and a label that cannot be seen",
+      name: "with an IP address as domain, an invalid switch and an invisible label",
       env: {
         ...GOOGLE,
         OIDC_GOOGLE_TRUSTED_DOMAINS: "example.org,@example.com",
@@ -120,7 +120,7 @@ describe("readConfig() rejects a provider", () => {
       ],
     })),
     {
-      name: "of another provider's issuer",
+      name: "with the issuer of another provider",
       env: {
         ...GOOGLE,
         OIDC_OTHER_ISSUER: GOOGLE.OIDC_GOOGLE_ISSUER,
@@ -130,7 +130,7 @@ describe("readConfig() rejects a provider", () => {
       issues: ["OIDC_OTHER_ISSUER must not be the issuer of another provider"],
     },
     {
-      name: "in a process where nobody signs in",
+      name: "in a process without sign-in",
       env: { ...GOOGLE, ROLE: "data", INTERNAL_HMAC_SECRET: "s".repeat(32) },
       issues: ["ISSUER", "CLIENT_ID", "CLIENT_SECRET"].map(
         (key) =>
@@ -143,7 +143,7 @@ describe("readConfig() rejects a provider", () => {
   });
 });
 
-test("a provider cannot send people back to pages without an address", async () => {
+test("a provider is rejected if the pages have no address", async () => {
   const env = {
     ...GOOGLE,
     DATABASE_URL: "postgres://serving@127.0.0.1:1/none",

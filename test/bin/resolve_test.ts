@@ -95,7 +95,7 @@ const RESOLVED = () =>
 const PLANNED = () => RESOLVED().replace("Applied", "Would apply").replace("Joined", "Would join");
 const BOTH = "title: t.string(), mine: t.string(), theirs: t.number()";
 
-test("the service gets the missing changes, joins the project's history, and continues with it", async () => {
+test("the service gets the missing changes, joins the project's history, and continues from the joined history", async () => {
   const rejected = await db("push", "--to", "staging");
   expect(rejected.code).toBe(1);
   expect(rejected.err).toContain("run rowhouse db resolve --to staging");
@@ -163,7 +163,7 @@ test("the service gets the missing changes, joins the project's history, and con
     expect(await readDrift(service.service.admin)).toEqual([]);
 }, 60_000);
 
-test("files that are missing are written again by a pull from the service that joined them", async () => {
+test("missing files are restored by a pull from the service that joined them", async () => {
   writeSchema(BOTH);
   expect((await resolve()).code).toBe(0);
   writeSchema(`${BOTH}, next: t.json()`);
@@ -252,7 +252,7 @@ test("unwanted changes are removed at the service first, with a history in a sep
   expect(await db("check", "--to", "staging")).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("on a terminal an environment with confirm asks, and a no changes nothing", async () => {
+test("an environment with confirm asks on a terminal, and a no changes nothing", async () => {
   writeSchema(BOTH);
   const places = { staging: { url: staging.service.url, confirm: true } };
   project.write("rowhouse.json", JSON.stringify({ places }));
@@ -268,7 +268,7 @@ test("on a terminal an environment with confirm asks, and a no changes nothing",
   expect(await readRecord(staging)).toEqual(before);
 }, 60_000);
 
-test("an operator resolves straight at the database", async () => {
+test("an operator resolves directly at the database", async () => {
   writeSchema(BOTH);
   const resolved = await runHere(["db", "resolve", "--app", staging.app.slug], {
     folder: project.folder,
@@ -278,7 +278,7 @@ test("an operator resolves straight at the database", async () => {
   expect(await db("check", "--to", "staging")).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("histories that have not diverged are not changed", async () => {
+test("histories that have not diverged remain unchanged", async () => {
   writeSchema("title: t.string(), mine: t.string(), more: t.json()");
   const same = await db("resolve", "--to", "production");
   expect(same).toMatchObject({ code: 0, out: "Nothing to do\n" });

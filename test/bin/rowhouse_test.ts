@@ -59,14 +59,14 @@ test("rowhouse admin set-limit --help explains that limits apply to all processe
   expect(out).toContain("Limits apply to all serving processes together.");
 });
 
-test("rowhouse db --help lists the commands of that group, and no others", async () => {
+test("rowhouse db --help lists only the commands of that group", async () => {
   const { code, out } = await runHere(["db", "--help"], project);
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);
   expect(out).toContain("db push");
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
 });
 
-test("rowhouse db without a command prints that help too, and exits like a usage error", async () => {
+test("rowhouse db without a command prints the group's help and exits with a usage error", async () => {
   const { out } = await runHere(["db", "--help"], project);
   expect(await runHere(["db"], project)).toEqual({ code: 2, out, err: "" });
   expect(await runHere(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
@@ -169,13 +169,13 @@ test("configuration errors are reported together, without values", async () => {
   expect(err).not.toMatch(/hunter\d/);
 });
 
-test("serve without DATABASE_URL reports it, also if it is empty", async () => {
+test("serve reports a missing or empty DATABASE_URL", async () => {
   const { code, err } = await runHere(["serve"], { ...project, env: { DATABASE_URL: "" } });
   expect(code).toBe(1);
   expect(err).toContain("DATABASE_URL is not set");
 });
 
-test("serve rejects the login that reaches the rows of every app, which doctor accepts", async () => {
+test("serve rejects a login that can read the rows of every app, and doctor accepts it", async () => {
   const env = { ROWS_DATABASE_URL: "postgres://rows:hunter2@127.0.0.1:1/none" };
   const served = await runHere(["serve"], { ...project, env });
   expect([served.code, served.out]).toEqual([1, ""]);

@@ -45,7 +45,7 @@ test("SIGTERM finishes requests in progress and does not wait for idle and half-
   expect(serving.output()).not.toContain(shop.key);
 });
 
-test("SIGTERM finishes running requests in time, and does not wait for others", async () => {
+test("SIGTERM finishes running requests in time, and does not wait for other connections", async () => {
   const serving = await startServing({ DATABASE_POOL: "40" });
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
   const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
@@ -172,7 +172,7 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   );
 }
 
-test("logins with more rights than serving and pushing need are served, with a warning in the log", async () => {
+test("logins with more rights than serving and pushing need cause a warning in the log", async () => {
   const serving = await startServing({
     DATABASE_URL: shop.database.superuserUrl,
     ADMIN_DATABASE_URL: shop.database.adminUrl,
@@ -184,7 +184,7 @@ test("logins with more rights than serving and pushing need are served, with a w
   expect(serving.output()).not.toContain(new URL(shop.database.superuserUrl).password);
 });
 
-test("there is no warning about logins with just the rights they need", async () => {
+test("logins with only the required rights cause no warning", async () => {
   const serving = await startServing();
   await serving.kill("SIGTERM");
   expect(serving.output()).not.toContain("too many rights");
@@ -249,7 +249,7 @@ test("a database without migrations is rejected, with the command to run", async
   expect([code, out]).toEqual([1, ""]);
 });
 
-test("an unpatched driver causes one warning, by one process or several workers; a patched driver none", async () => {
+test("an unpatched driver causes one warning, by one process or several workers, and a patched driver none", async () => {
   const unpatched = { BUN_OPTIONS: `--preload ${join(ROOT, "test/support/unpatched.ts")}` };
   const countWarnings = async (settings: Settings): Promise<number> => {
     const serving = await startServing(settings);
@@ -263,7 +263,7 @@ test("an unpatched driver causes one warning, by one process or several workers;
   expect(await countWarnings({ ...unpatched, WORKERS: "2", PORT })).toBe(1);
 }, 30_000);
 
-test("without a database at the start, it returns 503 with Retry-After, and serves once the database is available", async () => {
+test("serve without a database returns 503 with Retry-After, and recovers when the database is available", async () => {
   const proxy = await openPostgresProxy();
   const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
   proxy.refuse();
@@ -280,7 +280,7 @@ test("without a database at the start, it returns 503 with Retry-After, and serv
   await proxy.close();
 });
 
-test("without a database at the start, it can still be stopped", async () => {
+test("serve without a database can be stopped", async () => {
   const serving = await startServing({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/c" });
   await serving.until(/"event":"database unavailable"/);
   expect(await serving.kill("SIGTERM")).toBe(0);

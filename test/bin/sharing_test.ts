@@ -41,7 +41,7 @@ const CONFLICT = () =>
 describe("on a terminal", () => {
   const QUESTION = /Share (\S+)\? \[y\/N\]/;
 
-  test("a push explains sharing and asks: a no pushes nothing, a yes shares", async () => {
+  test("a push explains sharing and asks, and shares only after a yes", async () => {
     const before = await dump();
     const rejected = start("push");
     await rejected.until(QUESTION);
@@ -94,7 +94,7 @@ describe("on a terminal", () => {
   });
 });
 
-test("without a terminal a push shares with a warning, and only the first time", async () => {
+test("without a terminal the first push shares with a warning", async () => {
   const pushed = await db("push", "--json");
   expect(pushed.code).toBe(0);
   expect(pushed.err).toStartWith(`Warning: another app owns ${name}, `);
@@ -103,7 +103,7 @@ test("without a terminal a push shares with a warning, and only the first time",
   expect(await db("push")).toEqual({ code: 0, err: "", out: "Nothing to do\n" });
 });
 
-test("a history that ends in a shared table warns as well", async () => {
+test("a history that ends in a shared table causes a warning, too", async () => {
   const [first = "", second = ""] = makeHistory([defineSchema({}), SCHEMA()]);
   project.write("schema/migrations/0001_step_1.sql", first);
   project.write("schema/migrations/0002_step_2.sql", second);
@@ -116,7 +116,7 @@ describe("sharing is a conflict", () => {
   test.each([
     { by: "--no-share", file: undefined, flags: ["--no-share"] },
     { by: '"share": false', file: { places: {}, share: false }, flags: [] },
-  ])("with $by, for push, plan and check; nothing is written", async ({ file, flags }) => {
+  ])("with $by, for push, plan and check, and nothing is written", async ({ file, flags }) => {
     if (file !== undefined) project.write("rowhouse.json", JSON.stringify(file));
     const before = await dump();
     for (const command of ["push", "plan", "check"]) {
@@ -136,13 +136,13 @@ describe("sharing is a conflict", () => {
     expect((await db("push", "--no-share")).out).toContain(`+ create table ${alone}`);
   });
 
-  test("does not reveal whether the declaration would fit", async () => {
+  test("without revealing whether the declaration would fit", async () => {
     project.write("schema/mod.ts", schemaText(`{ ${name}: { other: t.number() } }`));
     const rejected = await db("push", "--no-share");
     expect(rejected.err.split("\n").filter((line) => line.startsWith("  /"))).toEqual([CONFLICT()]);
   });
 
-  test("straight at the database too", async () => {
+  test("for a push directly to the database", async () => {
     const rejected = await runHere(["db", "push", "--no-share", "--app", app.slug], {
       ...project,
       env: { ADMIN_DATABASE_URL: service.database.adminUrl },
@@ -151,7 +151,7 @@ describe("sharing is a conflict", () => {
   });
 });
 
-test("the list of tables to share is checked like the rest of a body", async () => {
+test("the list of tables to share is validated like the rest of a body", async () => {
   for (const share of ["all", [1], Array(501).fill("x")]) {
     const response = await postSchema(service, app, SCHEMA(), { share });
     expect(response).toMatchObject({
@@ -161,7 +161,7 @@ test("the list of tables to share is checked like the rest of a body", async () 
   }
 });
 
-test("a setting of rowhouse.json that is not true or false is rejected", async () => {
+test("a setting of rowhouse.json with an invalid boolean is rejected", async () => {
   project.write("rowhouse.json", JSON.stringify({ share: "no" }));
   expect((await db("push")).err).toContain("/share: must be true or false");
 });

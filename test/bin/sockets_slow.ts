@@ -58,7 +58,7 @@ test("a process with too many sockets rejects callers, serves operators, and rec
   expect(serving.output()).toContain("sockets accepted again");
 });
 
-test("a running request is finished while callers are rejected", async () => {
+test("a running request finishes while callers are rejected", async () => {
   const path = "/v1/data/db/todos";
   const body = JSON.stringify({ title: "sent in two parts" });
   const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${shop.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -79,7 +79,7 @@ test("a running request is finished while callers are rejected", async () => {
   await eventually(async () => (await askLive(port)) === 200);
 });
 
-test("slow headers time out like missing ones", async () => {
+test("slow headers time out like missing headers", async () => {
   const startedAt = performance.now();
   const closedAfter = await Promise.all(
     [0, 500].map(async (intervalMs) => {
@@ -97,7 +97,7 @@ test("slow headers time out like missing ones", async () => {
   }
 }, 40_000);
 
-test("only this machine can reach the port for operators, unless ADMIN_HOST names another address", async () => {
+test("the port for operators accepts only local connections unless ADMIN_HOST names another address", async () => {
   const listening = (address: string) =>
     startCommand(["serve"], { ...shop, env: { ...shop.env, ADMIN_HOST: address, PORT: "0" } });
   const hex = (address: string) =>

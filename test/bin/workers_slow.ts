@@ -43,7 +43,7 @@ async function list(isSecond = false): Promise<number> {
   }
 }
 
-test("two workers share the port, each has its own port for operators, and SIGTERM ends all with 0", async () => {
+test("two workers share the port, each worker has its own port for operators, and SIGTERM ends all with 0", async () => {
   const serving = await startServing();
   expect(await list()).toBe(200);
   const ready = await Promise.all(
@@ -90,7 +90,7 @@ async function hasLock(isGranted: boolean): Promise<boolean> {
   return rows.length > 0;
 }
 
-test("a killed worker is replaced, while the others keep serving", async () => {
+test("a killed worker is replaced while the other workers serve", async () => {
   const serving = await startServing();
   const [victim = 0] = await childrenOf(serving.pid);
   process.kill(victim, "SIGKILL");
@@ -130,7 +130,7 @@ test("a killed supervisor takes its workers with it", async () => {
   await eventually(() => workers.every((pid) => !isAlive(pid)));
 });
 
-test("the reason why the first worker does not start is reported once", async () => {
+test("a startup error of the first worker is reported once", async () => {
   const { code, err, out } = await runCommand(["serve"], {
     ...shop,
     env: { ...shop.env, DATABASE_URL: shop.database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
@@ -139,7 +139,7 @@ test("the reason why the first worker does not start is reported once", async ()
   expect((err + out).split("rejects the password").length - 1).toBe(1);
 });
 
-test("several workers need a fixed port", async () => {
+test("several workers require a fixed port", async () => {
   const { code, err } = await runCommand(["serve"], { ...shop, env: { ...shop.env, PORT: "0" } });
   expect(code).toBe(1);
   expect(err).toContain("set PORT");

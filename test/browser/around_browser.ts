@@ -83,7 +83,7 @@ test("arrows choose in the palette, Escape closes it, and the focus returns", as
   });
 });
 
-test("without JavaScript the search page finds the same", async () => {
+test("the search page finds the same results without JavaScript", async () => {
   const run = async (page: Page) => {
     await page.getByRole("searchbox", { name: "Find anything" }).fill("wiki");
     await page.keyboard.press("Enter");
@@ -94,7 +94,7 @@ test("without JavaScript the search page finds the same", async () => {
   await openConsole("/console", run, { javaScriptEnabled: false });
 });
 
-test("the palette leads to the sign-in when the session has ended", async () => {
+test("the palette opens the sign-in page when the session has ended", async () => {
   await openConsole("/console", async (page) => {
     await page.context().clearCookies();
     await page.keyboard.press("Control+k");
@@ -102,7 +102,7 @@ test("the palette leads to the sign-in when the session has ended", async () => 
   });
 });
 
-test("apps that were opened are listed as recent, for this person only", async () => {
+test("opened apps are listed as recent, only for the person who opened them", async () => {
   await openConsole("/console", async (page) => {
     const recent = page.getByRole("region", { name: "Recent apps" });
     expect(await recent.count()).toBe(0);
@@ -122,7 +122,7 @@ test("apps that were opened are listed as recent, for this person only", async (
   });
 });
 
-test("the navigation has a theme switch, which is remembered and applied before the page is shown", async () => {
+test("the navigation's theme switch is remembered and applied before the first paint", async () => {
   const ground = (page: Page) =>
     page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await openConsole(
@@ -192,7 +192,7 @@ test("destructive confirmations open over the list with the focus on Cancel, and
   );
 });
 
-test("a deletion in a dialog waits for the typed name", async () => {
+test("a deletion in a dialog requires the typed name", async () => {
   await openConsole("/console/apps/crm/settings", async (page) => {
     await page.getByRole("link", { name: "Delete" }).click();
     const button = page.getByRole("dialog").getByRole("button", { name: "Delete permanently" });
@@ -228,7 +228,7 @@ test("an operator ends all sessions of a person in 4 steps", async () => {
   await theirs.close();
 });
 
-test("people are offered where an address is typed", async () => {
+test("an address field suggests people", async () => {
   await openConsole("/console/apps/wiki/add-person", async (page) => {
     await page.getByLabel("Address").fill(tim.email.slice(0, 12));
     const option = page.locator(`datalist option[value="${tim.email}"]`);

@@ -67,7 +67,7 @@ const shows = (page: Page, ...columns: string[]) =>
     columns.join(),
   );
 
-test("columns are hidden, moved and sized, and stay so in this table only", async () => {
+test("columns are hidden, moved and sized, and the layout applies only to this table", async () => {
   await openTodos(async (page) => {
     expect(await heads(page)).toEqual(["title", "note", "hours"]);
     await menu(page);
@@ -92,7 +92,7 @@ test("columns are hidden, moved and sized, and stay so in this table only", asyn
   });
 });
 
-test("cells are edited and found in the order that was chosen", async () => {
+test("edits and searches follow the chosen column order", async () => {
   await openTodos(async (page) => {
     await menu(page);
     await page.getByRole("checkbox", { name: "note" }).uncheck();
@@ -120,7 +120,7 @@ test("cells are edited and found in the order that was chosen", async () => {
   });
 });
 
-test("the edge of a head is dragged", async () => {
+test("a column is resized by dragging the edge of its head", async () => {
   await openTodos(async (page) => {
     const head = page.locator("th[data-column=title]");
     const before = (await head.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };

@@ -41,7 +41,7 @@ async function signIn(page: Page, path = "/console"): Promise<void> {
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
 
-test("without JavaScript: from an empty database to a first row, with a key issued on screen", async () => {
+test("an administrator gets from an empty database to a first row with a key, without JavaScript", async () => {
   const run = async (page: Page) => {
     await signIn(page);
     await follow(page, "Create an app");
@@ -71,7 +71,7 @@ test("without JavaScript: from an empty database to a first row, with a key issu
   await withPage(browser, run, { javaScriptEnabled: false });
 });
 
-test("by keyboard: past the navigation, to the app, to the end of a key", async () => {
+test("an administrator skips the navigation, opens an app and revokes a key by keyboard", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await signIn(page);
@@ -96,7 +96,7 @@ test("by keyboard: past the navigation, to the app, to the end of a key", async 
   await context.close();
 });
 
-test("without JavaScript: a table is handed over to an app that uses it, in a few forms", async () => {
+test("a table is transferred to an app that uses it, without JavaScript", async () => {
   const crm = await site.service.makeApp(undefined, { slug: "crm", cookieDomain: DOMAIN });
   const notes = defineSchema({ notes: { title: t.string().required() } });
   await site.service.pushSchema(crm, notes);
@@ -175,7 +175,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     { name: "limits", path: () => `${APP}/limits` },
     { name: "tables", path: () => "/console/tables" },
     { name: "a table", path: () => "/console/tables/notes" },
-    { name: "a table to hand over", path: () => "/console/tables/notes/transfer" },
+    { name: "a table to transfer", path: () => "/console/tables/notes/transfer" },
     { name: "an app's tables", path: () => `${APP}/tables` },
     { name: "a use to end", path: () => `${APP}/tables/notes/end` },
     { name: "pushes", path: () => `${APP}/pushes` },
@@ -187,14 +187,14 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     { name: "a request", path: () => `/console/requests/${REQUEST}` },
     { name: "an app in a week", path: () => `${APP}?span=week` },
     { name: "what changed", path: () => "/console/changes" },
-    { name: "a request that is not kept", path: () => "/console/requests?id=0190163d8694" },
+    { name: "a request that was not stored", path: () => "/console/requests?id=0190163d8694" },
     { name: "the password again", path: () => "/console/sign-in" },
-  ])("$name has no accessibility issue and nothing to scroll sideways", async ({ path }) => {
+  ])("$name has no accessibility issue and no horizontal scroll", async ({ path }) => {
     await go(page, path());
     await expectSound(page);
   });
 
-  test("a rejected form and a key on screen have none either", async () => {
+  test("a rejected form and a displayed key have no accessibility issue", async () => {
     await go(page, "/console/new-app");
     await page.fill("#slug", "No such name");
     await page.fill("#origins", "not a URL");

@@ -57,7 +57,7 @@ async function acceptInvitation(page: Page, link: string, next: string): Promise
   await page.waitForURL(next);
 }
 
-test("without JavaScript, an invited person opens an app with a role, until it is revoked", async () => {
+test("an invited person opens an app with a role until it is revoked, without JavaScript", async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await signIn(page, "/console/people");
@@ -91,7 +91,7 @@ test("without JavaScript, an invited person opens an app with a role, until it i
   await Promise.all([context.close(), theirs.close()]);
 });
 
-test("by keyboard, an invitation is sent again, accepted by its new link, and another one withdrawn", async () => {
+test("an invitation is resent and accepted by its new link, and another invitation is withdrawn, by keyboard", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const bo = await invite(site.service, "wiki");
@@ -136,7 +136,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   });
   afterAll(() => context.close());
 
-  test("the pages have no accessibility issue and nothing to scroll sideways", async () => {
+  test("the pages have no accessibility issue and no horizontal scroll", async () => {
     const at = `/console/people/${id}`;
     for (const path of [
       "/console/people",
@@ -162,7 +162,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
     }
   });
 
-  test("a rejected form and a link on screen have none either", async () => {
+  test("a rejected form and a displayed link have no accessibility issue", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);
     await page.fill("#email", MAIL);
     await press(page, "Invite and show link");

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-test("an error that is logged, or not caught, has a message for every issue", async () => {
+test("a logged or uncaught error has a message for every issue", async () => {
   const built = await Bun.build({
     entrypoints: [join(ROOT, "src/sdk/data.ts")],
     target: "browser",

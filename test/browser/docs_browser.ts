@@ -30,7 +30,7 @@ async function open(path: string, run: Run, options: BrowserContextOptions = {})
   await withPage(browser, goThere, options);
 }
 
-test("Ctrl+K searches the docs over the page, by keyboard", async () => {
+test("Ctrl+K searches the docs over the page by keyboard", async () => {
   for (const path of ["/docs/tutorial", "/docs"])
     await open(path, async (page) => {
       await page.getByRole("button", { name: "Ctrl K" }).waitFor();
@@ -42,7 +42,7 @@ test("Ctrl+K searches the docs over the page, by keyboard", async () => {
     });
 });
 
-test("without JavaScript the docs are searched on a page, and a language is chosen", async () => {
+test("a page searches the docs and selects a language without JavaScript", async () => {
   const run: Run = async (page) => {
     const example = page.locator("#list_rows");
     await example.getByText("Python", { exact: true }).click();
@@ -56,7 +56,7 @@ test("without JavaScript the docs are searched on a page, and a language is chos
   await open("/docs", run, { javaScriptEnabled: false });
 });
 
-test("one choice of language applies to every example, and is remembered", async () => {
+test("a language choice applies to every example and is remembered", async () => {
   await open("/docs", async (page) => {
     const first = page.locator(".languages").first();
     await first.getByRole("radio", { name: "curl" }).focus();
@@ -74,7 +74,7 @@ test("one choice of language applies to every example, and is remembered", async
   });
 });
 
-test("a heading's address is copied, and examples have the reader's own address", async () => {
+test("a heading's address can be copied, and examples use the reader's own address", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   const run: Run = async (page) => {
     await page.getByRole("heading", { name: "Backup" }).getByRole("link").click();
@@ -88,7 +88,7 @@ test("a heading's address is copied, and examples have the reader's own address"
   await open("/docs/operating", run, { permissions });
 });
 
-test("the contents of a page lead to its sections, and its end to its neighbors", async () => {
+test("a page links to its sections and to its neighbors", async () => {
   await open("/docs/push", async (page) => {
     const contents = page.getByRole("navigation", { name: "On this page" });
     await contents.getByRole("link").nth(1).click();
@@ -101,7 +101,7 @@ test("the contents of a page lead to its sections, and its end to its neighbors"
 });
 
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test("the docs have no accessibility issue and nothing to scroll sideways", async () => {
+  test("the docs have no accessibility issue and no horizontal scroll", async () => {
     const viewport = { width, height: 800 };
     const run: Run = async (page) => {
       for (const path of ["/docs", "/docs/push", "/docs/search?q=key", "/docs/search?q=zzzz"]) {

@@ -92,7 +92,7 @@ async function listRows(): Promise<{ title: string; status: string }[]> {
   return ((await response.json()) as { rows: { title: string; status: string }[] }).rows;
 }
 
-test("two browsers show each other's todos", async () => {
+test("two browsers display each other's todos", async () => {
   const pages = await Promise.all([browser.newContext(), browser.newContext()]);
   const [mine, theirs] = await Promise.all(pages.map((context) => context.newPage()));
   if (mine === undefined || theirs === undefined) throw new Error("There is no page");
@@ -108,7 +108,7 @@ test("two browsers show each other's todos", async () => {
   for (const context of pages) await context.close();
 });
 
-test("a person signs in, adds a todo, ticks it off and deletes it", async () => {
+test("a person signs in, adds a todo, completes it and deletes it", async () => {
   const page = await (await browser.newContext()).newPage();
   await signIn(page, file.user);
   await page.waitForSelector("text=Dev Person");
@@ -143,7 +143,7 @@ test("a person signs in, adds a todo, ticks it off and deletes it", async () => 
   expect(await listRows()).toEqual([]);
 }, 60_000);
 
-test("signing out ends at the sign-in page, and the app knows", async () => {
+test("signing out ends at the sign-in page, and the app detects it", async () => {
   const page = await (await browser.newContext()).newPage();
   await signIn(page, file.admin);
   await page.waitForSelector("text=Dev Admin");
@@ -180,7 +180,7 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
     },
   },
   {
-    name: "with a todo, open and done",
+    name: "with an open and a completed todo",
     open: async (page) => {
       await signIn(page, file.user);
       await page.fill("#title", "Milk");
@@ -242,7 +242,7 @@ test.each([
     headers: { origin: "http://evil.rowhouse.localhost" },
     status: 403,
   },
-  { name: "a GET that says nothing of its page", method: "GET", headers: {}, status: 403 },
+  { name: "a GET without a page origin", method: "GET", headers: {}, status: 403 },
   {
     name: "the localhost origin",
     method: "POST",

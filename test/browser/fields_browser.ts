@@ -24,8 +24,8 @@ const SCHEMA = defineSchema({
 });
 
 describe.each([
-  { name: "where the browser reads the table", previews: [] },
-  { name: "where the list endpoint searches", previews: ["filters"] },
+  { name: "with rows in the browser", previews: [] },
+  { name: "with search in the list endpoint", previews: ["filters"] },
 ] as const)("$name,", ({ previews }) => {
   let site: TestSite;
   let browser: Browser;
@@ -79,7 +79,7 @@ describe.each([
   const options = (page: Page) => page.locator(".options [role=option]");
   const reference = (page: Page) => page.getByRole("combobox", { name: /^project/ });
 
-  test("a reference shows the unique text of its row, and is chosen by it in the cell", async () => {
+  test("a reference displays the unique text of its row, and the cell's editor selects by that text", async () => {
     await open("todos", async (page) => {
       const cell = page.locator("tbody tr").first().locator("td").nth(2);
       await cell.getByText("Project 3.").dblclick();
@@ -99,7 +99,7 @@ describe.each([
     });
   });
 
-  test("arrows list the first rows, a press selects one, and Escape keeps the value", async () => {
+  test("arrow keys list the first rows, a click selects a row, and Escape restores the value", async () => {
     await open("todos/new", async (page) => {
       await reference(page).focus();
       await page.keyboard.press("ArrowDown");
@@ -114,7 +114,7 @@ describe.each([
     });
   });
 
-  test("a row lists the rows that refer to it, one press away", async () => {
+  test("a row links to the rows that reference it", async () => {
     await open(`projects/rows/${projects[2]}`, async (page) => {
       await page.getByText("todos.project").click();
       await page.getByText("2 rows", { exact: true }).waitFor();
@@ -125,7 +125,7 @@ describe.each([
     });
   });
 
-  test("without JavaScript a link shows the rows that reference a row", async () => {
+  test("a link displays the rows that reference a row, without JavaScript", async () => {
     await open(
       `projects/rows/${projects[2]}`,
       async (page) => {
@@ -143,7 +143,7 @@ describe.each([
     );
   });
 
-  test("a moment is chosen in a calendar, and JSON is checked while it is typed", async () => {
+  test("a timestamp is selected in a calendar, and JSON is validated during input", async () => {
     await open("todos", async (page) => {
       await page.locator("tbody td").nth(1).focus();
       await page.keyboard.press("Shift+Enter");

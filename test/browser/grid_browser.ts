@@ -84,7 +84,7 @@ const place = (page: Page) =>
 
 const TITLES = Array.from({ length: 60 }, (_, n) => `row ${n + 1}.`);
 
-test("arrows, Home, End and their companions move between cells; Tab leaves the grid", async () => {
+test("arrows, Home, End and similar keys move between cells, and Tab leaves the grid", async () => {
   await openGrid(TITLES, async (page) => {
     await cell(page, 0, "id").focus();
     const moves: [string, number, number][] = [
@@ -112,7 +112,7 @@ test("arrows, Home, End and their companions move between cells; Tab leaves the 
   });
 });
 
-test("keys typed before the editor opens go into it, and are no shortcuts", async () => {
+test("keys typed before the editor opens go into it and trigger no shortcuts", async () => {
   await openGrid(["Milk"], async (page) => {
     const { promise: asked, resolve: response } = Promise.withResolvers<void>();
     await page.route("**/rows/*", async (route) => {
@@ -130,7 +130,7 @@ test("keys typed before the editor opens go into it, and are no shortcuts", asyn
   });
 });
 
-test("a key that types a character begins to edit the cell, and is no shortcut", async () => {
+test("a character key starts editing the cell and triggers no shortcut", async () => {
   await openGrid(["Milk"], async (page) => {
     await cell(page, 0, "title").focus();
     await page.keyboard.type("new?/");
@@ -149,7 +149,7 @@ test("a key that types a character begins to edit the cell, and is no shortcut",
   });
 });
 
-test("the editor lies over its cell: no column moves", async () => {
+test("the editor covers its cell without moving a column", async () => {
   await openGrid(["Milk"], async (page) => {
     const places = () =>
       page.evaluate(() =>
@@ -164,7 +164,7 @@ test("the editor lies over its cell: no column moves", async () => {
   });
 });
 
-test("a change is shown as saved, as not saved while offline, and sent again by Retry", async () => {
+test("a change is marked as saved, or as not saved while offline, and Retry sends it again", async () => {
   await openGrid(["Milk"], async (page) => {
     const shown = page.locator("#save-state");
     await edit(page, 0, "title");
@@ -244,7 +244,7 @@ test("text typed on a row's page survives the end of the session", async () => {
   });
 });
 
-test("the drawer has the caret behind its first value and Save in sight; a deletion has Cancel", async () => {
+test("the drawer has the caret after its first value and a visible Save, and a deletion has Cancel", async () => {
   await openGrid(
     ["Milk"],
     async (page) => {
@@ -270,7 +270,7 @@ test("the drawer has the caret behind its first value and Save in sight; a delet
   );
 });
 
-test("Undo stores the value before the last change, unless the row has changed since", async () => {
+test("Undo restores the value before the last change, unless the row has changed since", async () => {
   await openGrid(["Milk"], async (page) => {
     const change = async (column: string, text: string) => {
       await edit(page, 0, column);
@@ -290,7 +290,7 @@ test("Undo stores the value before the last change, unless the row has changed s
   });
 });
 
-test("the last page, a row by its id, the total and the head of the columns are at hand", async () => {
+test("the last page, a row by its id, the total and the column heads are directly accessible", async () => {
   await openGrid(TITLES, async (page) => {
     expect(await page.locator("[data-range]").textContent()).toBe("Rows 1 to 50 of 60");
     await page.locator("tbody tr").last().scrollIntoViewIfNeeded();
@@ -309,7 +309,7 @@ test("the last page, a row by its id, the total and the head of the columns are 
   });
 });
 
-test("a deletion offers the row as JSON first", async () => {
+test("a deletion first offers the row as JSON", async () => {
   await openGrid(["Milk"], async (page) => {
     await cell(page, 0, "title").focus();
     await keys(page, "Delete");
@@ -322,7 +322,7 @@ test("a deletion offers the row as JSON first", async () => {
   });
 });
 
-test("past the last row, Page Down opens the next page, with its own address", async () => {
+test("Page Down past the last row opens the next page with its own address", async () => {
   await openGrid(TITLES, async (page) => {
     await cell(page, 49, "title").focus();
     await keys(page, "PageDown");
@@ -338,7 +338,7 @@ test("past the last row, Page Down opens the next page, with its own address", a
   });
 });
 
-test("10,000 rows are paged without the page growing", async () => {
+test("10,000 rows are paged, and the page does not grow", async () => {
   const titles = Array.from({ length: 10_000 }, (_, n) => `row ${n + 1}.`);
   await openGrid(titles.slice(0, 1000), async (page) => {
     for (let start = 1000; start < titles.length; start += 1000)
@@ -392,7 +392,7 @@ async function changeFirst(json: object): Promise<void> {
   expect((await site.service.call(app, path, { method: "PATCH", json })).status).toBe(200);
 }
 
-test("a cell is edited in place by its kind; Enter and Tab store and move on", async () => {
+test("a cell is edited in place by its kind, and Enter and Tab store and move on", async () => {
   await openGrid(["Milk", "Bread"], async (page) => {
     const typed: [string, string, string, unknown][] = [
       ["title", "Oat milk", "Enter", "Oat milk"],
@@ -427,7 +427,7 @@ test("a cell is edited in place by its kind; Enter and Tab store and move on", a
   });
 });
 
-test("null and an empty text are distinguished; Escape keeps the value", async () => {
+test("null and an empty text are distinguished, and Escape restores the value", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "note");
     await page.keyboard.type("one");
@@ -455,7 +455,7 @@ test("null and an empty text are distinguished; Escape keeps the value", async (
   });
 });
 
-test("an error is shown in the cell and announced, and the input stays", async () => {
+test("an error is displayed in the cell and announced, and the input remains", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "hours");
     await page.keyboard.type("1,50");
@@ -470,7 +470,7 @@ test("an error is shown in the cell and announced, and the input stays", async (
   });
 });
 
-test("NULL replaces the value of a cell, and nothing else", async () => {
+test("NULL replaces only the value of a cell", async () => {
   await openGrid(["Milk"], async (page) => {
     await changeFirst({ note: "stored meanwhile" });
     await cell(page, 0, "note").focus();
@@ -484,7 +484,7 @@ test("NULL replaces the value of a cell, and nothing else", async () => {
   });
 });
 
-test("the second of two editors gets a conflict, sees the stored value, and loses nothing", async () => {
+test("the second of two editors gets a conflict with the stored value, and loses no input", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "title");
     await changeFirst({ title: "Tea" });
@@ -527,7 +527,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
   });
 });
 
-test("a row's page asks before unsaved input is lost, and focuses its issue", async () => {
+test("a row's page warns before unsaved input is lost, and focuses its issue", async () => {
   await openGrid(["Milk"], async (page) => {
     let asked = 0;
     page.on("dialog", (dialog) => {
@@ -589,7 +589,7 @@ test.each([
   },
 );
 
-test("without JavaScript the same row is opened, stored and deleted by links and forms", async () => {
+test("links and forms open, store and delete a row without JavaScript", async () => {
   await openGrid(
     ["Milk"],
     async (page) => {

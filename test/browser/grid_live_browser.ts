@@ -121,7 +121,7 @@ async function collectMarks(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (globalThis as unknown as { marked: string[] }).marked);
 }
 
-test("a change of another user marks the row, before it is saved; the save is rejected", async () => {
+test("another user's change marks the row before it is saved, and the save is rejected", async () => {
   await openGrid(["Milk", "Bread"], async ({ page, rows: [milk, bread] }) => {
     if (milk === undefined || bread === undefined) throw new Error("No rows");
     await edit(page, milk, "Coffee");
@@ -147,7 +147,7 @@ test("a change of another user marks the row, before it is saved; the save is re
   });
 });
 
-test("Reload shows the stored values of marked rows", async () => {
+test("Reload displays the stored values of marked rows", async () => {
   await openGrid(["Milk", "Bread"], async ({ page, rows: [milk, bread] }) => {
     if (milk === undefined || bread === undefined) throw new Error("No rows");
     await send("PATCH", `${TODOS}/${milk.id}`, { title: "Tea" });
@@ -164,7 +164,7 @@ test("Reload shows the stored values of marked rows", async () => {
   });
 });
 
-test("changes of this page mark no row", async () => {
+test("a change on this page marks no row", async () => {
   await openGrid(["Milk", "Bread", "Eggs"], async ({ page, rows: [milk, bread, eggs] }) => {
     if (milk === undefined || bread === undefined || eggs === undefined) throw new Error("No rows");
     const marked = await collectMarks(page);
@@ -191,7 +191,7 @@ test("changes of this page mark no row", async () => {
   });
 });
 
-test("a late event of an earlier change of this page marks no row", async () => {
+test("a delayed event of an earlier change on this page marks no row", async () => {
   await openGrid(["Milk", "Bread"], async ({ page, rows: [milk, bread] }) => {
     if (milk === undefined || bread === undefined) throw new Error("No rows");
     const { promise: sent, resolve: send } = Promise.withResolvers<string>();
@@ -220,7 +220,7 @@ test("a late event of an earlier change of this page marks no row", async () => 
   });
 });
 
-test("an event of a change that this page is still sending marks no row", async () => {
+test("an event of a pending change on this page marks no row", async () => {
   await openGrid(["Milk"], async ({ page, rows: [milk] }) => {
     if (milk === undefined) throw new Error("No row");
     const path = `${TODOS}/${milk.id}`;
@@ -301,7 +301,7 @@ test("after a change of unknown rows the list offers to reload", async () => {
   });
 });
 
-test("a hidden page has no stream, and the visible page shows what it missed", async () => {
+test("a hidden page has no stream, and a page that becomes visible displays the missed changes", async () => {
   await openGrid(["Milk", "Bread"], async ({ page, rows: [milk, bread] }) => {
     if (milk === undefined || bread === undefined) throw new Error("No rows");
     await send("PATCH", `${TODOS}/${milk.id}`, { title: "Tea" });
@@ -322,7 +322,7 @@ test("a hidden page has no stream, and the visible page shows what it missed", a
   });
 });
 
-test("a stream that ends is opened again by an active user, from its last event", async () => {
+test("an active user's stream is opened again from its last event", async () => {
   await openGrid(["Milk", "Bread"], async ({ page, rows: [milk, bread] }) => {
     if (milk === undefined || bread === undefined) throw new Error("No rows");
     await send("PATCH", `${TODOS}/${milk.id}`, { title: "Tea" });
@@ -347,7 +347,7 @@ test("a stream that ends is opened again by an active user, from its last event"
   });
 });
 
-test("the page of an app that is not live opens no stream", async () => {
+test("the page of an app without live updates opens no stream", async () => {
   const isOff = async ({ page, rows: [milk] }: Opened) => {
     if (milk === undefined) throw new Error("No row");
     const requests: string[] = [];

@@ -57,7 +57,7 @@ async function readPeak(): Promise<number> {
   return Math.round(Math.max(...peaks));
 }
 
-test("50,000 rows are searched and sorted in bounded memory, and the rest is named", async () => {
+test("50,000 rows are searched and sorted in bounded memory, and the page names the rest", async () => {
   await openTodos(async (page) => {
     await page.locator("[data-range]", { hasText: "of more than 50000" }).waitFor();
     const before = await readPeak();

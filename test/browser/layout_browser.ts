@@ -75,7 +75,7 @@ const LISTS = [
 ];
 
 test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
-  "at %d px all of a list is inside of its card",
+  "a list stays inside its card at %d px",
   async (width) => {
     await openConsole({ width, height: 900 }, async (page, go) => {
       for (const path of LISTS) {
@@ -94,7 +94,7 @@ test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
 const FORMS = ["settings", "new-key", "limits", "state", "delete", "add-person", "keys"];
 
 // At 200 % zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
-test("at 200 % zoom no page scrolls sideways, and every control is in sight", async () => {
+test("no page scrolls sideways at 200% zoom, and every control is visible", async () => {
   const zoomed = { width: 640, height: 400 };
   const run = async (page: Page, go: (path: string) => Promise<void>) => {
     const app = `/console/apps/${SLUG}`;
@@ -166,7 +166,7 @@ test("a missing page keeps the navigation", async () => {
   });
 });
 
-test("the first key of an app can push, and an app with shared tables leads to their transfer", async () => {
+test("the first key of an app can push, and an app with shared tables links to their transfer", async () => {
   const { service } = site;
   await service.makeApp(undefined, { slug: "empty", cookieDomain: DOMAIN });
   const guest = await service.makeApp(undefined, { slug: "guest", cookieDomain: DOMAIN });
@@ -206,7 +206,7 @@ const lines = (page: Page, text: string) =>
     });
 
 test.each([390, 1280])(
-  "at %d px each label of a time axis is one line and not covered",
+  "each label of a time axis is one line and not covered at %d px",
   async (width) => {
     await openConsole({ width, height: 900 }, async (page, go) => {
       for (const path of ["/console", "/console?span=week", `/console/apps/${SLUG}`]) {
@@ -228,7 +228,7 @@ test.each([390, 1280])(
   },
 );
 
-test("activity splits no address and cuts no details", async () => {
+test("the activity list splits no address and truncates no details", async () => {
   await openConsole({ width: 1440, height: 900 }, async (page, go) => {
     await go("/console/activity");
     // Where an address breaks, it breaks before its @.
@@ -239,7 +239,7 @@ test("activity splits no address and cuts no details", async () => {
   });
 });
 
-test("a long address of an app stays in its column", async () => {
+test("a long address of an app does not overflow its column", async () => {
   await openConsole({ width: 1270, height: 900 }, async (page, go) => {
     await go("/console");
     const overlap = await page.evaluate(() => {
@@ -252,7 +252,7 @@ test("a long address of an app stays in its column", async () => {
   });
 });
 
-test("on a phone slugs and ids of requests are whole", async () => {
+test("app slugs and request ids are not truncated on a phone", async () => {
   await openConsole({ width: 360, height: 800 }, async (page, go) => {
     for (const [path, part] of [
       ["/console", ".row-name"],

@@ -58,7 +58,7 @@ async function inBrowser(
   }
 }
 
-test("an invited person comes from an app, signs in with the provider, and is back in it", async () => {
+test("an invited person comes from an app, signs in with the provider, and returns to the app", async () => {
   const person = await invite(site.service, "wiki");
   ours.accounts.set("ada", { email: person.email, email_verified: true });
   await inBrowser({ javaScriptEnabled: false }, async (page) => {
@@ -75,7 +75,7 @@ test("an invited person comes from an app, signs in with the provider, and is ba
   });
 });
 
-test("a person with a password links an account, and every page of it is accessible", async () => {
+test("a person with a password links an account, and every page of the flow is accessible", async () => {
   const person = await makePerson(site.service, { name: "Grace" });
   for (const [colorScheme, width] of [
     ["light", 1280],

@@ -123,7 +123,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [360, 1280]) {
     describe(`${colorScheme}, ${width} px wide:`, () => {
       test.each(PAGES)(
-        "$name has no accessibility issue and nothing to scroll sideways",
+        "$name has no accessibility issue and no horizontal scroll",
         async ({ open, heading }) => {
           const context = await browser.newContext({
             colorScheme,
@@ -145,7 +145,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   }
 }
 
-test("the pages work without JavaScript, and their policy is never broken", async () => {
+test("the pages work without JavaScript and never violate their policy", async () => {
   const run = async (page: Page) => {
     await go(page, authorize());
     await submit(page, PASSWORD);
@@ -158,7 +158,7 @@ test("the pages work without JavaScript, and their policy is never broken", asyn
   await withPage(browser, run, { javaScriptEnabled: false });
 });
 
-test("without JavaScript: another password, and the end of a session elsewhere", async () => {
+test("a person changes the password and ends another session without JavaScript", async () => {
   const open = async () => (await browser.newContext({ javaScriptEnabled: false })).newPage();
   const [here, there] = [await open(), await open()];
   person = await makePerson(site.service);
@@ -192,7 +192,7 @@ test("the stylesheet is applied under the policy", async () => {
   await page.close();
 });
 
-test("the organization's logo is loaded by <img> only, under an unchanged policy", async () => {
+test("the organization's logo is loaded only by <img>, under an unchanged policy", async () => {
   const policyOf = (response: Response | null, url: string) =>
     response?.headers()["content-security-policy"]?.replaceAll(url, "");
   await withPage(browser, async (page) => {

@@ -118,7 +118,7 @@ test("a passkey is added, signs in without a password, and is removed", async ()
   });
 });
 
-test("a passkey is the second factor after the password, and offered in the address field", async () => {
+test("a passkey is the second factor after the password, and the address field offers it", async () => {
   const person = await makePerson(site.service);
   await onDevice(async ({ page, device }) => {
     await signIn(page, person);
@@ -142,7 +142,7 @@ test("a passkey is the second factor after the password, and offered in the addr
   });
 });
 
-test("without a response of the device the page reports it, and stays unchanged", async () => {
+test("the page reports a missing response of the device and stays unchanged", async () => {
   await onDevice(async ({ page, device }) => {
     await device.send("WebAuthn.addVirtualAuthenticator", {
       options: { protocol: "ctap2", transport: "internal", hasUserVerification: true },
@@ -155,7 +155,7 @@ test("without a response of the device the page reports it, and stays unchanged"
   });
 });
 
-test("without JavaScript there is no passkey part, and the password signs in", async () => {
+test("a page without JavaScript has no passkey section, and the password signs in", async () => {
   const person = await makePerson(site.service);
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
@@ -168,7 +168,7 @@ test("without JavaScript there is no passkey part, and the password signs in", a
   await context.close();
 });
 
-test("every page of it is accessible, in both themes", async () => {
+test("every passkey page is accessible in both themes", async () => {
   for (const { colorScheme, width } of LOOKS.slice(0, 2))
     await onDevice(
       async ({ page, device }) => {

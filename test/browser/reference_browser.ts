@@ -119,7 +119,7 @@ test.each(LOOKS)("guides are accessible and fit, $colorScheme at $width px", asy
   );
 });
 
-test("on a phone nothing moves while the page starts, and one entry of the menu is current", async () => {
+test("nothing moves on a phone while the page starts, and one entry of the menu is current", async () => {
   const read = async (page: Page) => {
     const shift = await page.evaluate(
       () =>
@@ -146,14 +146,14 @@ test("on a phone nothing moves while the page starts, and one entry of the menu 
   await open("/docs", read, { viewport: { width: 390, height: 800 } });
 });
 
-test("a push that is tried is a dry run unless its author changes that", async () => {
+test("a push in Try it is a dry run unless its author changes that", async () => {
   await open("/docs", async (page) => {
     const body = await page.locator("#push_schema-body").inputValue();
     expect(JSON.parse(body)).toMatchObject({ dryRun: true });
   });
 });
 
-test("an example of a guide is copied with the keyboard, and a guide is whole without scripts", async () => {
+test("an example of a guide is copied by keyboard, and a guide is complete without scripts", async () => {
   await open(
     "/docs/data#values",
     async (page, context) => {
@@ -177,7 +177,7 @@ test("an example of a guide is copied with the keyboard, and a guide is whole wi
   await open("/docs/data", read, still);
 });
 
-test("by keyboard, Try it creates a row and reads it", async () => {
+test("Try it creates and reads a row by keyboard", async () => {
   await open("/docs", async (page) => {
     const isAt = (selector: string) =>
       page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector);
@@ -214,7 +214,7 @@ test("by keyboard, Try it creates a row and reads it", async () => {
   });
 });
 
-test("everything that can be used is reached by the keyboard", async () => {
+test("every control can be reached by keyboard", async () => {
   await open("/docs", async (page) => {
     const count = await page.evaluate(() => {
       const all = document.querySelectorAll<HTMLElement>("a, button, input, summary, textarea");
@@ -232,7 +232,7 @@ test("everything that can be used is reached by the keyboard", async () => {
   });
 });
 
-test("the key stays in its tab: not in the address, a cookie or another tab, and is forgotten", async () => {
+test("the key stays in its tab, outside the address and cookies, and can be forgotten", async () => {
   await open("/docs", async (page, context) => {
     await enterKey(page);
     await openTable(page, "todos");
@@ -258,9 +258,9 @@ test("the key stays in its tab: not in the address, a cookie or another tab, and
 });
 
 test.each([
-  { what: "a key that is none", key: "rh_none.at-all" },
-  { what: "a text that is no header", key: "ключ" },
-])("$what is rejected and not stored; requests ask for one", async ({ key }) => {
+  { what: "an invalid key", key: "rh_none.at-all" },
+  { what: "a text that is not a header value", key: "ключ" },
+])("$what is rejected and not stored, and requests ask for a key", async ({ key }) => {
   await open("/docs", async (page) => {
     await enterKey(page, key);
     await page.getByRole("alert").filter({ hasText: "not accepted" }).waitFor();
@@ -272,7 +272,7 @@ test.each([
   });
 });
 
-test("hostile values are text, in examples and in responses", async () => {
+test("hostile values are text in examples and in responses", async () => {
   const made = await site.service.call(app, "/v1/data/db/todos", {
     method: "POST",
     json: { title: TURNED, kind: HOSTILE },
@@ -291,7 +291,7 @@ test("hostile values are text, in examples and in responses", async () => {
   });
 });
 
-test("without JavaScript it is a page to read, with nothing that does not work", async () => {
+test("the page can be read without JavaScript, and has no control that does not work", async () => {
   await open(
     "/docs",
     async (page) => {

@@ -68,7 +68,7 @@ test.each([
   { name: "a phone", width: 360 },
   { name: "a desktop", width: 1280 },
 ])(
-  "on $name, without JavaScript: a row is added, changed, fought over and deleted",
+  "a row is added, changed, edited in a conflict and deleted without JavaScript on $name",
   async ({ width }) => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
@@ -112,7 +112,7 @@ test.each([
   },
 );
 
-test("an untouched new row is not added; an empty text is stored only on request", async () => {
+test("an untouched new row is not added, and an empty text is stored only on request", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await signIn(page);
@@ -141,7 +141,7 @@ test("a row is duplicated from its drawer", async () => {
   await context.close();
 });
 
-test("a press on a reference edits the cell; the arrow next to it opens the row", async () => {
+test("a click on a reference edits the cell, and the arrow next to it opens the row", async () => {
   const json = { name: "House" };
   const made = await site.service.call(app, "/v1/data/db/projects", { method: "POST", json });
   await addRow({ title: "Milk", project: (made.json as { id: string }).id });
@@ -160,7 +160,7 @@ test("a press on a reference edits the cell; the arrow next to it opens the row"
 });
 
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-  test("no page of rows has an accessibility issue, or anything to scroll sideways", async () => {
+  test("no page of rows has an accessibility issue or horizontal scroll", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
     const viewport = { width, height: 800 };
     const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });

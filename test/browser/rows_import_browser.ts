@@ -65,7 +65,7 @@ const makeCsv = (count: number, toSize: (index: number) => string) =>
     ...Array.from({ length: count }, (_, at) => `t${at},${toSize(at)},x`),
   ].join("\n");
 
-test("2,000 rows with 30 bad ones: all errors by line, then the others are stored", async () => {
+test("an import of 2,000 rows with 30 invalid rows lists all errors by line, then stores the other rows", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     await choose(
@@ -88,7 +88,7 @@ test("2,000 rows with 30 bad ones: all errors by line, then the others are store
   });
 });
 
-test("a file whose first line lacks a required column is an error before anything is sent", async () => {
+test("a file whose header lacks a required column is an error before any request", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     await choose(page, "size\n1\n");
@@ -98,7 +98,7 @@ test("a file whose first line lacks a required column is an error before anythin
   });
 });
 
-test("an import without a response continues with Resume, and stores no row twice", async () => {
+test("an import without a response continues with Resume, and stores each row once", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     let sent = 0;
@@ -127,7 +127,7 @@ test("an import without a response continues with Resume, and stores no row twic
   });
 });
 
-test("a file that was imported before is reported, and stored again on request", async () => {
+test("a file that was imported before is reported, and is stored again only on request", async () => {
   await withPage(browser, async (page) => {
     await openImport(page);
     for (const message of [
@@ -180,9 +180,9 @@ test("a duplicate of a stored row is reported with its line, after the rows befo
   });
 });
 
-describe("looks", () => {
+describe("the layout", () => {
   test.each(LOOKS)(
-    "$colorScheme at $width px: no axe violation, nothing wider than the page",
+    "has no axe violation and fits the page, $colorScheme at $width px",
     async ({ colorScheme, width }) => {
       const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };
       const context = await browser.newContext(options);
@@ -208,7 +208,7 @@ describe("looks", () => {
     },
   );
 
-  test("the page is at most 60 KB on a first visit", async () => {
+  test("needs at most 60 KB on a first visit", async () => {
     await withPage(browser, async (page) => {
       await page.goto(rows);
       await signInToConsole(page, person.email);

@@ -57,7 +57,7 @@ const said = (page: Page, text: string) =>
   page.locator("#announcements", { hasText: text }).waitFor({ state: "attached" });
 const path = (rest = "") => `/console/apps/${app.slug}${rest}`;
 
-test("a password can be shown and hidden, and is sent the same", async () => {
+test("a password can be displayed and hidden, and is submitted unchanged", async () => {
   await open("/login", async (page) => {
     await page.fill("#password", "what was typed");
     await press(page, "Show password");
@@ -81,7 +81,7 @@ test("a password can be shown and hidden, and is sent the same", async () => {
   });
 });
 
-test("without JavaScript there is no button that does nothing", async () => {
+test("a page without JavaScript has no button without a function", async () => {
   await open(
     "/login",
     async (page) => {
@@ -93,7 +93,7 @@ test("without JavaScript there is no button that does nothing", async () => {
   );
 });
 
-test("a new key and the snippet with it can be copied, and an error's reference", async () => {
+test("a new key, its snippet and an error's reference can be copied", async () => {
   await openConsole(
     path("/new-key"),
     async (page) => {
@@ -117,7 +117,7 @@ test("a new key and the snippet with it can be copied, and an error's reference"
   );
 });
 
-test("without access to the clipboard, the text is selected or copied by the old command", async () => {
+test("the text is selected or copied by the old command without access to the clipboard", async () => {
   await open("/nowhere", async (page) => {
     await page.evaluate(() => {
       Object.defineProperty(navigator, "clipboard", { value: undefined });
@@ -155,7 +155,7 @@ test("times are in the reader's time zone, with UTC on hover, and stay correct",
   );
 });
 
-test("an irreversible action requires the name", async () => {
+test("an irreversible action requires the typed name", async () => {
   await openConsole(path("/delete"), async (page) => {
     const button = page.getByRole("button", { name: "Delete permanently" });
     // The script disables it, once it is there.
@@ -167,7 +167,7 @@ test("an irreversible action requires the name", async () => {
   });
 });
 
-test("a form is sent once, however often its button is pressed", async () => {
+test("a form is sent once, even if its button is clicked repeatedly", async () => {
   await openConsole("/console/new-app", async (page) => {
     let sent = 0;
     await page.route("**/console/new-app", async (route) => {
@@ -186,7 +186,7 @@ test("a form is sent once, however often its button is pressed", async () => {
   });
 });
 
-test("after a rejected form the focus is at its issue", async () => {
+test("the focus moves to the issue of a rejected form", async () => {
   await openConsole(path("/settings"), async (page) => {
     await page.fill("#origins", "not an address");
     await press(page, "Save");
@@ -195,7 +195,7 @@ test("after a rejected form the focus is at its issue", async () => {
   });
 });
 
-test("? lists the keys, which open pages and fields, and never act while a field has the focus", async () => {
+test("the ? key lists the shortcuts, which open pages and fields and are inactive while a field has the focus", async () => {
   await openConsole("/console", async (page) => {
     await page.keyboard.press("/");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("q");
@@ -222,7 +222,7 @@ test("? lists the keys, which open pages and fields, and never act while a field
   });
 });
 
-test("keys without a modifier can be switched off, and stay off", async () => {
+test("shortcuts without a modifier can be turned off, and stay off", async () => {
   await openConsole("/console", async (page) => {
     await press(page, "Keyboard shortcuts");
     await page.getByLabel("Enable keyboard shortcuts").uncheck();
@@ -238,14 +238,17 @@ test("keys without a modifier can be switched off, and stay off", async () => {
   });
 });
 
-test.each(["light", "dark"] as const)("the list of keys is accessible, %s", async (colorScheme) => {
-  await openConsole(
-    "/console",
-    async (page) => {
-      await page.keyboard.press("?");
-      await page.getByRole("dialog").waitFor();
-      expect(await findAxeViolations(page)).toEqual([]);
-    },
-    { colorScheme, bypassCSP: true },
-  );
-});
+test.each(["light", "dark"] as const)(
+  "the list of shortcuts is accessible, %s",
+  async (colorScheme) => {
+    await openConsole(
+      "/console",
+      async (page) => {
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").waitFor();
+        expect(await findAxeViolations(page)).toEqual([]);
+      },
+      { colorScheme, bypassCSP: true },
+    );
+  },
+);

@@ -27,8 +27,8 @@ const SCHEMA = defineSchema({
 });
 
 describe.each([
-  { name: "where the browser reads the table", previews: [] },
-  { name: "where the list endpoint searches", previews: ["filters"] },
+  { name: "with rows in the browser", previews: [] },
+  { name: "with search in the list endpoint", previews: ["filters"] },
 ] as const)("$name,", ({ previews }) => {
   let site: TestSite;
   let browser: Browser;
@@ -89,7 +89,7 @@ describe.each([
     else await control.fill(value);
   }
 
-  test("one row among 5,000 is found by keyboard, edited, and its address opens it again", async () => {
+  test("one row of 5,000 is found by keyboard and edited, and its address opens it again", async () => {
     await openTodos(async (page) => {
       await page.keyboard.press("f");
       await page.keyboard.type("row 4321.");
@@ -142,7 +142,7 @@ describe.each([
     });
   });
 
-  test("a head sorts all rows up, down and not at all; nulls come last", async () => {
+  test("a column head sorts all rows up, down and not at all, and nulls come last", async () => {
     await openTodos(async (page) => {
       const sort = page.getByRole("button", { name: "hours" });
       const head = page.getByRole("columnheader", { name: /^hours/ });
@@ -163,7 +163,7 @@ describe.each([
     });
   });
 
-  test("a row that is deleted leaves the rows that were found", async () => {
+  test("a deleted row leaves the search results", async () => {
     await openTodos(async (page) => {
       const json = [{ title: "gone 1" }, { title: "gone 2" }];
       await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
@@ -216,7 +216,7 @@ describe.each([
     });
   });
 
-  test("without JavaScript a sentence explains that search needs it", async () => {
+  test("a sentence explains without JavaScript that search needs it", async () => {
     await openTodos(
       async (page) => {
         await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();

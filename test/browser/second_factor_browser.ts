@@ -86,7 +86,7 @@ async function readDownload(page: Page): Promise<string[]> {
 }
 
 test.each([true, false])(
-  "a person who must have a second factor adds it, signs in with it, and without the phone by a recovery code; scripts: %p",
+  "a required second factor is added and used, and a recovery code replaces the phone; scripts: %p",
   async (javaScriptEnabled) => {
     const person = await makePerson(site.service, { consoleRole: "super_admin" });
     const context = await open({ javaScriptEnabled });
@@ -128,7 +128,7 @@ test.each([true, false])(
   60_000,
 );
 
-test("its pages are accessible in both themes, and fit a telephone", async () => {
+test("the pages of the second factor are accessible in both themes, and fit a phone", async () => {
   const person = await makePerson(site.service, { consoleRole: "super_admin", name: "Ada" });
   const context = await open();
   const page = await context.newPage();

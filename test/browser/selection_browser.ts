@@ -116,7 +116,7 @@ test("a column is set in three rows after a preview, and the change is undone", 
   });
 });
 
-test("a row that another user changes is not written, shows its new value, and can be edited again", async () => {
+test("a row that another user changes is not written, displays its new value, and can be edited again", async () => {
   await addRows(3);
   await openTodos(async (page) => {
     await page.locator("[data-select-all]").check();
@@ -139,7 +139,7 @@ test("a row that another user changes is not written, shows its new value, and c
   });
 });
 
-test("a value that does not fit changes nothing; a duplicate is the result of its row only", async () => {
+test("an invalid value changes nothing, and a duplicate fails only its row", async () => {
   await addRows(3);
   await openTodos(async (page) => {
     await page.locator("[data-select-all]").check();
@@ -166,7 +166,7 @@ test("a value that does not fit changes nothing; a duplicate is the result of it
   });
 });
 
-test("40 rows that a search finds are deleted by keyboard, with their JSON at hand", async () => {
+test("40 rows of a search are deleted by keyboard, after their JSON is offered", async () => {
   await addRows(100);
   await openTodos(async (page) => {
     const start = performance.now();
@@ -221,7 +221,7 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
   );
 });
 
-test("without JavaScript rows are checked, set and deleted as well", async () => {
+test("rows are selected, set and deleted without JavaScript", async () => {
   await addRows(3);
   await openTodos(
     async (page) => {
@@ -277,7 +277,7 @@ test.each(LOOKS)(
 );
 
 test.each([384, 640, 768, 820, 900, 1024, 1100])(
-  "at %d px, such as at 200 % zoom, every action is visible",
+  "every action is visible at %d px, such as at 200% zoom",
   async (width) => {
     await addRows(3);
     await openTodos(

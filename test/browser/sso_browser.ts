@@ -66,7 +66,7 @@ async function fillIn(page: Page, who: Person = person): Promise<void> {
   await page.click("button[type=submit]");
 }
 
-test("one sign-in opens both apps, and returns to the same page", async () => {
+test("one sign-in opens both apps and returns to the same page", async () => {
   const page = await openPage(`${wiki.url}/pages/7?edit=yes#title`);
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
   await signInFrom(page);
@@ -82,7 +82,7 @@ test("one sign-in opens both apps, and returns to the same page", async () => {
   expect(await second.title()).toBe("todo");
 });
 
-test("forbidden becomes authenticated by a grant, without a new sign-in", async () => {
+test("a grant changes forbidden to authenticated without a new sign-in", async () => {
   const page = await openPage(todo.url);
   await signInFrom(page);
   expect((await sessionIn(page)).status).toBe("forbidden");
@@ -100,7 +100,7 @@ test("forbidden becomes authenticated by a grant, without a new sign-in", async 
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
 });
 
-test("requireUser() leads through sign-in to the person", async () => {
+test("requireUser() leads through the sign-in and returns the person", async () => {
   const page = await openPage(wiki.url);
   await page.evaluate(() => void identity.requireUser());
   await page.waitForURL(`${site.identityUrl}/authorize**`);
@@ -109,7 +109,7 @@ test("requireUser() leads through sign-in to the person", async () => {
   expect((await page.evaluate(() => identity.requireUser())).email).toBe(person.email);
 });
 
-test("logout ends the session in every tab and app, and shows the sign-in page", async () => {
+test("logout ends the session in every tab and app, and displays the sign-in page", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const others = [
@@ -128,7 +128,7 @@ test("logout ends the session in every tab and app, and shows the sign-in page",
   expect(cookies.filter(({ name }) => name === SESSION_COOKIE)).toEqual([]);
 });
 
-test("signing out on the account page ends the apps too", async () => {
+test("signing out on the account page signs out of the apps, too", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const account = await openPage(`${site.identityUrl}/login`);
@@ -139,7 +139,7 @@ test("signing out on the account page ends the apps too", async () => {
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
 });
 
-test("the cookie is HttpOnly, only for the parent domain, and no script reads it", async () => {
+test("the cookie is HttpOnly, limited to the parent domain, and unreadable for scripts", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   expect(await page.evaluate(() => document.cookie)).toBe("");
@@ -178,7 +178,7 @@ test("an app on localhost receives neither the cookie nor a response", async () 
   ).toEqual([]);
 });
 
-describe("a shared cookie that a sibling planted", () => {
+describe("a shared cookie that a sibling site planted", () => {
   const PATHS = ["/", "/authorize", "/login", "/v1", "/v1/", "/v1/auth", "/v1/auth/me"];
   test.each(PATHS)("on %s opens no page and causes no loop", async (path) => {
     const thief = await makePerson(site.service, { app: wiki, role: "thief" });
@@ -237,7 +237,7 @@ async function signInOnPages(who: Person): Promise<Map<string, string>> {
   return new Map(cookies.map(({ name, value }) => [name, value]));
 }
 
-test("a sibling's form posted across origins is rejected, with and without the token", async () => {
+test("a sibling site's cross-origin form is rejected, with and without the token", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const account = await openPage(`${site.identityUrl}/login`);
@@ -272,7 +272,7 @@ test("a sibling's form posted across origins is rejected, with and without the t
   expect((await sessionIn(page)).status).toBe("authenticated");
 });
 
-test("two tabs that sign in simultaneously both arrive", async () => {
+test("two tabs that sign in simultaneously both succeed", async () => {
   const tabs = [await openPage(wiki.url), await openPage(wiki.url)];
   for (const tab of tabs) {
     await tab.evaluate(() => identity.login());
@@ -287,7 +287,7 @@ test("two tabs that sign in simultaneously both arrive", async () => {
   }
 });
 
-test("the back button after sign-out shows no person's apps", async () => {
+test("the back button after sign-out does not display a person's apps", async () => {
   const page = await openPage(`${site.identityUrl}/login`);
   await fillIn(page);
   await page.getByText("Hello, Ada").waitFor();
@@ -300,7 +300,7 @@ test("the back button after sign-out shows no person's apps", async () => {
   expect(await page.textContent("body")).not.toContain(person.email);
 });
 
-test("signing in works by keyboard", async () => {
+test("a person signs in by keyboard", async () => {
   const page = await openPage(wiki.url);
   await page.evaluate(() => identity.login());
   await page.waitForURL(`${site.identityUrl}/authorize**`);
@@ -318,7 +318,7 @@ test("signing in works by keyboard", async () => {
   expect((await sessionIn(page)).status).toBe("authenticated");
 });
 
-test("a visitor of an app that never notices the session sees an explanation", async () => {
+test("a visitor of an app that never detects the session gets an explanation", async () => {
   const deaf = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

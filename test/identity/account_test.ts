@@ -38,7 +38,7 @@ async function actionsOf(person: Person) {
   return entries.filter((entry) => entry.userId === person.id && entry.actor === person.id);
 }
 
-test("/account links back to the Console for administrators only", async () => {
+test("/account links back to the Console only for administrators", async () => {
   for (const consoleRole of ["admin", undefined] as const) {
     const person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
     const { text } = await visit(service, await signInAs(service, person), "/account");
@@ -80,7 +80,7 @@ test.each([
   expect((await whoAmI(jar)).json).toMatchObject({ displayName: "Bo", avatarUrl: null });
 });
 
-test("/account/password sets a new password, keeps this browser signed in and ends every other session", async () => {
+test("/account/password sets a new password, and ends every session except this browser's", async () => {
   const person = await makePerson(service);
   const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
   const before = new Map(here);
@@ -106,9 +106,13 @@ test("/account/password sets a new password, keeps this browser signed in and en
 test.each([
   { name: "a wrong current password", fields: { present: "not it" }, says: "This is not your" },
   { name: "none", fields: { present: "" }, says: "Enter your current password." },
-  { name: "a weak new one", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
-  { name: "two that differ", fields: { password_again: "x" }, says: "The passwords do not match." },
-])("/account/password rejects $name, and nothing changes", async ({ fields, says }) => {
+  { name: "a weak new password", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
+  {
+    name: "two different new passwords",
+    fields: { password_again: "x" },
+    says: "The passwords do not match.",
+  },
+])("/account/password rejects $name, and changes nothing", async ({ fields, says }) => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const typed = { present: PASSWORD, password: NEW, password_again: fields.password ?? NEW };
@@ -118,7 +122,7 @@ test.each([
   expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
 });
 
-test("guesses at the current password count like those at the sign-in", async () => {
+test("guesses at the current password count as sign-in attempts", async () => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const page = await visit(service, jar, "/account/password");
@@ -131,7 +135,7 @@ test("guesses at the current password count like those at the sign-in", async ()
   expect([...statuses]).toEqual([422, 429]);
 }, 30_000);
 
-test("/account/sessions lists the person's sessions, and ends one or all others", async () => {
+test("/account/sessions lists the person's sessions, and ends one session or all others", async () => {
   const person = await makePerson(service);
   const jars = [];
   for (let count = 0; count < 4; count++) jars.push(await signInAs(service, person));
@@ -193,6 +197,6 @@ test.each([
   },
   { agent: "<script>alert(1)</script>", name: "Unknown browser" },
   { agent: null, name: "Unknown browser" },
-])("toDeviceName() calls it $name", ({ agent, name }) => {
+])("toDeviceName() returns $name", ({ agent, name }) => {
   expect(toDeviceName(agent)).toBe(name);
 });

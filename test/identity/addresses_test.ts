@@ -91,7 +91,7 @@ async function readAddress(userId: string) {
   return row as Parameters<typeof isConfirmed>[1];
 }
 
-test("the Console promises no mail to an address that this service did not set", async () => {
+test("the Console promises no email to an address that this service did not set", async () => {
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
   await eventually(async () => (await write("select from rowhouse.mail_sender", [])).length > 0);
   const [invited, person] = [await invite(service), await makePerson(service)];
@@ -117,7 +117,7 @@ test("the Console promises no mail to an address that this service did not set",
     await write("delete from rowhouse.users where id = $1", [id]);
 });
 
-test("an address that is changed in the database gets no link; its owner signs in as before", async () => {
+test("an address changed in the database gets no link, and its owner signs in as before", async () => {
   const [victim, thief] = [await makePerson(service), await makePerson(service)];
   const email = newEmail();
   for (const change of [
@@ -154,7 +154,7 @@ test("an address that is changed in the database gets no link; its owner signs i
   await eventually(() => isMailed(email));
 });
 
-test("an invited address that is changed in the database is not linked, and gets no invitation", async () => {
+test("an invited address changed in the database is not linked, and gets no invitation", async () => {
   const person = await invite(service);
   const email = newEmail();
   await write(
@@ -169,7 +169,7 @@ test("an invited address that is changed in the database is not linked, and gets
   expect(isMailed(email)).toBe(false);
 });
 
-test("a mail with an altered address does not send its link there", async () => {
+test("an email with an altered address is not sent to that address", async () => {
   const [victim, thief] = [await makePerson(service), newEmail()];
   const link = await makePasswordLink(testDeps(service.service), victim.email);
   service.secrets.add(link.linkText);
@@ -184,7 +184,7 @@ test("a mail with an altered address does not send its link there", async () => 
   expect(isMailed(thief)).toBe(false);
 });
 
-test("a change of address confirms the new address and ends pending links to the old", async () => {
+test("a change of address confirms the new address and ends pending links to the old address", async () => {
   const person = await makePerson(service);
   const [email, before] = [newEmail(), await readAddress(person.id)];
   const [mail] = await write(
@@ -211,7 +211,7 @@ test("a change of address confirms the new address and ends pending links to the
   await write("delete from rowhouse.mails where template = 'forgotten_password'", []);
 });
 
-test("a change of address works while a mail renews the proof of the address", async () => {
+test("a change of address works while an email renews the proof of the address", async () => {
   const person = await makePerson(service);
   await drain();
   const { admin } = service.service;
@@ -254,7 +254,7 @@ test("an invitation or a provider confirms an address", async () => {
     expect(isConfirmed(SECRETS, { ...stored, ...other })).toBe(false);
 });
 
-test("a mailed link renews the proof of an address under an older secret", async () => {
+test("an emailed link renews the proof of an address under an older secret", async () => {
   const person = await makePerson(service);
   await drain();
   const older = { admin: service.service.admin, identitySecrets: IDENTITY_SECRETS };

@@ -40,7 +40,7 @@ test("every spelling of an address shares one count of attempts", async () => {
   expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
 });
 
-describe("no part of a request other than its path opens a page or an endpoint:", () => {
+describe("no part of a request except its path opens a page or an endpoint:", () => {
   const CLOSED = ["/account", "/console", "/v1/auth/me", "/v1/data/db/todos", "/metrics"];
   test.each<{ name: string; ending?: string; headers?: Record<string, string> }>([
     { name: "a query that ends like an open path", ending: "?x=/live" },
@@ -126,7 +126,7 @@ describe("a page does not link or redirect to an address from", () => {
   });
   const PATHS = ["/login", "/forgot", "/set-password?token=x", "/authorize?app=wiki", "/nowhere"];
 
-  test("a header, nor does the response to the next request", async () => {
+  test("a header, in the response to this request or the next", async () => {
     const headers = {
       "x-forwarded-host": EVIL,
       "x-forwarded-proto": "https",
@@ -157,7 +157,7 @@ describe("a page does not link or redirect to an address from", () => {
   );
 });
 
-test("accepts an address only if it is one mailbox after normalization", async () => {
+test("an address is accepted only if it is one mailbox after normalization", async () => {
   const addresses = [
     '"a@evil.example"@example.org',
     '"a@evil.example x"@example.org',

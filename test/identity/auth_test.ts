@@ -67,9 +67,9 @@ describe("GET /v1/auth/me rejects", () => {
   const dead = `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
   test.each([
     { name: "other_session", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
-    { name: "a dead session", cookie: () => dead, query: "", want: [401, "unauthenticated"] },
+    { name: "an expired session", cookie: () => dead, query: "", want: [401, "unauthenticated"] },
     {
-      name: "nobody before an unknown app",
+      name: "a missing session before an unknown app",
       cookie: () => undefined,
       query: "?app=no-such-app",
       want: [401, "unauthenticated"],
@@ -87,7 +87,7 @@ describe("GET /v1/auth/me rejects", () => {
       want: [403, "forbidden"],
     },
     {
-      name: "app twice",
+      name: "a repeated app parameter",
       cookie: () => sharedCookie(jar),
       query: () => `?app=${app.slug}&app=${app.slug}`,
       want: [400, "invalid_request"],
@@ -121,7 +121,7 @@ describe("GET /v1/auth/me rejects", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  test("another method, in the same form", async () => {
+  test("another method, in the same format", async () => {
     const response = await service.call(undefined, "/v1/auth/me", { method: "PUT" });
     expect([response.status, response.text]).toEqual([405, '{"error":"method_not_allowed"}']);
     expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
@@ -138,19 +138,19 @@ describe("the cookie", () => {
   test.each([
     { name: "alone", header: () => sharedCookie(jar), want: 200 },
     { name: "among others", header: () => `a=b; ${sharedCookie(jar)}; c=d`, want: 200 },
-    { name: "without space between", header: () => `a=b;${sharedCookie(jar)};c=d`, want: 200 },
+    { name: "without a space before it", header: () => `a=b;${sharedCookie(jar)};c=d`, want: 200 },
     {
-      name: "twice the same",
+      name: "repeated",
       header: () => `${sharedCookie(jar)}; ${sharedCookie(jar)}`,
       want: 200,
     },
     {
-      name: "with a dead duplicate before it",
+      name: "with an expired duplicate before it",
       header: () => `${SESSION_COOKIE}=${dead}; ${sharedCookie(jar)}`,
       want: 200,
     },
     {
-      name: "with a dead duplicate after it",
+      name: "with an expired duplicate after it",
       header: () => `${sharedCookie(jar)}; ${SESSION_COOKIE}=${dead}`,
       want: 200,
     },
@@ -165,7 +165,7 @@ describe("the cookie", () => {
       want: 200,
     },
     {
-      name: "with its own id and a wrong secret beside it",
+      name: "with its own id and a wrong secret next to it",
       header: () =>
         `${SESSION_COOKIE}=${value(jar).slice(0, 17)}${"B".repeat(32)}; ${sharedCookie(jar)}`,
       want: 200,
@@ -182,11 +182,11 @@ describe("the cookie", () => {
       want: 401,
     },
     {
-      name: "under a name in other case",
+      name: "with a name in another case",
       header: () => `${SESSION_COOKIE.toUpperCase()}=${value(jar)}`,
       want: 401,
     },
-    { name: "under a longer name", header: () => `x${SESSION_COOKIE}=${value(jar)}`, want: 401 },
+    { name: "with a longer name", header: () => `x${SESSION_COOKIE}=${value(jar)}`, want: 401 },
     {
       name: "with a space in its name",
       header: () => `${SESSION_COOKIE} =${value(jar)}`,
@@ -198,7 +198,7 @@ describe("the cookie", () => {
       want: 401,
     },
     {
-      name: "with the secret in other case",
+      name: "with the secret in another case",
       header: () => `${SESSION_COOKIE}=${value(jar).toUpperCase()}`,
       want: 401,
     },
@@ -208,14 +208,14 @@ describe("the cookie", () => {
       header: () => `${SESSION_COOKIE}=${value(jar)},${value(second)}`,
       want: 401,
     },
-    { name: "of another name", header: () => `rowhouse_session=${value(jar)}`, want: 401 },
+    { name: "with another name", header: () => `rowhouse_session=${value(jar)}`, want: 401 },
     {
-      name: "the pages' own in its place",
+      name: "replaced by the pages' cookie",
       header: () => `${SESSION_COOKIE}=${jar.get("__Host-rowhouse_identity")}`,
       want: 401,
     },
     {
-      name: "seventeen of them",
+      name: "seventeen times",
       header: () =>
         Array.from(
           { length: 17 },
@@ -232,7 +232,7 @@ describe("the cookie", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  test("of two live sessions is invalid: every path is cleared, and the audit log has an entry", async () => {
+  test("of two live sessions is invalid, is cleared on every path, and gets an entry in the audit log", async () => {
     const response = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
     expect([response.status, response.text]).toEqual([401, '{"error":"unauthenticated"}']);
     const cleared = response.headers.getSetCookie();
@@ -250,7 +250,7 @@ describe("the cookie", () => {
     expect((await me(sharedCookie(jar))).status).toBe(200);
   });
 
-  test("of the same two live sessions is in the audit log once an hour, however often it is sent", async () => {
+  test("of the same two live sessions gets only one entry per hour in the audit log", async () => {
     const [one, two, three] = [
       await signInAs(service, person),
       await signInAs(service, person),
@@ -302,7 +302,7 @@ describe("CORS", () => {
       status: 200,
     },
     {
-      name: "any registered origin without app",
+      name: "any registered origin without an app",
       origin: OTHER_ORIGIN,
       query: () => "",
       may: true,
@@ -316,7 +316,7 @@ describe("CORS", () => {
       status: 404,
     },
     {
-      name: "the origin of an app without role",
+      name: "the origin of an app without a role",
       origin: OTHER_ORIGIN,
       query: () => `?app=${other.slug}`,
       may: true,
@@ -332,7 +332,7 @@ describe("CORS", () => {
     { name: "a foreign origin", origin: FOREIGN, query: () => "", may: false, status: 200 },
     { name: "null", origin: "null", query: () => "", may: false, status: 200 },
     {
-      name: "the origin in other case",
+      name: "the origin in another case",
       origin: ORIGIN.toUpperCase(),
       query: () => "",
       may: false,
@@ -352,7 +352,7 @@ describe("CORS", () => {
       may: false,
       status: 200,
     },
-  ])("GET /v1/auth/me of $name: $may", async ({ origin, query, may, status }) => {
+  ])("GET /v1/auth/me from $name is allowed: $may", async ({ origin, query, may, status }) => {
     const response = await me(sharedCookie(jar), query(), { origin });
     expect(response.status).toBe(status);
     expect(response.headers.get("vary")).toContain("Origin");
@@ -406,11 +406,11 @@ describe("POST /v1/auth/logout", () => {
   test.each([
     { name: "without a session", headers: {} },
     {
-      name: "with a dead one",
+      name: "with an expired session",
       headers: { cookie: `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}` },
     },
-    { name: "with an API key alone", headers: { authorization: "Bearer rh_x" } },
-  ])("$name is 204 too", async ({ headers }) => {
+    { name: "with only an API key", headers: { authorization: "Bearer rh_x" } },
+  ])("$name gets 204, too", async ({ headers }) => {
     expect((await logout(headers as Record<string, string>)).status).toBe(204);
   });
 
@@ -425,14 +425,14 @@ describe("POST /v1/auth/logout", () => {
   );
 });
 
-describe("POST /v1/auth/logout of another site", () => {
+describe("POST /v1/auth/logout from another site", () => {
   test.each([
     { site: "cross-site", origin: ORIGIN, want: 403 },
     { site: "cross-site", origin: undefined, want: 403 },
     { site: "same-site", origin: ORIGIN, want: 204 },
     { site: "same-origin", origin: undefined, want: 204 },
     { site: "none", origin: undefined, want: 204 },
-  ])("$site with the origin $origin is $want", async ({ site, origin, want }) => {
+  ])("on $site with the origin $origin is $want", async ({ site, origin, want }) => {
     const mine = await signInAs(service, person);
     const response = await service.call(undefined, "/v1/auth/logout", {
       method: "POST",
@@ -448,10 +448,10 @@ describe("POST /v1/auth/logout of another site", () => {
   });
 });
 
-describe("immediately", () => {
+describe("on the next request", () => {
   const admin = () => ({ admin: service.service.admin });
 
-  test("granting a role opens the app, revoking it closes the app, without a new sign-in", async () => {
+  test("a granted role opens the app and a revoked role closes it, without a new sign-in", async () => {
     const newcomer = await makePerson(service);
     const mine = await signInAs(service, newcomer);
     const status = async () => (await me(sharedCookie(mine), `?app=${app.slug}`)).status;
@@ -469,7 +469,7 @@ describe("immediately", () => {
     expect(await status()).toBe(403);
   });
 
-  test("a disabled person is signed out, and stays so when enabled again", async () => {
+  test("a disabled person is signed out, and remains signed out when enabled again", async () => {
     const someone = await makePerson(service, { app });
     const mine = await signInAs(service, someone);
     await setDisabled(admin(), someone.email, true);
@@ -480,11 +480,14 @@ describe("immediately", () => {
 
   test.each([
     {
-      name: "unused for the idle time",
+      name: "that was idle for too long",
       change: "last_seen_at = now() - interval '24 hours 1 second'",
     },
-    { name: "past its end, however much used", change: "expires_at = now() - interval '1 second'" },
-  ])("a session $name is over", async ({ change }) => {
+    {
+      name: "past its maximum lifetime, despite activity",
+      change: "expires_at = now() - interval '1 second'",
+    },
+  ])("a session $name is expired", async ({ change }) => {
     const mine = await signInAs(service, person);
     await service.service.admin.query(
       `update rowhouse.sessions set ${change} where id = $1`,
@@ -494,7 +497,7 @@ describe("immediately", () => {
     expect((await me(sharedCookie(mine))).status).toBe(401);
   });
 
-  test("records the last use max once a minute", async () => {
+  test("a session records its last use at most once a minute", async () => {
     const mine = await signInAs(service, person);
     const id = mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
     const seen = async () => {
@@ -520,7 +523,7 @@ describe("immediately", () => {
   });
 });
 
-test("an API key opens no identity endpoint, and a cookie no data endpoint", async () => {
+test("an API key opens no identity endpoint, and a cookie opens no data endpoint", async () => {
   const keyed = await service.call(app, "/v1/auth/me");
   expect(keyed.status).toBe(401);
   const cookied = await service.call(undefined, "/v1/data/db/todos", {

@@ -41,7 +41,7 @@ afterAll(async () => {
   setBrand({});
 });
 
-test("the pages show the name as text and the logo in an image, under the same policy", async () => {
+test("the pages display the name as text and the logo in an image, under the same policy", async () => {
   const chief = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
   for (const [jar, path] of [
     [new Map<string, string>(), "/login"],
@@ -64,7 +64,7 @@ test("the pages show the name as text and the logo in an image, under the same p
   }
 });
 
-test("a mail names the organization, and has the logo in itself", async () => {
+test("an email names the organization, and embeds the logo", async () => {
   const person = await makePerson(service);
   await submitForm(service, new Map(), { path: "/forgot", typed: { email: person.email } });
   const find = () => mails.received.find((mail) => mail.to.includes(person.email));
@@ -77,7 +77,7 @@ test("a mail names the organization, and has the logo in itself", async () => {
   expect(html).not.toMatch(/src="http/);
 });
 
-describe("a setting is rejected", () => {
+describe("the settings reject", () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-brand-"));
   const write = (name: string, bytes: Uint8Array) => {
     writeFileSync(join(folder, name), bytes);
@@ -91,7 +91,7 @@ describe("a setting is rejected", () => {
   test.each([
     { name: "a name of 61 characters", env: { ORGANIZATION_NAME: "a".repeat(61) } },
     { name: "a name with a line break", env: { ORGANIZATION_NAME: "a\nb" } },
-    { name: "a name that turns the text", env: { ORGANIZATION_NAME: "a\u202eb" } },
+    { name: "a name with a bidirectional override", env: { ORGANIZATION_NAME: "a\u202eb" } },
     { name: "a blank name", env: { ORGANIZATION_NAME: "  " } },
     { name: "a file that does not exist", env: { ORGANIZATION_LOGO: join(folder, "none.png") } },
     { name: "a folder", env: { ORGANIZATION_LOGO: folder } },
@@ -103,13 +103,13 @@ describe("a setting is rejected", () => {
       name: "a PNG file of more than 32 KB",
       env: { ORGANIZATION_LOGO: write("big.png", Buffer.concat([PNG, Buffer.alloc(32_768)])) },
     },
-    { name: "an address", env: { ORGANIZATION_LOGO: "https://example.org/logo.png" } },
-  ])("for $name", ({ env }) => {
+    { name: "a URL", env: { ORGANIZATION_LOGO: "https://example.org/logo.png" } },
+  ])("$name", ({ env }) => {
     const [setting] = Object.keys(env);
     expect(issuesOf(env).filter((issue) => issue.startsWith(`${setting} must be`))).toHaveLength(1);
   });
 
-  test("but neither 60 characters nor a small PNG file", () => {
+  test("neither 60 characters nor a small PNG file", () => {
     const logo = write("logo.png", PNG);
     expect(issuesOf({ ORGANIZATION_NAME: "ä".repeat(60), ORGANIZATION_LOGO: logo })).toEqual([]);
   });

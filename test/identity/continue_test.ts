@@ -115,7 +115,7 @@ test.each([
       return made;
     },
   },
-])("an invitation to an app that $name leads to the account", async ({ make }) => {
+])("an invitation to an app that $name leads to the account page", async ({ make }) => {
   const { path } = await make();
   const { page, location, jar } = await accept(path);
   expect(page.headers.get("content-security-policy")).toContain("form-action 'self';");
@@ -156,7 +156,7 @@ test.each([
   expect((await visit(service, new Map(), `/forgot?${query}`)).status).toBe(400);
 });
 
-test("a person with a second factor is signed in by no link before the factor", async () => {
+test("no link signs in a person with a second factor before the factor", async () => {
   const person = await makePerson(service);
   const { codes, jar: old } = await enrolPerson(service, person);
   const { linkText } = await makePasswordLink(deps(), person.email);
@@ -170,7 +170,7 @@ test("a person with a second factor is signed in by no link before the factor", 
   expect((await visit(service, jar, "/account")).status).toBe(200);
 });
 
-test("the sessions of another person in the same browser end", async () => {
+test("a link ends the sessions of another person in the same browser", async () => {
   const jar = await signInAs(service, await makePerson(service));
   const before = sharedCookie(jar);
   const { email, path } = await makeInvitation();

@@ -77,7 +77,7 @@ async function linksTo(email: string, count = 1): Promise<string[]> {
   return sent().map(({ text }) => /(\/set-password\S+)/.exec(text)?.[1] ?? "");
 }
 
-test("a mailed link sets a new password once, ends all sessions, and is confirmed by mail", async () => {
+test("an emailed link sets a new password once, ends all sessions, and triggers a confirmation email", async () => {
   const person = await makePerson(service);
   const signedIn = await signInAs(service, person);
   const ask = await openForm();
@@ -98,7 +98,7 @@ test("a mailed link sets a new password once, ends all sessions, and is confirme
   await eventually(() => mailsTo(person.email, "Your password was changed").length === 1);
 });
 
-test("page, mail, docs and database agree on how long a link works", async () => {
+test("page, email, docs and database agree on the lifetime of a link", async () => {
   const person = await makePerson(service);
   await (await openForm())(person.email);
   await linksTo(person.email);
@@ -149,7 +149,7 @@ test("the response has the same status and text for every address", async () => 
   expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0, 0, 0]);
 });
 
-test("a request costs the same statements, hashes and queued mails for a known address as for others", async () => {
+test("a request costs the same statements, hashes and queued emails for known and unknown addresses", async () => {
   const proxy = await openPostgresProxy();
   let hashes = 0;
   const count = <Args extends unknown[], Result>(run: (...args: Args) => Result) => {
@@ -200,7 +200,7 @@ async function makeOthers(by = service): Promise<string[]> {
   return ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
 }
 
-test("requests are counted by address and by client, apart from sign-ins", async () => {
+test("requests are counted by address and by client, separately from sign-ins", async () => {
   const person = await makePerson(service);
   const ask = await openForm();
   const statuses: number[] = [];
@@ -212,7 +212,7 @@ test("requests are counted by address and by client, apart from sign-ins", async
   expect((await submitSignIn(service, new Map(), person)).status).toBe(303);
 });
 
-test("a form without its token, or of another site, asks for nothing", async () => {
+test("a form without its token, or from another site, requests nothing", async () => {
   const jar: Jar = new Map();
   const form_token = readToken((await visit(service, jar, "/forgot")).text);
   const fields = { form_token, email: "nobody@example.org" };
@@ -224,7 +224,7 @@ test("a form without its token, or of another site, asks for nothing", async () 
   expect([empty.status, empty.text.includes("Enter your email address.")]).toEqual([422, true]);
 });
 
-test("without mail the page names the administrator and has no form", async () => {
+test("the page without mail names the administrator and has no form", async () => {
   const silent = await openTestService();
   const page = await visit(silent, new Map(), "/forgot");
   expect([page.status, page.text.includes("Ask your administrator")]).toEqual([200, true]);

@@ -75,7 +75,7 @@ describe("with a host for the pages", () => {
     { host: "api.example.org", path: "/v1/auth/me", status: 401, type: "application/json" },
     { host: "api.example.org", path: "/v1/auth/nowhere", status: 404, type: "application/json" },
     { host: "10.0.0.7", path: "/v1/data/db/todos", status: 401, type: "application/json" },
-  ])("$host$path is $status", async ({ host, path, status, type }) => {
+  ])("$host$path returns $status", async ({ host, path, status, type }) => {
     const response = await service.call(undefined, path, {
       headers: { host, "x-forwarded-host": "id.example.org" },
     });
@@ -87,7 +87,7 @@ describe("with a host for the pages", () => {
     { host: "id.example.org", path: "/nowhere" },
     { host: "api.example.org", path: "/v1/data/db/todos" },
     { host: "api.example.org", path: "/live" },
-  ])("$host$path requires https, according to its public URL", async ({ host, path }) => {
+  ])("$host$path requires https in accordance with its public URL", async ({ host, path }) => {
     const response = await service.call(undefined, path, { headers: { host } });
     expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000");
   });

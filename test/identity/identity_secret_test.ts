@@ -52,8 +52,8 @@ const signsIn = async (email: string, password?: string) =>
     })
   ).status;
 
-describe("copied to another person", () => {
-  test("a session is invalid, on the pages too", async () => {
+describe("a value that was moved in the database is invalid:", () => {
+  test("a session, also on the pages", async () => {
     expect(await me(jar)).toBe(200);
     await write(
       "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
@@ -65,7 +65,7 @@ describe("copied to another person", () => {
     expect(page.text).not.toContain(victim.email);
   });
 
-  test("a session does not conflict with a live one", async () => {
+  test("a session, without a conflict with a live session", async () => {
     const own = await signInAs(service, victim);
     await write(
       "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
@@ -77,7 +77,7 @@ describe("copied to another person", () => {
     expect(response.json).toMatchObject({ id: victim.id });
   });
 
-  test("a session's digests cannot be swapped", async () => {
+  test("swapped digests of a session", async () => {
     await write(
       "update rowhouse.sessions set session_digest = identity_digest where user_id = $1::text::uuid",
       [thief.id],
@@ -85,7 +85,7 @@ describe("copied to another person", () => {
     expect(await me(jar)).toBe(401);
   });
 
-  test("a password is wrong", async () => {
+  test("a password", async () => {
     await write(
       `update rowhouse.users set password_hash = own.password_hash, password_digest = own.password_digest
       from rowhouse.users as own where own.id = $2::text::uuid and users.id = $1::text::uuid`,
@@ -96,9 +96,9 @@ describe("copied to another person", () => {
   });
 
   test.each([
-    { name: "another's", set: "user_id = $1::text::uuid", isOther: true },
-    { name: "good for longer", set: "expires_at = expires_at + interval '1 year'", isOther: false },
-  ])("a link that was created $name is invalid", async ({ set, isOther }) => {
+    { name: "another person's id", set: "user_id = $1::text::uuid", isOther: true },
+    { name: "a later expiry", set: "expires_at = expires_at + interval '1 year'", isOther: false },
+  ])("a link with $name", async ({ set, isOther }) => {
     const { linkText } = await makePasswordLink(testDeps(service.service), thief.email);
     const path = `/set-password?token=${linkText}`;
     expect((await visit(service, new Map(), path)).status).toBe(200);
@@ -110,12 +110,12 @@ describe("copied to another person", () => {
   });
 });
 
-describe("the serving login by itself", () => {
+describe("the serving login", () => {
   const FINISH = `select rowhouse.finish_sign_in($1::text::uuid, decode($2, 'hex'), $3, decode($4, 'hex'), 'secret', '',
     'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, array['client'], null, '', '', 'bbbbbbbbbbbbbbbb', decode($4, 'hex'), 'none') <> 'wrong' as is_done`;
   const zeros = "00".repeat(32);
 
-  test("can read a password's hash, but neither sign in with it nor replace it", async () => {
+  test("can read a password's hash, but cannot sign in with it or replace it", async () => {
     const [row] = await steal(
       "select password_hash from rowhouse.begin_sign_in($1, array['x'], 'x', null, '', 10, array[60], 600, 900)",
       [victim.email],
@@ -131,7 +131,7 @@ describe("the serving login by itself", () => {
     expect(await steal("select from rowhouse.sessions where id = 'aaaaaaaaaaaaaaaa'")).toEqual([]);
   });
 
-  test("can read a link's digest, but not use the link", async () => {
+  test("can read a link's digest, but cannot use the link", async () => {
     const { linkText } = await makePasswordLink(testDeps(service.service), victim.email);
     const [row] = await steal(
       "select id, encode(digest, 'hex') as digest from rowhouse.password_links where user_id = $1::text::uuid",
@@ -148,7 +148,7 @@ describe("the serving login by itself", () => {
     expect((await visit(service, new Map(), `/set-password?token=${linkText}`)).status).toBe(200);
   });
 
-  test("can read digests of sessions, but not create a cookie from them", async () => {
+  test("can read digests of sessions, but cannot create a cookie from them", async () => {
     await signInAs(service, victim);
     const [row] = await steal(
       "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions where user_id = $1::text::uuid",
@@ -162,7 +162,7 @@ describe("the serving login by itself", () => {
   });
 });
 
-describe("a secret that replaces another", () => {
+describe("a new secret", () => {
   const NEXT = "another secret of the tests: 32 bytes or more";
   const open = (...identitySecrets: string[]) => openWith(TEST_HASHING, identitySecrets);
   const openWith = (hashing: typeof TEST_HASHING, identitySecrets: string[]) =>
@@ -197,7 +197,7 @@ describe("a secret that replaces another", () => {
       ])
     )[0]?.["id"];
 
-  test("renews passwords as people sign in; until then both secrets are required", async () => {
+  test("renews passwords on sign-in, and requires both secrets until then", async () => {
     const [both, alone] = [await open(NEXT, TEST_IDENTITY_SECRET), await open(NEXT)];
     try {
       expect([await askMe(both), await askMe(alone)]).toEqual([200, 401]);

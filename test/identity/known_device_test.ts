@@ -85,7 +85,7 @@ describe("attempts from an IPv6 network", () => {
       like: "2001:db8:1:ffff::1",
       other: "2001:db8:2::1",
     },
-  ])("are counted by /$width too", async ({ width, bound, like, other }) => {
+  ])("are also counted by /$width", async ({ width, bound, like, other }) => {
     const at = from("2001:db8:1:100::1");
     expect(await tryWrong(at, "nobody@example.org")).toBe(422);
     const network = width === 48 ? "2001:db8:1::/48" : `2001:db8:1:100::/${width}`;
@@ -100,7 +100,7 @@ describe("attempts from an IPv6 network", () => {
     expect(await tryWrong(from(other), "nobody-4@example.org")).toBe(422);
   });
 
-  test("do not count if they were right", async () => {
+  test("do not count if they succeed", async () => {
     const at = from("2001:db8:1:100::1");
     expect((await submitSignIn(at, new Map(), { email: person.email })).status).toBe(303);
     const left = await write("select from rowhouse.throttle where attempts > 0");
@@ -109,7 +109,7 @@ describe("attempts from an IPv6 network", () => {
 });
 
 describe("a device with an earlier sign-in", () => {
-  test("is known by a cookie that is not a session", async () => {
+  test("is identified by a cookie that is not a session", async () => {
     const jar: Jar = new Map();
     const response = await submitSignIn(service, jar, { email: person.email });
     const line = response.headers.getSetCookie().find((one) => one.startsWith(DEVICE_COOKIE));
@@ -142,7 +142,7 @@ describe("a device with an earlier sign-in", () => {
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
   });
 
-  test("remembers the people before", async () => {
+  test("remembers the people who signed in before", async () => {
     const jar = await makeKnown(person);
     const second = await makePerson(service);
     await submitSignIn(service, jar, { email: second.email });
@@ -154,9 +154,12 @@ describe("a device with an earlier sign-in", () => {
   });
 
   test.each([
-    { name: "of somebody else", spoil: async () => await makeKnown(await makePerson(service)) },
     {
-      name: "with this person's id put in by hand",
+      name: "with another person's cookie",
+      spoil: async () => await makeKnown(await makePerson(service)),
+    },
+    {
+      name: "with a cookie whose person id was replaced",
       spoil: async () => {
         const own = await makePerson(service);
         const jar = await makeKnown(own);
@@ -165,11 +168,11 @@ describe("a device with an earlier sign-in", () => {
       },
     },
     {
-      name: "without its MAC",
+      name: "with a cookie without its MAC",
       spoil: async () =>
         new Map([[DEVICE_COOKIE, `${"a".repeat(16)}.${person.id}.${"0".repeat(64)}`]]),
     },
-  ])("$name is a stranger's", async ({ spoil }) => {
+  ])("$name is treated as unknown", async ({ spoil }) => {
     const jar = await spoil();
     await lockOut(person.email);
     expect((await submitSignIn(service, jar, { email: person.email })).status).toBe(429);
@@ -177,7 +180,7 @@ describe("a device with an earlier sign-in", () => {
 });
 
 describe("a rejected attempt", () => {
-  test("writes nothing, whatever is typed", async () => {
+  test("writes nothing, regardless of the input", async () => {
     await tryWrong(service, "nobody@example.org");
     await write("update rowhouse.throttle set attempts = $1 where key like 'client %'", [
       SIGN_IN_LIMITS.client,
@@ -195,7 +198,7 @@ describe("a rejected attempt", () => {
     expect(await readCounters()).toEqual(before);
   });
 
-  test("past five times the limit of all together waits for the minute to end, and adds no counter", async () => {
+  test("past five times the global limit waits for the next minute, and adds no counter", async () => {
     const jar = await makeKnown(person);
     await tryWrong(service, "nobody@example.org");
     await write("update rowhouse.throttle set attempts = $1 where key = 'all'", [
@@ -211,7 +214,7 @@ describe("a rejected attempt", () => {
   });
 });
 
-test("expired counters are deleted without an attempt, the others stay", async () => {
+test("expired counters are deleted without an attempt, and other counters remain", async () => {
   await tryWrong(service, "nobody@example.org");
   await write(
     `insert into rowhouse.throttle (key, attempts, ends_at)

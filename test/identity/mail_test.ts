@@ -106,7 +106,7 @@ describe("a stolen serving login", () => {
   const act = (text: string) =>
     withDatabase(service.database.servingUrl, (login) => login.message(`${text}; select 1`));
 
-  test("cannot have a stranger mailed", async () => {
+  test("cannot trigger an email to an unknown address", async () => {
     const email = newAddress();
     const id = crypto.randomUUID();
     await act(`select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), 'You won: evil.example',
@@ -124,7 +124,7 @@ describe("a stolen serving login", () => {
     expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
   });
 
-  test("cannot add text to a mail", async () => {
+  test("cannot add text to an email", async () => {
     const person = await makePerson(service);
     await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
       'evil.example, where you won', null, null)`);
@@ -143,7 +143,7 @@ describe("a stolen serving login", () => {
   });
 });
 
-describe("a mail reports", () => {
+describe("an email reports", () => {
   const cases: readonly {
     name: string;
     act: (person: { id: string; email: string }) => Promise<unknown>;
@@ -157,7 +157,7 @@ describe("a mail reports", () => {
       says: "/set-password?token=",
     },
     {
-      name: "of a changed password",
+      name: "a changed password",
       act: async (person) => {
         const jar = await signInAs(service, person);
         const form_token = readToken((await visit(service, jar, "/account/password")).text);
@@ -168,7 +168,7 @@ describe("a mail reports", () => {
       says: "from 127.0.0.1",
     },
     {
-      name: "of a sign-in on a new device, but not of the first",
+      name: "a sign-in on a new device, except for the first",
       act: async (person) => {
         await signInAs(service, person);
         await signInAs(service, person);
@@ -177,7 +177,7 @@ describe("a mail reports", () => {
       says: "/account/sessions",
     },
     {
-      name: "of another Console role",
+      name: "a changed Console role",
       act: ({ email }) => giveConsoleRole(deps(), email, "admin"),
       subject: "Your role in the Console was changed",
       says: "Your Console role was changed to admin",
@@ -194,7 +194,7 @@ describe("a mail reports", () => {
   });
 });
 
-test("a changed address is mailed to both addresses, unless the invitation is pending", async () => {
+test("a changed address is reported to both addresses, unless the invitation is pending", async () => {
   const [person, email, later] = [await makePerson(service), newAddress(), newAddress()];
   await settled(person.email);
   const before = (await mails.waitFor(person.email, 0)).length;
@@ -247,7 +247,7 @@ test("a temporary SMTP error is retried, a permanent one is not", async () => {
   expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="rejected"\} 1/);
 });
 
-test("a link that ended, and the mail of a disabled person, are not sent", async () => {
+test("an email with an ended link, or to a disabled person, is not sent", async () => {
   const email = newAddress();
   mails.reject(1, 451);
   await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
@@ -256,7 +256,7 @@ test("a link that ended, and the mail of a disabled person, are not sent", async
   expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
 });
 
-test("at most five of a kind are sent to a person in an hour", async () => {
+test("max five emails of a kind are sent to a person in an hour", async () => {
   const email = newAddress();
   await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
   for (let round = 0; round < 8; round++) await makePasswordLink(deps(), email);
@@ -268,7 +268,7 @@ test("at most five of a kind are sent to a person in an hour", async () => {
   expect(row?.queued).toBeLessThanOrEqual(5);
 });
 
-test("a server with an untrusted certificate gets no mail", async () => {
+test("a server with an untrusted certificate gets no email", async () => {
   const strange = await openMailServer({ isTls: true });
   const from = { name: "", address: "no-reply@example.org" };
   const deliver = makeDeliver({ url: strange.url, from, pagesUrl: "https://id.example.org" });
@@ -278,7 +278,7 @@ test("a server with an untrusted certificate gets no mail", async () => {
   await strange.close();
 });
 
-test("a name cannot add a header, a receiver or a line", async () => {
+test("a name cannot add a header, a recipient or a line", async () => {
   const email = newAddress();
   const displayName = "Eve\r\nBcc: all@example.org\r\n\r\n\u202eHello";
   const { id } = await createUser(deps(), { email, displayName: "Eve", consoleRole: undefined });

@@ -194,7 +194,7 @@ async function fillJars(): Promise<Map<Visitor, Jar>> {
   return made;
 }
 
-test("every route has its row", () => {
+test("the matrix has a row for every route", () => {
   expect(Object.keys(WANT).sort()).toEqual([...everyRoute].sort());
 });
 
@@ -203,7 +203,7 @@ const order = [...everyRoute].sort(
   (a, b) => Number(a.includes("logout")) - Number(b.includes("logout")),
 );
 
-test.each(order)("%s returns what the matrix lists for each visitor", async (endpoint) => {
+test.each(order)("%s returns the expected response to each visitor", async (endpoint) => {
   const { path, want } = WANT[endpoint] ?? { want: [] };
   const [method = "", template = ""] = endpoint.split(" ");
   const statuses: number[] = [];

@@ -113,7 +113,7 @@ test("a page offers to unlink only linked accounts, and names the requirement", 
   expect((await visit(service, again, PAGE)).text).not.toContain(words);
 });
 
-describe("rejects a link", () => {
+describe("the service rejects a link", () => {
   test("to an account of another person", async () => {
     const owner = await signInAs(service, await makePerson(service));
     await link(owner, "link-2");
@@ -125,7 +125,7 @@ describe("rejects a link", () => {
     ]);
   });
 
-  test("to a second account of one provider; linking the same account again does nothing", async () => {
+  test("to a second account of a provider, and ignores a repeated link of the same account", async () => {
     const jar = await signInAs(service, await makePerson(service));
     await link(jar, "link-3");
     expect((await link(jar, "link-3")).status).toBe(303);
@@ -133,7 +133,7 @@ describe("rejects a link", () => {
     expect([response.status, response.text.includes("Unlink it first")]).toEqual([403, true]);
   });
 
-  test("ten minutes after the sign-in, before the provider and after it", async () => {
+  test("ten minutes after the sign-in, before and after the visit to the provider", async () => {
     const person = await makePerson(service);
     const jar = await signInAs(service, person);
     const onward = readOnward(await send(jar, "link"));
@@ -164,7 +164,7 @@ describe("rejects a link", () => {
     expect((await signInWith(service, new Map(), { login: "link-6" })).status).toBe(403);
   });
 
-  test("to a form without its token, and to a link from elsewhere", async () => {
+  test("from a form without its token, and from another site", async () => {
     const jar = await signInAs(service, await makePerson(service));
     const fields = { act: "link", provider: "ours" };
     expect((await visit(service, jar, PAGE, { fields })).status).toBe(403);
@@ -177,7 +177,7 @@ describe("rejects a link", () => {
   });
 });
 
-test("a linked account sends a mail; its sign-ins send one only on a new device", async () => {
+test("a linked account sends an email, and its sign-ins send an email only on a new device", async () => {
   const person = await makePerson(service);
   await query("insert into rowhouse.mail_sender (seen_at) values (now())");
   const jar = await signInAs(service, person);
@@ -206,7 +206,7 @@ test("unlinking requires a recent sign-in", async () => {
   expect((await unlink(jar)).headers.get("location")).toBe(`${PAGE}?done=unlink`);
 });
 
-test("the last way to sign in stays", async () => {
+test("the last sign-in method cannot be removed", async () => {
   const person = await invite(service);
   ours.accounts.set("link-8", { email: person.email, email_verified: true });
   const jar: Jar = new Map();

@@ -68,7 +68,7 @@ describe("redirect_uri", () => {
     REDIRECT_CASES.filter((one) => !one.isAllowed).map(
       (one) => [JSON.stringify(one.text), one] as const,
     ),
-  )("%s is rejected at the start, and again at the end", async (_, { text }) => {
+  )("%s is rejected at the start and again at the end", async (_, { text }) => {
     const start = await service.call(undefined, toStart(text));
     expect([start.status, start.headers.getSetCookie()]).toEqual([400, []]);
     const { jar, path } = holdState({ kind: "app", slug: app.slug, redirectUri: text });
@@ -82,12 +82,12 @@ describe("redirect_uri", () => {
     REDIRECT_CASES.filter((one) => one.isAllowed).map(
       (one) => [JSON.stringify(one.text), one] as const,
     ),
-  )("%s is where a person returns to", async (_, { text }) => {
+  )("%s is the target after the sign-in", async (_, { text }) => {
     const response = await signInWith(service, new Map(), { login: LOGIN, path: toStart(text) });
     expect([response.status, response.headers.get("location")]).toEqual([303, new URL(text).href]);
   });
 
-  test("that the app has removed since is rejected", async () => {
+  test("that the app has since removed is rejected", async () => {
     const gone = await service.makeApp(undefined, { origins: ["https://gone.example.org"] });
     const query = new URLSearchParams({ app: gone.slug, redirect_uri: "https://gone.example.org" });
     const jar: Jar = new Map();
@@ -103,7 +103,7 @@ describe("redirect_uri", () => {
     expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
   });
 
-  test("of the longest kind fits into the cookie", async () => {
+  test("of the maximum length fits into the cookie", async () => {
     const [origin = ""] = REDIRECT_TARGETS.origins;
     const text = `${origin}/${"%26".repeat(670)}`;
     expect(text.length).toBeGreaterThan(2030);
@@ -136,7 +136,7 @@ describe("the Console", () => {
     auth_time: Math.floor(Date.now() / 1000) - 700,
   });
 
-  test("asks the provider to sign in again, and accepts a sign-in there that is recent", async () => {
+  test("asks the provider for a new sign-in, and accepts a recent sign-in", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, `/console/sign-in?${new URLSearchParams({ to: path })}`);
     expect(page.text).toContain(`href="${again}"`);
@@ -148,9 +148,9 @@ describe("the Console", () => {
   });
 
   test.each([
-    { name: "that was long ago", claims: aged },
+    { name: "that is too old", claims: aged },
     {
-      name: "of which the provider does not say when it was",
+      name: "without a time from the provider",
       claims: ({ auth_time: _, ...claims }: Record<string, unknown>) => claims,
     },
   ])(
@@ -170,7 +170,7 @@ describe("the Console", () => {
   );
 
   test.each(["https://evil.example", "//evil.example", "/console/../login", "/console/\\evil"])(
-    "does not send to %s",
+    "does not redirect to %s",
     async (to) => {
       const start = `/oidc/ours?${new URLSearchParams({ to })}`;
       const response = await signInWith(service, new Map(), { login: LOGIN, path: start });

@@ -94,7 +94,7 @@ async function listRoles(email: string): Promise<string[]> {
   return grants.map(({ app, role, provider }) => `${app} ${role} ${provider}`);
 }
 
-test("a claim gives a role, changes it and revokes it, and the role is marked as the provider's", async () => {
+test("a claim gives a role, changes it and revokes it, and the role is marked with the provider", async () => {
   const { email, id } = await invite(service);
   const first = await signIn(email, { groups: ["wiki editors", "staff", 7] });
   expect(await roleOn(first.jar, "wiki")).toBe("editor");
@@ -129,13 +129,13 @@ test("a claim gives a role, changes it and revokes it, and the role is marked as
   ]);
 });
 
-describe("no role is given", () => {
+describe("no role is granted", () => {
   test.each<Held & { name: string }>([
-    { name: "by a value that only begins so", groups: ["staff2", "Staff", " staff"] },
+    { name: "by a value with only a matching prefix", groups: ["staff2", "Staff", " staff"] },
     { name: "by a text with several words", groups: "staff and others" },
-    { name: "by an object, a number, or what is nested", groups: [{ staff: true }, ["staff"], 1] },
-    { name: "by an object of that name", groups: { staff: "staff" } },
-    { name: "by what objects inherit", claims: { realm_access: "x" } },
+    { name: "by an object, a number, or a nested value", groups: [{ staff: true }, ["staff"], 1] },
+    { name: "by an object with that name", groups: { staff: "staff" } },
+    { name: "by inherited properties", claims: { realm_access: "x" } },
   ])("$name", async (held) => {
     ours.settings.roles = [
       ...RULES,
@@ -148,7 +148,7 @@ describe("no role is given", () => {
   });
 });
 
-test("a claim neither changes nor revokes a role that a person granted, and such a role replaces a claimed one", async () => {
+test("a claim does not change or revoke a granted role, and a granted role replaces a claimed role", async () => {
   const { email } = await invite(service);
   const { admin } = service.service;
   await grantRole({ admin }, { email, slug: "wiki", role: "owner" });
@@ -252,7 +252,7 @@ test("a sign-in fails while the provider withholds the claims", async () => {
   expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
 });
 
-test("a role that a stolen serving login writes counts nowhere", async () => {
+test("a role that a stolen serving login writes has no effect", async () => {
   const { db, admin } = service.service;
   const deps = {
     db,
@@ -284,7 +284,7 @@ test("a role that a stolen serving login writes counts nowhere", async () => {
   expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
 });
 
-test("the Console shows the claim that gave a role", async () => {
+test("the Console displays the claim that gave a role", async () => {
   const { email, id } = await invite(service);
   await signIn(email, { groups: "staff" });
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));

@@ -53,7 +53,7 @@ test("the sign-in page has a link for each provider, with the return address", a
   expect((await service.call(undefined, "/login")).text).toContain('href="/oidc/other"');
 });
 
-test("an invited person is linked at the first sign-in, and is that person from then on", async () => {
+test("an invited person is linked at the first sign-in, and later sign-ins reach the same person", async () => {
   const person = await invite(service, "wiki");
   ours.accounts.set("sub-1", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
@@ -82,7 +82,7 @@ test("an invited person is linked at the first sign-in, and is that person from 
   ]);
 });
 
-test("the invitation's own link ends after a sign-in with the provider", async () => {
+test("the invitation's link ends after a sign-in with the provider", async () => {
   const person = await invite(service);
   ours.accounts.set("sub-2", { email: person.email, email_verified: true });
   await signInWith(service, new Map(), { login: "sub-2" });
@@ -92,7 +92,7 @@ test("the invitation's own link ends after a sign-in with the provider", async (
 
 type Rejected = { name: string; account: (email: string) => Record<string, unknown> };
 
-describe("does not link an account by an address", () => {
+describe("a provider does not link an account by an address", () => {
   test.each<Rejected & { person?: "password" | "linked" | "disabled" | "expired" }>([
     { name: "that is not verified", account: (email) => ({ email, email_verified: false }) },
     { name: "without a claim that it is verified", account: (email) => ({ email }) },
@@ -101,7 +101,7 @@ describe("does not link an account by an address", () => {
       account: (email) => ({ email, email_verified: "true" }),
     },
     {
-      name: "of a domain for which the provider is not trusted",
+      name: "of a domain that the provider is not trusted for",
       account: (email) => ({
         email: email.replace("example.org", "example.net"),
         email_verified: true,
@@ -116,7 +116,7 @@ describe("does not link an account by an address", () => {
       account: (email) => ({ email: email.replace("i", "\uff49"), email_verified: true }),
     },
     {
-      name: "with two @",
+      name: "with two @ signs",
       account: (email) => ({ email: `${email}@example.org`, email_verified: true }),
     },
     {
@@ -187,7 +187,7 @@ describe("a provider that is trusted for a domain", () => {
   });
 
   test.each(["x@example.net", "x@mail.example.com", "x@not-example.com", "x@example.com@x.net"])(
-    "gives no session to %s",
+    "creates no session for %s",
     async (email) => {
       other.accounts.set(email, { email, email_verified: true });
       const jar: Jar = new Map();
@@ -197,7 +197,7 @@ describe("a provider that is trusted for a domain", () => {
   );
 });
 
-test("a disabled person cannot sign in, and sees why", async () => {
+test("a disabled person cannot sign in, and gets the reason", async () => {
   const person = await invite(service);
   ours.accounts.set("sub-3", { email: person.email, email_verified: true });
   await signInWith(service, new Map(), { login: "sub-3" });
@@ -247,7 +247,7 @@ test("a new session replaces the browser's session", async () => {
   expect([(await me(before)).status, (await me(sharedCookie(jar))).status]).toEqual([401, 200]);
 });
 
-test("a provider of another name is not there", async () => {
+test("an unknown provider returns 404", async () => {
   for (const path of ["/oidc/none", "/oidc/none/callback", "/oidc"])
     expect((await service.call(undefined, path)).status).toBe(404);
 });

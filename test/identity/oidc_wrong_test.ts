@@ -59,7 +59,7 @@ const later = (claims: Record<string, unknown>, seconds: number) => ({
   exp: Number(claims["exp"]) + seconds,
 });
 
-describe("rejects a token", () => {
+describe("the service rejects a token", () => {
   test.each<{ name: string; wrong: Wrong; reason: string }>([
     {
       name: "of another issuer",
@@ -92,27 +92,27 @@ describe("rejects a token", () => {
       reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
     },
     {
-      name: "of a clock five minutes ahead",
+      name: "with a clock five minutes ahead",
       wrong: { claims: (claims) => later(claims, 300) },
       reason: "issued in the future",
     },
     {
-      name: "that lasts five minutes, of a clock as much behind",
+      name: "valid for five minutes, with a clock five minutes behind",
       wrong: { claims: (claims) => ({ ...later(claims, -300), exp: nowS() - 300 + 200 }) },
       reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
     },
     {
-      name: "signed with a key that is not published",
+      name: "signed with an unpublished key",
       wrong: { signature: "unknown key" },
       reason: "OAUTH_KEY_SELECTION_FAILED",
     },
     {
-      name: "signed with another key of the published one's id",
+      name: "signed with another key that has the id of the published key",
       wrong: { signature: "same id, other key" },
       reason: "OAUTH_INVALID_RESPONSE",
     },
     {
-      name: "that is not signed",
+      name: "without a signature",
       wrong: { signature: "none" },
       reason: "OAUTH_INVALID_RESPONSE",
     },
@@ -122,29 +122,29 @@ describe("rejects a token", () => {
       reason: "OAUTH_INVALID_RESPONSE",
     },
     ...[
-      { name: "of an empty subject", sub: "" },
-      { name: "of a subject of 256 characters", sub: "s".repeat(256) },
-      { name: "of a subject with U+0000", sub: "ada\u0000" },
-      { name: "of a subject with a line break", sub: "ada\n" },
-      { name: "of a subject with U+007F", sub: "ada\u007f" },
-      { name: "of a subject beyond ASCII", sub: "adä" },
-      { name: "of a subject with half a character", sub: "\ud800" },
+      { name: "with an empty subject", sub: "" },
+      { name: "with a subject of 256 characters", sub: "s".repeat(256) },
+      { name: "with a subject with U+0000", sub: "ada\u0000" },
+      { name: "with a subject with a line break", sub: "ada\n" },
+      { name: "with a subject with U+007F", sub: "ada\u007f" },
+      { name: "with a subject beyond ASCII", sub: "adä" },
+      { name: "with a subject with an unpaired surrogate", sub: "\ud800" },
     ].map(({ name, sub }) => ({
       name,
       wrong: { claims: (claims: object) => ({ ...claims, sub }) },
       reason: "sub is not 1 to 255 printable ASCII characters",
     })),
     ...[
-      { name: "of a subject that is a number", claims: { sub: 1 } },
-      { name: "of a sign-in time that is text", claims: { auth_time: "1" } },
-      { name: "of a negative sign-in time", claims: { auth_time: -1e300 } },
+      { name: "with a number as the subject", claims: { sub: 1 } },
+      { name: "with a text as the sign-in time", claims: { auth_time: "1" } },
+      { name: "with a negative sign-in time", claims: { auth_time: -1e300 } },
     ].map(({ name, claims: wrong }) => ({
       name,
       wrong: { claims: (claims: object) => ({ ...claims, ...wrong }) },
       reason: "OAUTH_INVALID_RESPONSE",
     })),
     ...[1e300, nowS() + 3600].map((authTimeS) => ({
-      name: `of a sign-in at ${authTimeS}`,
+      name: `with the sign-in time ${authTimeS}`,
       wrong: { claims: (claims: object) => ({ ...claims, auth_time: authTimeS }) },
       reason: "auth_time in the future",
     })),
@@ -161,7 +161,7 @@ describe("rejects a token", () => {
   });
 
   test.each([{ sub: "x" }, { sub: `a b~${"s".repeat(251)}` }])(
-    "but not for a subject of $sub",
+    "but accepts a subject of $sub",
     async ({ sub }) => {
       ours.wrong = { claims: (claims) => ({ ...claims, sub }) };
       const response = await signInWith(service, new Map(), { login: LOGIN });
@@ -171,13 +171,13 @@ describe("rejects a token", () => {
     },
   );
 
-  test("but not for half a minute between the clocks", async () => {
+  test("but accepts half a minute between the clocks", async () => {
     ours.wrong = { claims: (claims) => ({ ...later(claims, 30), exp: nowS() - 30 }) };
     expect((await signInWith(service, new Map(), { login: LOGIN })).status).toBe(303);
   });
 });
 
-describe("rejects a response of the provider", () => {
+describe("the service rejects a response of the provider", () => {
   const change = (path: string, name: string, value: string | undefined) => {
     const url = new URL(path, service.url);
     if (value === undefined) url.searchParams.delete(name);
@@ -210,7 +210,7 @@ describe("rejects a response of the provider", () => {
       says: "Sign-in expired",
     },
     {
-      name: "to another provider's address: a mix-up",
+      name: "at another provider's address (mix-up)",
       toPath: (path) => path.replace("/ours/", "/other/"),
       status: 400,
       says: "Sign-in expired",
@@ -223,14 +223,14 @@ describe("rejects a response of the provider", () => {
       reason: "OAUTH_INVALID_RESPONSE",
     },
     {
-      name: "without an issuer, though the provider sends one",
+      name: "without an issuer, if the provider normally sends an issuer",
       toPath: (path) => change(path, "iss", undefined),
       status: 403,
       says: "could not be verified",
       reason: "OAUTH_INVALID_RESPONSE",
     },
     {
-      name: "with a code that the provider did not give",
+      name: "with a code that the provider did not issue",
       toPath: (path) => change(path, "code", "c".repeat(43)),
       status: 403,
       says: "could not be verified",
@@ -256,7 +256,7 @@ describe("rejects a response of the provider", () => {
     if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_rejected ours ${reason}`);
   });
 
-  test("from a browser that did not start it", async () => {
+  test("in a browser that did not start the sign-in", async () => {
     const path = await comeBack(service, new Map(), { login: LOGIN });
     const jar: Jar = new Map();
     expect((await visit(service, jar, path)).status).toBe(400);
@@ -265,7 +265,7 @@ describe("rejects a response of the provider", () => {
     expectNobody(jar);
   });
 
-  test("a second time, even with the cookie of the first", async () => {
+  test("that is repeated, even with the first cookie", async () => {
     const jar: Jar = new Map();
     const path = await comeBack(service, jar, { login: LOGIN });
     const kept = new Map(jar);
@@ -276,7 +276,7 @@ describe("rejects a response of the provider", () => {
     expectNobody(kept);
   });
 
-  test("with a cookie that is truncated, forged, or sent twice", async () => {
+  test("with a truncated, forged or repeated cookie", async () => {
     for (const make of [
       (value: string) => value.slice(0, -2),
       (value: string) => `${value.startsWith("A") ? "B" : "A"}${value.slice(1)}`,
@@ -311,8 +311,8 @@ describe("an unavailable provider", () => {
     expect(response.text).toContain(`${name} is not responding`);
   };
   test.each<{ name: string; endpoint: NonNullable<Wrong["endpoint"]> }>([
-    { name: "fails to give a token", endpoint: { path: "token", status: 500 } },
-    { name: "never gives a token", endpoint: { path: "token", status: "never" } },
+    { name: "returns an error instead of a token", endpoint: { path: "token", status: 500 } },
+    { name: "never returns a token", endpoint: { path: "token", status: "never" } },
   ])("$name", async ({ endpoint }) => {
     const jar: Jar = new Map();
     const path = await comeBack(service, jar, { login: LOGIN });
@@ -321,21 +321,18 @@ describe("an unavailable provider", () => {
     expectNobody(jar);
   });
 
-  test.each(Object.keys(NEVER_THERE))(
-    "when it is %s, and blocks no other sign-in",
-    async (name) => {
-      const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
-      const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
-      expect((await service.call(undefined, "/login")).status).toBe(200);
-      for (const response of await Promise.all(starts)) expectAway(response, name);
-      expectAway(await service.call(undefined, `/oidc/${name}`), name);
-      expect(asked()).toBe(1);
-      expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
-    },
-  );
+  test.each(Object.keys(NEVER_THERE))("blocks no other sign-in while it is %s", async (name) => {
+    const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
+    const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
+    expect((await service.call(undefined, "/login")).status).toBe(200);
+    for (const response of await Promise.all(starts)) expectAway(response, name);
+    expectAway(await service.call(undefined, `/oidc/${name}`), name);
+    expect(asked()).toBe(1);
+    expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
+  });
 });
 
-test("attempts are counted by client: in the end the provider is not asked any more", async () => {
+test("attempts are counted by client, and above the limit no request reaches the provider", async () => {
   const attempt = async () => {
     const jar: Jar = new Map();
     const start = await visit(service, jar, "/oidc/ours");

@@ -45,16 +45,16 @@ afterAll(async () => {
 /** Calls that read the database; `cookie` is the live session's if undefined. */
 const CALLS: { name: string; method: string; path: () => string; cookie?: string }[] = [
   { name: "me", method: "GET", path: () => "/v1/auth/me" },
-  { name: "me of an app", method: "GET", path: () => `/v1/auth/me?app=${app.slug}` },
+  { name: "/me of an app", method: "GET", path: () => `/v1/auth/me?app=${app.slug}` },
   { name: "the people of an app", method: "GET", path: () => `/v1/auth/people?app=${app.slug}` },
-  { name: "me of a dead session", method: "GET", path: () => "/v1/auth/me", cookie: DEAD },
+  { name: "/me with an expired session", method: "GET", path: () => "/v1/auth/me", cookie: DEAD },
   { name: "logout", method: "POST", path: () => "/v1/auth/logout" },
   { name: "logout without a session", method: "POST", path: () => "/v1/auth/logout", cookie: "" },
 ];
 
 test.each([
-  { name: "is silent", fail: () => proxy.freeze() },
-  { name: "refuses connections", fail: () => proxy.refuse() },
+  { name: "does not respond", fail: () => proxy.freeze() },
+  { name: "rejects connections", fail: () => proxy.refuse() },
 ])(
   "while the database $name, each call returns a readable request_failed and clears no cookie",
   async ({ fail }) => {
@@ -88,7 +88,7 @@ test.each([
   { name: "no cookie", cookie: undefined },
   { name: "a malformed cookie", cookie: `${SESSION_COOKIE}=x` },
   { name: "seventeen cookies", cookie: () => manyCookies(17) },
-])("me with $name is 401 without a query, even in an outage", async ({ cookie }) => {
+])("/me with $name gets 401 without a query, even in an outage", async ({ cookie }) => {
   const headers = {
     origin: ORIGIN,
     ...(cookie === undefined ? {} : { cookie: typeof cookie === "string" ? cookie : cookie() }),
@@ -121,7 +121,7 @@ function manyCookies(count: number): string {
   return texts.map((text) => `${SESSION_COOKIE}=${text}`).join("; ");
 }
 
-test("without the database, the pages return an error and keep the cookies, which work again later", async () => {
+test("the pages return an error without the database and keep the cookies, which work again later", async () => {
   const headers = { cookie: toCookieHeader(jar) };
   const paths = [
     "/login",
@@ -151,7 +151,7 @@ test("without the database, the pages return an error and keep the cookies, whic
 test.each([
   { name: "me", path: () => "/v1/auth/me", method: "GET", does: "rowhouse.read_me" },
   {
-    name: "me of an app",
+    name: "/me of an app",
     path: () => `/v1/auth/me?app=${app.slug}`,
     method: "GET",
     does: "rowhouse.read_me",

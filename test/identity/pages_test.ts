@@ -52,7 +52,7 @@ function whoAmI(jar: Jar) {
 }
 
 describe("/authorize", () => {
-  test("shows the form, signs in and sends back to the checked address with its cookies", async () => {
+  test("displays the form, signs in and redirects to the checked address with its cookies", async () => {
     const jar: Jar = new Map();
     const response = await submitSignIn(service, jar, {
       path: authorize(`${CALLBACK}?next=%2Fhome`),
@@ -76,12 +76,12 @@ describe("/authorize", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("redirects a person without a role too: the app decides what forbidden means", async () => {
+  test("redirects a person without a role, too, because the app handles forbidden", async () => {
     const jar = await signInAs(service, await makePerson(service));
     expect((await visit(service, jar, authorize(CALLBACK))).status).toBe(303);
   });
 
-  test("ends a redirect loop with an app on a page that explains it", async () => {
+  test("ends a redirect loop with an app on an explanatory page", async () => {
     const jar = await signInAs(service, person);
     const statuses: number[] = [];
     for (let round = 0; round < 6; round++)
@@ -93,13 +93,13 @@ describe("/authorize", () => {
     ).toBe(303);
   });
 
-  describe("redirect_uri gets", () => {
+  describe("redirect_uri", () => {
     let jar: Jar;
     beforeAll(async () => {
       jar = await signInAs(service, person);
     });
     test.each(REDIRECT_CASES.map((one) => [JSON.stringify(one.text), one] as const))(
-      "%s gets the status of the table, from the page and from the form",
+      "gets the expected status for %s, from the page and from the form",
       async (_, { text, isAllowed }) => {
         const path = authorize(text);
         jar.delete("__Host-rowhouse_returns");
@@ -143,8 +143,8 @@ describe("/authorize", () => {
   });
 });
 
-describe("both cookies", () => {
-  test("are required: the shared cookie only, or one of another session, opens no page", async () => {
+describe("the cookies of pages", () => {
+  test("open no page if only the shared cookie is sent, or if the cookies belong to two sessions", async () => {
     const [mine, theirs] = await Promise.all([
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
@@ -161,7 +161,7 @@ describe("both cookies", () => {
     }
   });
 
-  test("a second live shared cookie is cleared on every path, and signing in works afterwards", async () => {
+  test("with a second live shared cookie lead to the sign-in, and are cleared on every path", async () => {
     const [mine, theirs] = await Promise.all([
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
@@ -185,7 +185,7 @@ describe("both cookies", () => {
   });
 
   test.each(["/account/sessions", "/account/security/passkeys", "/console/apps"])(
-    "a second live shared cookie that only %s is sent is cleared by that page",
+    "with a second live shared cookie for only %s are cleared by that page",
     async (path) => {
       const [mine, theirs] = await Promise.all([
         signInAs(service, person),
@@ -228,7 +228,7 @@ describe("both cookies", () => {
 });
 
 describe("/login", () => {
-  test("lists the apps that the person may open, with the person's name escaped", async () => {
+  test("lists the apps that the person can open, with the person's name escaped", async () => {
     const jar = await signInAs(service, person);
     const page = await visit(service, jar, "/login");
     expect(page.status).toBe(200);
@@ -282,7 +282,7 @@ describe("/login", () => {
     );
   });
 
-  test("signs out here, or everywhere", async () => {
+  test("signs out here or everywhere", async () => {
     const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
@@ -310,7 +310,7 @@ describe("/login", () => {
   });
 });
 
-test("an error's reference is short, and the end of the request's id", async () => {
+test("an error's reference is the short end of the request's id", async () => {
   const response = await visit(service, new Map(), "/authorize");
   const [, reference = ""] =
     /<code class="reference" id="reference">([0-9a-f]{12})<\/code>/.exec(response.text) ?? [];
@@ -318,8 +318,8 @@ test("an error's reference is short, and the end of the request's id", async () 
   expect(response.headers.get("x-request-id")).toEndWith(reference);
 });
 
-describe("the response is the same", () => {
-  test("for an unknown address, a wrong password, a disabled person and a person without a password", async () => {
+describe("the sign-in response", () => {
+  test("is identical for an unknown address, a wrong password, a disabled person and a missing password", async () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
@@ -347,7 +347,7 @@ describe("the response is the same", () => {
     expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
   });
 
-  test("shows a missing value next to its field, and keeps the address but never the password", async () => {
+  test("displays a missing value next to its field, and retains the address but never the password", async () => {
     const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
     expect(missing.status).toBe(422);
     expect(missing.text).toContain('aria-describedby="email-issue"');
@@ -362,7 +362,7 @@ describe("the response is the same", () => {
   });
 });
 
-describe("rejects a form", () => {
+describe("the pages reject a form", () => {
   const cases = [
     { name: "without an Origin", origin: null, status: 403 },
     { name: "from an app's origin", origin: "https://wiki.example.org", status: 403 },
@@ -405,7 +405,7 @@ describe("rejects a form", () => {
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 
-  test("with a field twice, another content type, or past the limit", async () => {
+  test("with a repeated field, another content type, or too many bytes", async () => {
     const post = (body: string, type = "application/x-www-form-urlencoded") =>
       service.call(undefined, "/login", {
         method: "POST",
@@ -422,7 +422,7 @@ describe("rejects a form", () => {
   });
 });
 
-test("two tabs that sign in together are both signed in, whichever cookie wins", async () => {
+test("two tabs that sign in together are both signed in, regardless of the final cookie", async () => {
   const jar: Jar = new Map();
   const [first, second] = [
     await visit(service, jar, "/login"),
@@ -499,7 +499,7 @@ describe("/set-password", () => {
     expect(responses.map((response) => response.status).sort()).toEqual([303, 404, 404, 404]);
   });
 
-  test("shows next to the field why a password is rejected, and keeps the link", async () => {
+  test("displays the reason next to the field of a rejected password, and keeps the link valid", async () => {
     const { email, path } = await makeLink();
     const weak = await choose(path, email);
     expect(weak.status).toBe(422);
@@ -545,7 +545,7 @@ describe("/set-password", () => {
     `?token=${"a".repeat(16)}.${"A".repeat(32)}`,
     `?token=${"A".repeat(32)}&token=${"A".repeat(32)}`,
     "?token=%00",
-  ])("%s is not a link", async (query) => {
+  ])("rejects %s as a link", async (query) => {
     expect((await visit(service, new Map(), `/set-password${query}`)).status).toBe(404);
   });
 });
@@ -619,7 +619,7 @@ describe("every page", () => {
   });
 });
 
-test("the audit log has the actions of people, without their input", async () => {
+test("the audit log has the actions of people without their input", async () => {
   const someone = await makePerson(service);
   const jar = await signInAs(service, someone);
   await service.call(undefined, "/v1/auth/logout", {

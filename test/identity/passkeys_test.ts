@@ -54,7 +54,7 @@ function query<Row>(text: string, values: (string | number)[] = []): Promise<Row
 const isSignedIn = async (jar: Jar, email: string) =>
   (await visit(service, jar, "/login")).text.includes(email);
 
-test("a person adds a passkey and signs in with it alone, which proves both factors", async () => {
+test("a person adds a passkey and signs in with only the passkey, which proves both factors", async () => {
   const { person, authenticator } = await makeHolder(service);
   authenticator.count = 7;
   const jar: Jar = new Map();
@@ -87,18 +87,18 @@ const LIES: (Lies & { name: string })[] = [
   { name: "the origin of another port", origin: "http://localhost:1" },
   { name: "another host", rpId: "example.org" },
   { name: "an unknown challenge", challenge: "c2hvcnQ" },
-  { name: "the response of a new passkey", type: "webauthn.create" },
-  { name: "a frame of another page", client: { crossOrigin: true } },
+  { name: "a registration response", type: "webauthn.create" },
+  { name: "a frame on another page", client: { crossOrigin: true } },
   { name: "a frame that names its origin", client: { topOrigin: "http://localhost.example.org" } },
   { name: "no user presence", isPresent: false },
   { name: "no user verification", isVerified: false },
   { name: "a changed signature", isTampered: true },
-  { name: "the passkey of no account", credentialId: "AAAA" },
+  { name: "a passkey without an account", credentialId: "AAAA" },
   { name: "another person", userHandle: Buffer.alloc(16, 7).toString("base64url") },
   { name: "no person", userHandle: null },
 ];
 
-describe("cannot sign in without an account", () => {
+describe("a passkey response cannot sign in", () => {
   let holder: Holder;
   beforeAll(async () => {
     holder = await makeHolder(service);
@@ -114,7 +114,7 @@ describe("cannot sign in without an account", () => {
     expect((await submitPasskey(service, jar, { authenticator })).status).toBe(303);
   });
 
-  test("with the key of one person and the name of another", async () => {
+  test("with the key of one person and the id of another", async () => {
     const other = await makeHolder(service);
     const lies = { credentialId: other.authenticator.credentialId };
     const jar: Jar = new Map();
@@ -123,7 +123,7 @@ describe("cannot sign in without an account", () => {
   });
 
   test.each(["", "{}", "[]", "null", '{"id":1}', "{", `{"id":"${"a".repeat(9000)}"}`])(
-    "with %p as the response",
+    "with the value %p",
     async (passkey) => {
       const jar: Jar = new Map();
       const page = await visit(service, jar, "/login");
@@ -131,7 +131,7 @@ describe("cannot sign in without an account", () => {
     },
   );
 
-  test("twice with one response, in any browser", async () => {
+  test("twice, in any browser", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, "/login");
     const before = new Map(jar);
@@ -144,7 +144,7 @@ describe("cannot sign in without an account", () => {
     expect((await sendPasskey(service, other, { page: own, passkey })).status).toBe(422);
   });
 
-  test("without the cookie that its challenge came with, or with that of another purpose", async () => {
+  test("without its challenge's cookie, or with a cookie for another purpose", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, "/login");
     const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
@@ -158,7 +158,7 @@ describe("cannot sign in without an account", () => {
     expect((await sendPasskey(service, jar, { page, passkey: wrong })).status).toBe(422);
   });
 
-  test("from a form of another site", async () => {
+  test("from a form on another site", async () => {
     const jar: Jar = new Map();
     const page = await visit(service, jar, "/login");
     const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
@@ -169,7 +169,7 @@ describe("cannot sign in without an account", () => {
   });
 });
 
-test("a passkey whose counter does not rise is rejected as a copy, and the audit log has an entry", async () => {
+test("a passkey whose counter does not increase is rejected as a copy, and the audit log has an entry", async () => {
   const { person, authenticator } = await makeHolder(service);
   const tryWith = async (count: number) =>
     (await submitPasskey(service, new Map(), { authenticator, lies: { count } })).status;
@@ -191,11 +191,11 @@ describe("a row that the service did not create does not sign in", () => {
         "public_key = (select public_key from rowhouse.passkeys where user_id = $2), user_id = $1",
     },
     {
-      name: "with the digest of another",
+      name: "with the digest of another row",
       change: "digest = (select digest from rowhouse.passkeys where user_id = $2), user_id = $1",
     },
     {
-      name: "under another secret's name",
+      name: "under the name of another secret",
       change: "secret_id = 'none', user_id = coalesce($1, $2)",
     },
   ])("$name", async ({ change }) => {
@@ -236,7 +236,7 @@ test("a person who is disabled or removed the passkey cannot finish the sign-in"
   expect(await listEvents(service, person.id)).toContain("remove_passkey");
 });
 
-test("a person with a passkey and no recovery codes sees that none exist", async () => {
+test("a person with a passkey and no recovery codes gets a notice", async () => {
   const { jar, person } = await makeHolder(service);
   const counted = textOf(await visit(service, jar, "/account/security"));
   expect(counted).toMatch(/Recovery codes\s+10 left/);
@@ -245,8 +245,8 @@ test("a person with a passkey and no recovery codes sees that none exist", async
   expect(textOf(page)).toMatch(/Recovery codes\s+none\s+for when you do not have your phone/);
 });
 
-describe("with the first second factor, a passkey,", () => {
-  test("creates recovery codes, each for one sign-in, and continues", async () => {
+describe("a passkey as the first second factor", () => {
+  test("creates recovery codes for one sign-in each, and continues", async () => {
     const { slug } = await service.makeApp(undefined, { origins: ["https://next.example.org"] });
     const target = `?${new URLSearchParams({ app: slug, redirect_uri: "https://next.example.org/x" })}`;
     const person = await makePerson(service);
@@ -274,7 +274,7 @@ describe("with the first second factor, a passkey,", () => {
     expect(textOf(await visit(service, jar, "/account/security"))).toContain("9 left");
   });
 
-  test("ends all sessions without a factor; a further factor ends none", async () => {
+  test("ends all sessions without a factor, and a further factor ends none", async () => {
     const person = await makePerson(service);
     const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
     const authenticator = makeAuthenticator(service.url);
@@ -289,8 +289,8 @@ describe("with the first second factor, a passkey,", () => {
   });
 });
 
-describe("a passkey is added", () => {
-  test("is added once, with a name that its owner can change", async () => {
+describe("the account's passkey page", () => {
+  test("adds a passkey once, with a name that its owner can change", async () => {
     const { jar, authenticator } = await makeHolder(service);
     const other = await signInAs(service, await makePerson(service));
     for (const browser of [jar, other]) {
@@ -319,7 +319,7 @@ describe("a passkey is added", () => {
     expect((await visit(service, jar, PASSKEYS)).text).toContain("&lt;b&gt;key");
   });
 
-  test("rejects a wrong response; the owner's verification is not required to add a passkey", async () => {
+  test("rejects a wrong response, and does not require user verification to add a passkey", async () => {
     const jar = await signInAs(service, await makePerson(service));
     const authenticator = makeAuthenticator(service.url);
     for (const { name, ...lies } of LIES.slice(0, 8)) {
@@ -335,7 +335,7 @@ describe("a passkey is added", () => {
     expect((await addPasskey(service, jar, { authenticator, lies })).status).toBe(200);
   });
 
-  test("but not in another session than it was begun in, nor later than 10 minutes after the sign-in", async () => {
+  test("adds no passkey in another session, or later than 10 minutes after the sign-in", async () => {
     const person = await makePerson(service);
     const jar = await signInAs(service, person);
     const authenticator = makeAuthenticator(service.url);
@@ -359,7 +359,7 @@ describe("a passkey is added", () => {
     expect(readAsked(await visit(service, jar, PASSKEYS))).toBeUndefined();
   });
 
-  test("ten times at most", async () => {
+  test("adds max ten passkeys", async () => {
     const { person, jar, authenticator } = await makeHolder(service);
     const page = await visit(service, jar, PASSKEYS);
     await query(
@@ -382,7 +382,7 @@ describe("a passkey is added", () => {
   });
 });
 
-describe("as the second factor", () => {
+describe("a second factor", () => {
   let holder: Holder;
   let waiting: Jar;
   beforeAll(async () => {
@@ -390,7 +390,7 @@ describe("as the second factor", () => {
     waiting = (await passPassword(service, holder.person)).jar;
   });
 
-  test("a passkey completes the pending sign-in, verified or not, and continues to its target", async () => {
+  test("accepts a passkey for the pending sign-in, with or without user verification, and continues to the target", async () => {
     const { person, authenticator } = holder;
     const { jar } = await passPassword(service, person);
     expect(await isSignedIn(jar, person.email)).toBe(false);
@@ -410,7 +410,7 @@ describe("as the second factor", () => {
 
   test.each([
     ...LIES.filter(({ name }) => !["no user verification", "no person"].includes(name)),
-    { name: "a count that does not rise", count: 0 },
+    { name: "a counter that does not increase", count: 0 },
   ])("rejects a passkey with $name", async ({ name: _, ...lies }) => {
     const { person, authenticator } = holder;
     await query("update rowhouse.passkeys set sign_count = $2 where user_id = $1::uuid", [
@@ -482,7 +482,7 @@ test("a passkey refreshes an administrator's sign-in for a sensitive action", as
   expect((await visit(service, jar, page)).status).toBe(200);
 });
 
-test("adding and removing a passkey is mailed, by its name", async () => {
+test("adding and removing a passkey sends an email with its name", async () => {
   await query("insert into rowhouse.mail_sender (seen_at) values (now())");
   const { person, jar } = await makeHolder(service);
   const page = await visit(service, jar, PASSKEYS);
@@ -499,7 +499,7 @@ test("adding and removing a passkey is mailed, by its name", async () => {
   ]);
 });
 
-test("too many attempts have to wait before any check", async () => {
+test("attempts above the limit are rejected before any check", async () => {
   const { authenticator } = await makeHolder(service);
   const jar: Jar = new Map();
   await submitPasskey(service, jar, { authenticator, lies: { isTampered: true } });
@@ -512,7 +512,7 @@ test("too many attempts have to wait before any check", async () => {
   ]);
 });
 
-test("a passkey of a removed secret does not sign in, and one in use moves to the new secret", async () => {
+test("a passkey of a removed secret does not sign in, and a used passkey moves to the new secret", async () => {
   const { person, authenticator } = await makeHolder(service);
   const NEXT = "another secret of the tests: 32 bytes or more";
   const tryWith = async (...identitySecrets: string[]) => {
@@ -543,7 +543,7 @@ test("a passkey of a removed secret does not sign in, and one in use moves to th
   expect(await listEvents(service, person.id)).not.toContain("sign_in_rejected passkey planted");
 });
 
-test("offers no passkeys where browsers support none: at an IP address, and without an origin of the pages", async () => {
+test("pages on an IP address, or without an origin, offer no passkeys", async () => {
   for (const publicUrl of ["http://127.0.0.1:1", "http://intranet.example.org", "https://[::1]"])
     expect(findRelyingParty({ publicUrl, identityUrl: undefined })).toBeUndefined();
   expect(findRelyingParty({ publicUrl: undefined, identityUrl: undefined })).toBeUndefined();
@@ -556,7 +556,7 @@ test("offers no passkeys where browsers support none: at an IP address, and with
   );
 });
 
-test("no certificate that an authenticator sends is followed to an address", async () => {
+test("the server requests no address from an authenticator's certificate", async () => {
   await makeHolder(service);
   const formats = [
     "android-key",
@@ -572,7 +572,7 @@ test("no certificate that an authenticator sends is followed to an address", asy
   expect(roots).toEqual([]);
 });
 
-test("a new passkey with an id that is too long or unexpected is rejected", async () => {
+test("a new passkey with an invalid or too long id is rejected", async () => {
   const jar = await signInAs(service, await makePerson(service));
   const authenticator = makeAuthenticator(service.url);
   for (const bytes of [1024, 33]) {
@@ -589,7 +589,7 @@ test("a new passkey with an id that is too long or unexpected is rejected", asyn
   }
 });
 
-test("a program that sends the hidden fields of every form signs in with its input", async () => {
+test("a program that submits the hidden fields of every form can sign in", async () => {
   const person = await makePerson(service);
   const jar: Jar = new Map();
   const hidden = readHidden((await visit(service, jar, "/login")).text);

@@ -73,7 +73,7 @@ test("an administrator lists the people, and is listed as admin only with a role
   expect(await admin.run("revoke", chief.email, app.slug)).toMatchObject({ code: 0 });
 });
 
-test("pages follow each other by next, and no page has more than 1,000 people", async () => {
+test("pages are linked by next, and no page has more than 1,000 people", async () => {
   const crowded = await service.makeApp();
   await setPeopleList(service.service, crowded.slug, true);
   await admin.run("grant", editor.email, crowded.slug, "editor");
@@ -100,20 +100,23 @@ test("pages follow each other by next, and no page has more than 1,000 people", 
 
 test.each([
   { name: "no app", query: "" },
-  { name: "an app twice", query: "?app=wiki&app=wiki" },
+  { name: "a repeated app", query: "?app=wiki&app=wiki" },
   { name: "a malformed app", query: "?app=A%20B" },
-  { name: "an after that is no id", query: "?app=wiki&after=x" },
-  { name: "an after in braces", query: "?app=wiki&after={0190163d-8694-739b-aea5-966c26f8ad91}" },
+  { name: "an invalid id in after", query: "?app=wiki&after=x" },
+  {
+    name: "an id in braces in after",
+    query: "?app=wiki&after={0190163d-8694-739b-aea5-966c26f8ad91}",
+  },
   { name: "a limit of 0", query: "?app=wiki&limit=0" },
   { name: "a limit with letters", query: "?app=wiki&limit=20abc" },
-  { name: "a limit twice", query: "?app=wiki&limit=1&limit=2" },
+  { name: "a repeated limit", query: "?app=wiki&limit=1&limit=2" },
   { name: "an unknown parameter", query: "?app=wiki&email=a" },
 ])("rejects $name", async ({ query }) => {
   const response = await people(query);
   expect([response.status, response.text]).toEqual([400, '{"error":"invalid_request"}']);
 });
 
-test("without a session, a role or the setting there is no list", async () => {
+test("the list requires a session, a role and the setting", async () => {
   const codeOf = async (query: string, of?: Jar) => {
     const { status, json } = await people(query, of);
     return [status, Object(json).error];
@@ -145,7 +148,7 @@ test("a disabled person is not listed, and an invited person is", async () => {
   expect(ids).toEqual([editor.id, invited.id].toSorted());
 });
 
-test("a role by a claim without proof is not listed, and does not list", async () => {
+test("a person with only an unproven claimed role is not listed and cannot list", async () => {
   const claimed = await service.makeApp();
   await setPeopleList(service.service, claimed.slug, true);
   await admin.run("grant", editor.email, claimed.slug, "editor");

@@ -10,14 +10,14 @@ const targets = [
   ...REDIRECT_TARGETS.redirects.map((url) => readTarget("redirect", url, "example.org")),
 ];
 
-test("the table has both verdicts", () => {
+test("the table has accepted and rejected addresses", () => {
   expect(REDIRECT_CASES.filter((one) => one.isAllowed).length).toBeGreaterThan(5);
   expect(REDIRECT_CASES.filter((one) => !one.isAllowed).length).toBeGreaterThan(60);
 });
 
-describe("readRedirectUri() of", () => {
+describe("readRedirectUri()", () => {
   test.each(REDIRECT_CASES.map((one) => [JSON.stringify(one.text), one] as const))(
-    "%s",
+    "checks %s",
     (_, { text, isAllowed }) => {
       expect(readRedirectUri(text, targets)).toBe(isAllowed ? new URL(text).href : undefined);
     },
@@ -48,9 +48,11 @@ describe("readRedirectUri() of", () => {
       want: `https://wiki.example.org/${"a".repeat(2048 - 25)}`,
     },
     { text: `https://wiki.example.org/${"a".repeat(2048 - 24)}`, want: undefined },
-  ])("$text is $want", ({ text, want }) => expect(readRedirectUri(text, targets)).toBe(want));
+  ])("returns $want for $text", ({ text, want }) =>
+    expect(readRedirectUri(text, targets)).toBe(want),
+  );
 
-  test("an http target only in the dev form", () => {
+  test("accepts an http target only in the dev format", () => {
     const dev = [readTarget("origin", "http://todo.rowhouse.localhost:5173", "rowhouse.localhost")];
     expect(readRedirectUri("http://todo.rowhouse.localhost:5173/a", dev)).toBe(
       "http://todo.rowhouse.localhost:5173/a",

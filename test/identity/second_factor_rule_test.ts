@@ -58,7 +58,7 @@ const putOff = (service: TestService, id: string) =>
 const toLocation = async (service: TestService, jar: Jar, path: string) =>
   (await visit(service, jar, path)).headers.get("location");
 
-test("administrators are asked where there is a provider, can put it off for a week, and no longer", async () => {
+test("administrators of a service with a provider can defer a second factor for a week, and no longer", async () => {
   const person = await makePerson(usual, { consoleRole: "admin" });
   const jar: Jar = new Map();
   const path = "/console/sign-in?to=%2Fconsole%2Fapps";
@@ -77,7 +77,7 @@ test("administrators are asked where there is a provider, can put it off for a w
   expect([status, text.includes("requires a second factor")]).toEqual([200, false]);
 });
 
-test("no one else must add a factor; a person no longer required is free at the next sign-in", async () => {
+test("people who need no factor are not asked, even after an earlier requirement", async () => {
   const person = await makePerson(usual);
   await putOff(usual, person.id);
   const response = await submitSignIn(usual, new Map(), { email: person.email });
@@ -86,7 +86,7 @@ test("no one else must add a factor; a person no longer required is free at the 
   expect(await write(usual, read, person.id)).toEqual([{ at: null }]);
 });
 
-test("if everyone must have one, a week later only the page that adds it opens", async () => {
+test("a factor required for everyone leaves only the page that adds it after a week", async () => {
   const person = await makePerson(strict, { app });
   const jar = await signInAs(strict, person);
   const target = `?app=${app.slug}&redirect_uri=https%3A%2F%2Fapp.example.org%2F`;
@@ -105,7 +105,7 @@ test("if everyone must have one, a week later only the page that adds it opens",
   expect((await visit(strict, jar, me)).status).toBe(200);
 });
 
-test("a valid response of a provider waits for the second factor, too", async () => {
+test("a valid response of a provider also requires the second factor", async () => {
   const person = await invite(usual);
   ours.accounts.set("factored", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
@@ -124,7 +124,7 @@ test("a valid response of a provider waits for the second factor, too", async ()
   expect((await visit(usual, other, "/account")).status).toBe(200);
 });
 
-test("a lost factor is reset: sessions end, the password suffices, and mails report it", async () => {
+test("resetting a lost factor ends sessions, makes the password sufficient, and sends emails", async () => {
   const person = await makePerson(strict);
   await strict.service.admin.message(
     "insert into rowhouse.mail_sender (seen_at) values (now()) on conflict do nothing; select 1",

@@ -74,7 +74,7 @@ const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) && jar.has(IDENTITY_COO
 type Enrolled = Awaited<ReturnType<typeof enrolPerson>>;
 
 describe("a person with a second factor", () => {
-  test("gets no session for the password, and one for a code of the app", async () => {
+  test("gets no session for the password, and a session for a code of the app", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar, location } = await passPassword(service, person);
     expect([location, [...jar.keys()].sort()]).toEqual([
@@ -124,10 +124,10 @@ describe("a person with a second factor", () => {
 
   test.each<{ name: string; make: (of: Enrolled) => string | Promise<string> }>([
     { name: "wrong", make: () => "000000" },
-    { name: "of long ago", make: ({ app }) => app.code({ steps: -4 }) },
-    { name: "of the future", make: ({ app }) => app.code({ steps: 4 }) },
+    { name: "too old", make: ({ app }) => app.code({ steps: -4 }) },
+    { name: "not yet valid", make: ({ app }) => app.code({ steps: 4 }) },
     {
-      name: "was already used",
+      name: "already used",
       make: async ({ app, person }) => {
         const code = app.code();
         const { jar } = await passPassword(service, person);
@@ -136,7 +136,7 @@ describe("a person with a second factor", () => {
         return code;
       },
     },
-  ])("is not let in by a code that is $name", async ({ make }) => {
+  ])("cannot sign in with a code that is $name", async ({ make }) => {
     const enrolled = await enrolPerson(service, await makePerson(service));
     const { person, app } = enrolled;
     const code = await make(enrolled);
@@ -150,7 +150,7 @@ describe("a person with a second factor", () => {
     expect(isSignedIn(jar)).toBe(true);
   });
 
-  test("creates one session for one code that is sent several times together", async () => {
+  test("gets one session for one code that is sent several times in parallel", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const jars = [];
     for (let i = 0; i < 4; i++) jars.push((await passPassword(service, person)).jar);
@@ -160,7 +160,7 @@ describe("a person with a second factor", () => {
     await forget();
   });
 
-  test("uses a recovery code once, and sees how many are left", async () => {
+  test("can use a recovery code once, and sees the number of remaining codes", async () => {
     const { person, codes } = await enrolPerson(service, await makePerson(service));
     expect(new Set(codes).size).toBe(10);
     const [recovery = ""] = codes;
@@ -177,7 +177,7 @@ describe("a person with a second factor", () => {
     expect(await listEvents(person)).toContain("use_recovery_code");
   });
 
-  test("has five attempts, rejects a correct sixth code, and can use a recovery code", async () => {
+  test("has five attempts, cannot use a correct sixth code, and can use a recovery code", async () => {
     const { person, app, codes } = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, person);
     for (let i = 0; i < 5; i++)
@@ -192,7 +192,7 @@ describe("a person with a second factor", () => {
     expect(isSignedIn(jar)).toBe(true);
   });
 
-  test("cannot guess codes beyond a limit that outlasts the minutes", async () => {
+  test("cannot guess codes beyond a long-term limit", async () => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, person);
     await enterFactor(service, jar, { code: "000000" });
@@ -206,23 +206,23 @@ describe("a person with a second factor", () => {
   });
 });
 
-describe("a sign-in that waits", () => {
+describe("a pending sign-in", () => {
   test.each([
     {
-      name: "is over",
+      name: "has expired",
       spoil: (id: string) =>
         `update rowhouse.pending_sign_ins set expires_at = now() where user_id = '${id}'`,
     },
     {
-      name: "is another person's",
+      name: "belongs to another person",
       spoil: (id: string) =>
         `update rowhouse.pending_sign_ins set user_id = (select id from rowhouse.users where id <> '${id}' limit 1) where user_id = '${id}'`,
     },
     {
-      name: "is ended",
+      name: "has ended",
       spoil: (id: string) => `delete from rowhouse.pending_sign_ins where user_id = '${id}'`,
     },
-  ])("cannot sign in after it $name", async ({ spoil }) => {
+  ])("cannot continue if it $name", async ({ spoil }) => {
     const { person, app } = await enrolPerson(service, await makePerson(service));
     const { jar, location } = await passPassword(service, person);
     const page = await visit(service, jar, location);
@@ -280,7 +280,7 @@ describe("a sign-in that waits", () => {
     expect(status).toBe(303);
   }
 
-  test("belongs to one person: the code of another person creates no session", async () => {
+  test("belongs to one person, and another person's code creates no session", async () => {
     const one = await enrolPerson(service, await makePerson(service));
     const other = await enrolPerson(service, await makePerson(service));
     const { jar } = await passPassword(service, one.person);
@@ -304,7 +304,7 @@ test("a wrong password gets the same response with and without a second factor",
   expect(responses[0]).toEqual(responses[1]);
 });
 
-test("the first authenticator app ends all other sessions, in apps too; another app ends none", async () => {
+test("the first authenticator app ends all other sessions, including those of apps, and another authenticator ends none", async () => {
   const person = await makePerson(service);
   const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
   const whoAmI = async (one: Jar) =>
@@ -351,7 +351,7 @@ test("changing a factor requires a sign-in within the last ten minutes", async (
   expect((await visit(service, jar, SECURITY)).text).toContain("sign in again");
 });
 
-test("new recovery codes replace the old ones; without the app there are none", async () => {
+test("new recovery codes replace the old codes, and do not exist without the authenticator app", async () => {
   const { jar, person, codes } = await enrolPerson(service, await makePerson(service));
   const fields = readHidden((await visit(service, jar, SECURITY)).text);
   const made = readCodes((await visit(service, jar, SECURITY, { fields })).text);
@@ -370,7 +370,7 @@ test("new recovery codes replace the old ones; without the app there are none", 
   expect(isSignedIn(free)).toBe(true);
 });
 
-test("reloading the page of recovery codes creates no new codes, and the page states it", async () => {
+test("reloading the page of recovery codes creates no codes, and the page states that", async () => {
   const { jar, person, codes, sent } = await enrolPerson(service, await makePerson(service));
   const SHOWN = `${SECURITY}?done=shown`;
   const again = await visit(service, jar, `${SECURITY}/app`, { fields: sent });
@@ -391,7 +391,7 @@ test("reloading the page of recovery codes creates no new codes, and the page st
   }
 });
 
-test("removing a second factor requires confirmation, with a warning if it is the last", async () => {
+test("removing a second factor requires confirmation, with a warning for the last factor", async () => {
   const { jar } = await enrolPerson(service, await makePerson(service));
   const page = await visit(service, jar, SECURITY);
   expect(readHidden(page.text)["act"]).toBe("codes");
@@ -401,7 +401,7 @@ test("removing a second factor requires confirmation, with a warning if it is th
   expect(late.headers.get("location")).toStartWith("/login?to=");
 });
 
-test("an app is added only after a valid code", async () => {
+test("an authenticator app is added only after a valid code", async () => {
   const person = await makePerson(service);
   const jar: Jar = new Map();
   await submitSignIn(service, jar, { email: person.email });
@@ -424,8 +424,8 @@ test("an app is added only after a valid code", async () => {
   ).toEqual([]);
 });
 
-describe("the bounds on codes", () => {
-  test("hold on all devices together that knew the person before there was a factor", async () => {
+describe("the long-term limit of codes", () => {
+  test("counts all devices together that signed in before the factor existed", async () => {
     await forget();
     const person = await makePerson(service);
     const thief = [await signInAs(service, person), await signInAs(service, person)];
@@ -442,7 +442,7 @@ describe("the bounds on codes", () => {
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test("belong to a device after it has passed or added the factor", async () => {
+  test("is separate for a device that has passed or added the factor", async () => {
     const { person, app, jar: adding } = await enrolPerson(service, await makePerson(service));
     const shown = await passPassword(service, person);
     await enterFactor(service, shown.jar, { code: app.code() });
@@ -458,7 +458,7 @@ describe("the bounds on codes", () => {
     }
   });
 
-  test("return after a new password or the factor", async () => {
+  test("is reset by a new password and by a factor reset", async () => {
     const { person } = await enrolPerson(service, await makePerson(service));
     const key = `${person.id} lasting totp`;
     const useUp = () =>

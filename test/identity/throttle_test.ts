@@ -37,7 +37,7 @@ async function tryWrong(email: string): Promise<{ status: number; wait: number }
 }
 
 describe("sign-in attempts", () => {
-  test("for one address, known or not, end in the same 429 with a wait, whatever the password", async () => {
+  test("for one address, known or unknown, end in the same 429 with a wait, regardless of the password", async () => {
     const person = await makePerson(service);
     for (const email of [person.email, "nobody@example.org"]) {
       for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
@@ -52,7 +52,7 @@ describe("sign-in attempts", () => {
     expect(right.text).toContain("Too many sign-in attempts");
   });
 
-  test("with a wrong password are counted by account until the right one, in one row", async () => {
+  test("with a wrong password are counted by account in one row, until a correct password", async () => {
     const person = await makePerson(service);
     const counted = async () =>
       (await exportUser({ admin: service.service.admin }, person.email)).failedSignIns;
@@ -81,7 +81,7 @@ describe("sign-in attempts", () => {
     expect(audited.map(({ details }) => details)).toEqual([{ attempts: 3 }]);
   });
 
-  test("by one stranger block no one; those by many do", async () => {
+  test("of one client block no other client, and attempts of many clients do", async () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);
@@ -115,7 +115,7 @@ describe("sign-in attempts", () => {
     expect((await submitSignIn(service, new Map(), again)).status).toBe(303);
   });
 
-  test("of one client are limited over all addresses together", async () => {
+  test("of one client have one limit for all addresses together", async () => {
     await tryWrong("nobody-1@example.org");
     await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1 where key like 'client %'",
@@ -126,7 +126,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
   });
 
-  test("hash the password once, whether the address is known or not", async () => {
+  test("hash the password once for known and unknown addresses", async () => {
     const person = await makePerson(service);
     await tryWrong(person.email);
     expect(verified).toBe(1);
@@ -143,7 +143,7 @@ describe("sign-in attempts", () => {
     }
   });
 
-  test("sent at the same time cannot get past the limit", async () => {
+  test("in parallel cannot exceed the limit", async () => {
     const responses = await Promise.all(
       Array.from({ length: SIGN_IN_LIMITS.pair + 8 }, () => tryWrong("nobody@example.org")),
     );
@@ -151,7 +151,7 @@ describe("sign-in attempts", () => {
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(8);
   });
 
-  test("are accepted again when the window is over", async () => {
+  test("are accepted again when the window has ended", async () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong("nobody@example.org");
     expect((await tryWrong("nobody@example.org")).status).toBe(429);
     await service.service.admin.query("update rowhouse.throttle set ends_at = now()", [], {
@@ -161,7 +161,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody@example.org")).status).toBe(422);
   });
 
-  test("past the limit for all clients are limited more strictly, but no one is blocked", async () => {
+  test("past the global limit get stricter limits, but block no one", async () => {
     await tryWrong("nobody@example.org");
     await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
@@ -176,7 +176,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("other@example.org")).status).toBe(429);
   });
 
-  test("leave no address in the database, and counters are deleted when they expire", async () => {
+  test("leave no address in the database, and their counters are deleted after expiry", async () => {
     await tryWrong("typed-into-the-form@example.org");
     const read = async () => {
       const [row] = await service.service.admin.query<{ text: string; count: number }>(
