@@ -36,7 +36,7 @@ test.each([
     want: ["test_second"],
   },
   {
-    name: "an actor's word",
+    name: "the actor operator",
     query: () => "actor=operator&from=2030-01-01&to=2030-12-31",
     want: ["test_first"],
   },
@@ -47,12 +47,12 @@ test.each([
     want: ["test_third"],
   },
   { name: "a person's id", query: () => `person=${admin.id}`, want: ["test_third"] },
-  { name: "no such person", query: () => "person=nobody", want: [] },
+  { name: "an unknown person", query: () => "person=nobody", want: [] },
   { name: "a day", query: () => "from=2030-03-02&to=2030-03-02", want: ["test_second"] },
   { name: "until a day", query: () => "to=2030-03-02", want: ["test_second", "test_first"] },
-  { name: "from a day on", query: () => "from=2030-03-03&to=2030-03-31", want: ["test_third"] },
+  { name: "from a day", query: () => "from=2030-03-03&to=2030-03-31", want: ["test_third"] },
 ] as { name: string; query: () => string; want: string[] }[])(
-  "filtered by $name",
+  "activity is filtered by $name",
   async ({ query, want }) => {
     const page = await show(`/console/activity?${query()}`);
     expect(page.status).toBe(200);
@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("an invalid day is rejected with all issues, and the input stays", async () => {
+test("an invalid day is rejected with all issues, and the input remains", async () => {
   const page = await show("/console/activity?from=2030-02-30&to=yesterday&app=kept-app");
   expect(page.status).toBe(422);
   for (const text of ["From must be a day", "To must be a day", 'value="kept-app"'])
@@ -70,7 +70,7 @@ test("an invalid day is rejected with all issues, and the input stays", async ()
   expect([turned.status, turned.text.includes("From must not be after To")]).toEqual([422, true]);
 });
 
-test("entries have a text beside their code, links to people, and the client's address", async () => {
+test("entries have a text next to their code, links to people, and the client's address", async () => {
   const page = await show(`/console/activity?actor=${admin.id}`);
   expect(page.text).toMatch(/<p><a href="[^"]+"><bdi>[^<]+<wbr>@[^<]+<\/bdi><\/a> signed in<\/p>/);
   expect(page.text).toContain('<code class="action-name">sign_in</code>');
@@ -79,7 +79,7 @@ test("entries have a text beside their code, links to people, and the client's a
   expect(page.text).toContain("<bdi>127.0.0.1</bdi>");
 });
 
-test("an app's page lists only its entries, in pages, and is not found for an unknown app", async () => {
+test("an app's page lists only its entries, in pages, and returns 404 for an unknown app", async () => {
   const page = await show(`/console/apps/${app.slug}/activity`);
   expect(toCodes(page.text)).toEqual(["test_first"]);
   expect(page.text).toContain(`/console/activity/csv?app=${app.slug}"`);
@@ -91,7 +91,7 @@ test("an app's page lists only its entries, in pages, and is not found for an un
   expect(next.text).not.toContain("{&quot;n&quot;: 2451}");
 });
 
-test("CSV has every entry of the filter, of several pages, newest first", async () => {
+test("CSV contains every entry of the filter, from several pages, newest first", async () => {
   const response = await show("/console/activity/csv?action=test_many");
   expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(response.headers.get("content-disposition")).toMatch(
@@ -115,7 +115,7 @@ test("CSV contains no formulas, and requires an administrator", async () => {
   expect([rejected.status, rejected.text.includes("test_")]).toEqual([403, false]);
 });
 
-test("a session that ends during a CSV download aborts it, so a part does not look complete", async () => {
+test("a session that ends during a CSV download aborts the download", async () => {
   await service.service.admin.message(`
     insert into rowhouse.audit (actor, action, details) select 'operator', 'test_long', jsonb_build_object('x', repeat('x', 3000))
     from generate_series(1, 6000) as n; select 1`);

@@ -66,7 +66,7 @@ test("a span names the codes that rose, by table, field and key, and the push th
   );
 });
 
-test("marks show pushes, keys, limits and roles: of all apps on Home, of one app on its page", async () => {
+test("marks show pushes, keys, limits and roles: for all apps on Home, for one app on its page", async () => {
   const deps = testDeps(service.service);
   const own = await service.makeApp(defineSchema({ notes: { title: t.string() } }));
   await rollKey(deps, keyOf(own), "1h");
@@ -87,7 +87,7 @@ test("marks show pushes, keys, limits and roles: of all apps on Home, of one app
   expect(home).not.toContain("style=");
 });
 
-test("an expired key is a change, and a key of a page of rows is not", async () => {
+test("an expired key is a change, and an expired key of a Console page is not", async () => {
   const made = (name: string, created: string) =>
     `insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, created_at, expires_at)
       values ('${name}', '${app.id}', '', sha256('${name}'), '{}', now() - interval '${created}', now() - interval '1 minute')`;
@@ -104,7 +104,7 @@ const addRequests = (appId: string, minutesAgo: number, requests: number) =>
     from (values ('minute', interval '1 minute')) as spans (span, step)
     on conflict (app_id, span, at) do update set requests = statistics.requests + excluded.requests`);
 
-test("numbers are compared with the span before, and below 30 requests are called too few", async () => {
+test("numbers are compared with the previous span, and fewer than 30 requests are marked as too few", async () => {
   const own = await service.makeApp();
   const path = `/console/apps/${own.slug}`;
   await addRequests(own.id, 10, 29);
@@ -140,13 +140,13 @@ test.each([
   { query: "from=2026-99-99T99:99Z", status: 200 },
   { query: "app=no-such-app", status: 404 },
   { query: "app=%3Cscript%3E", status: 200 },
-])("a time that cannot be read is replaced: $query", async ({ query, status }) => {
+])("an unreadable time is replaced: $query", async ({ query, status }) => {
   const response = await visit(service, jar, `/console/changes?${query}`);
   expect(response.status).toBe(status);
   expect(response.text).not.toContain("<script>");
 });
 
-test("the page of a span has at most 50 codes, however many rose", async () => {
+test("the page of a span has max 50 codes", async () => {
   await write(`insert into rowhouse.rejections select '${ALL_APPS}', 'minute', date_trunc('minute', now()) - interval '2 minutes', 't' || n, 'not_found', n
     from generate_series(1, 200) as n`);
   const page = await show("/console/changes");

@@ -35,7 +35,7 @@ async function hits(text: string): Promise<Record<string, string[]>> {
   );
 }
 
-test("finds apps, the nearest first, and tables with their owners", async () => {
+test("the search finds apps by similarity, and tables with their owners", async () => {
   expect((await hits("BOOK"))["Apps"]).toEqual([
     "/console/apps/bookkeeping",
     "/console/apps/my-books",
@@ -43,7 +43,7 @@ test("finds apps, the nearest first, and tables with their owners", async () => 
   expect((await hits("ledger"))["Tables"]).toEqual(["/console/tables/ledger"]);
 });
 
-test("finds people by address and by name, escaped", async () => {
+test("the search finds people by address and by name, escaped", async () => {
   const path = `/console/people/${person.id}`;
   expect((await hits(person.email))["People"]).toEqual([path]);
   expect((await hits("hopper"))["People"]).toEqual([path]);
@@ -52,7 +52,7 @@ test("finds people by address and by name, escaped", async () => {
   expect(text).not.toContain("<b>Hopper");
 });
 
-test("finds a key by the beginning of its id, and never shows the secret", async () => {
+test("the search finds a key by the beginning of its id, without its secret", async () => {
   const [id = "", secret = ""] = app.key.slice(3).split(".");
   expect((await hits(id.slice(0, 6)))["Keys"]).toEqual(["/console/apps/bookkeeping/keys"]);
   expect((await find(id)).text).not.toContain(secret);
@@ -60,19 +60,19 @@ test("finds a key by the beginning of its id, and never shows the secret", async
 });
 
 test.each(["0190163d-8694-739b-aea5-966c26f8ad91", "966c26f8ad91"])(
-  "opens the request with the id %s",
+  "the search opens the request with the id %s",
   async (id) => {
     expect(await hits(id)).toEqual({ Requests: [`/console/requests?id=${id}`] });
   },
 );
 
-test("finds pages, and lists them where nothing was typed", async () => {
+test("the search finds pages, and lists them for an empty input", async () => {
   expect((await hits("activ"))["Pages"]).toEqual(["/console/activity"]);
   expect(Object.keys(await hits(""))).toEqual(["Pages"]);
 });
 
 test.each(["%", "\\", "'", "<script>", "\0", "👩‍👩‍👧", "_______________"])(
-  "finds nothing for %s",
+  "the search finds nothing for %s",
   async (text) => {
     const page = await find(text);
     expect(page.status).toBe(200);

@@ -54,7 +54,7 @@ function readLink({ text }: TestResponse): string {
 
 const isOpen = async (link: string) => (await visit(service, new Map(), link)).status === 200;
 
-test("the list shows role, inviter and expiry, and that no mail was sent; another app can be added", async () => {
+test("the list shows role, inviter, expiry and a missing email, and another app can be added", async () => {
   const email = `invited-${crypto.randomUUID().slice(-12)}@example.org`;
   const typed = { email, app: app.slug, role: "editor" };
   const link = readLink(await submit(adminJar, "/console/new-person", typed));
@@ -85,7 +85,7 @@ test("the list shows role, inviter and expiry, and that no mail was sent; anothe
   expect(await rowOf(email, "/console/people")).toContain("invitation expired");
 });
 
-test("a person with an account gets the role from an invitation, and no link", async () => {
+test("a person with an account gets the role from an invitation without a link", async () => {
   const person = await makePerson(service);
   const typed = { email: person.email, app: app.slug, role: "editor" };
   const sent = await submit(adminJar, "/console/new-person", typed);
@@ -97,7 +97,7 @@ test("a person with an account gets the role from an invitation, and no link", a
   expect(await rowOf(person.email)).toBe("");
 });
 
-test("resending ends the old link; withdrawing ends the new one and removes the person", async () => {
+test("resending ends the old link, and withdrawing ends the new link and removes the person", async () => {
   const person = await invite(service, app.slug);
   const old = `/set-password?token=${person.linkText}`;
   const link = readLink(await submit(adminJar, `${pathOf(person, "resend")}?from=list`));
@@ -118,7 +118,7 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
     return await visit(service, jar, pathOf(person, act), { fields: readHidden(text) });
   };
 
-  test("is not for an admin where a Console role is promised, but for a super_admin", async () => {
+  test("is denied to an admin for a person with a promised Console role, and allowed for a super_admin", async () => {
     const person = await invite(service, undefined, "admin");
     const page = await visit(service, adminJar, pathOf(person, act));
     expect(page.text).toContain("only a super_admin can change the account");
@@ -129,7 +129,7 @@ describe.each(["resend", "withdraw"])("%s", (act) => {
     expect(await isOpen(`/set-password?token=${person.linkText}`)).toBe(false);
   });
 
-  test("has no effect on an invitation that was accepted since", async () => {
+  test("has no effect on an invitation that was accepted in the meantime", async () => {
     const person = await makePerson(service, { app });
     const before = await showUser(service.service, person.email);
     expect((await visit(service, adminJar, pathOf(person, act))).text).toContain("it was accepted");
@@ -160,7 +160,7 @@ describe("one form invites several people", () => {
     return text.split("<tr>").filter((row) => row.includes(like) && row.includes("<td")).length;
   };
 
-  test("with a result for each, and a link for each that has no account", async () => {
+  test("returns a result for each person, and a link for each person without an account", async () => {
     const known = await makePerson(service);
     const [first, second] = [newEmail(), newEmail()];
     const email = `${first}\r\n${known.email}\r\n\r\n ${second.toUpperCase()}\r\n${first}`;
@@ -184,7 +184,7 @@ describe("one form invites several people", () => {
     for (const one of [first, second]) expect(await rowOf(one)).toContain(`${app.slug}: reader`);
   });
 
-  test("without a role, an address of an account is reported, and the others are invited", async () => {
+  test("without a role reports the address of an existing account, and invites the other people", async () => {
     const known = await makePerson(service);
     const other = newEmail();
     const { text } = await submit(adminJar, "/console/new-person", {
@@ -199,9 +199,13 @@ describe("one form invites several people", () => {
   });
 
   test.each([
-    { name: "an address that is none", email: "not an address", messages: ["not an address"] },
-    { name: "two that are none", email: "one\ntwo", messages: ["one", "two"] },
-    { name: "a name", typed: { name: "Bo" }, messages: ["A name can be set for only one address"] },
+    { name: "an invalid address", email: "not an address", messages: ["not an address"] },
+    { name: "two invalid addresses", email: "one\ntwo", messages: ["one", "two"] },
+    {
+      name: "an invalid name",
+      typed: { name: "Bo" },
+      messages: ["A name can be set for only one address"],
+    },
     { name: "an unknown app", typed: { app: "nope", role: "x" }, messages: ["nope"] },
     { name: "a role without an app", typed: { role: "reader" }, messages: ["name both"] },
     {
@@ -222,7 +226,7 @@ describe("one form invites several people", () => {
     expect(await people(good)).toBe(0);
   });
 
-  test("a form that is sent twice invites each person once", async () => {
+  test("creates each invitation once when it is sent twice", async () => {
     const page = await visit(service, adminJar, "/console/new-person");
     const email = `${newEmail()}\n${newEmail()}`;
     const fields = { ...readHidden(page.text), email, name: "", app: "", role: "" };

@@ -154,13 +154,13 @@ const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? "
 const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: number }[] = [
   { name: "nobody", make: async () => new Map(), shown: 303, sent: 403 },
   {
-    name: "the shared cookie alone",
+    name: "only the shared cookie",
     make: async () => half(chief, SESSION_COOKIE),
     shown: 303,
     sent: 403,
   },
   {
-    name: "the pages' cookie alone",
+    name: "only the pages' cookie",
     make: async () => half(chief, IDENTITY_COOKIE),
     shown: 303,
     sent: 303,
@@ -187,7 +187,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     sent: 403,
   },
   {
-    name: "an administrator whose role was taken",
+    name: "an administrator whose role was removed",
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
@@ -209,14 +209,14 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     sent: 303,
   },
   {
-    name: "an administrator whose sign-in waits for the second factor",
+    name: "an administrator whose sign-in is waiting for the second factor",
     make: async () =>
       (await passPassword(service, (await enrolPerson(service, await administrator())).person)).jar,
     shown: 303,
     sent: 403,
   },
   {
-    name: "an administrator who has put off a second factor for too long",
+    name: "an administrator who has postponed a second factor for too long",
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
@@ -228,7 +228,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     sent: 303,
   },
   {
-    name: "an administrator's session past its end",
+    name: "an administrator's expired session",
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
@@ -240,7 +240,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
   },
 ];
 
-test("the routes are those of the Console", () => {
+test("the matrix has the routes of the Console", () => {
   expect(GETS.length).toBeGreaterThan(20);
   expect(POSTS.length).toBeGreaterThan(15);
 });
@@ -265,7 +265,7 @@ test.each([
   { name: "of an app's host", form: { origin: "https://app.example.org" } },
   { name: "without an origin", form: { origin: null } },
   { name: "without a token", form: { token: "" } },
-  { name: "with the token of somebody else", form: { token: "x".repeat(43) } },
+  { name: "with another user's token", form: { token: "x".repeat(43) } },
 ])("a form $name has no effect, with any cookies", async ({ form }) => {
   const before = await readState();
   for (const path of POSTS)
@@ -287,7 +287,7 @@ test("ten minutes after the sign-in, every sensitive action asks for the passwor
   expect(await readState()).toBe(before);
 });
 
-test("every sensitive action asks a person with a second factor for it", async () => {
+test("every sensitive action requires the second factor of a person who has one", async () => {
   const { person: own, jar } = await enrolPerson(service, await administrator());
   await write(
     `update rowhouse.sessions set second_factor_at = now() - interval '10 minutes' where user_id = '${own.id}'`,
@@ -302,7 +302,7 @@ test("every sensitive action asks a person with a second factor for it", async (
 });
 
 // What shows that the forms above were rejected for who sent them.
-test("a super_admin who has just signed in gets every page and every form", async () => {
+test("a super_admin with a recent sign-in gets every page and every form", async () => {
   // 422: the action is not possible, and the page gives the reason. Only a live app has changes.
   for (const path of GETS)
     expect([path, ...(path.endsWith("/:table/changes") ? [404] : [200, 422])]).toContain(

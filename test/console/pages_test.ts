@@ -69,7 +69,7 @@ test("a missing page of the Console keeps the navigation", async () => {
   expect((await visit(service, jar, "/authorize?app=no-such-app")).text).not.toContain("/console");
 });
 
-test("from nothing to a first row: an app, a key that is shown once, a row written with it", async () => {
+test("an app, a key that is displayed once, and a first row are created from an empty service", async () => {
   const slug = `wiki-${crypto.randomUUID().slice(-8)}`;
   const made = await submit("/console/new-app", { slug, origins: `https://${slug}.example.org` });
   expect([made.status, made.headers.get("location")]).toEqual([
@@ -113,13 +113,13 @@ test("a key for CI reads the schema and cannot push it", async () => {
   expect((await visit(service, jar, `${appPath()}/keys`)).text).toContain("read schema");
 });
 
-test("the account page of an administrator leads to the Console, that of others does not", async () => {
+test("the account page links to the Console only for administrators", async () => {
   expect((await visit(service, jar, "/login")).text).toContain('href="/console"');
   const member = await signInAs(service, await makePerson(service, { app }));
   expect((await visit(service, member, "/login")).text).not.toContain("/console");
 });
 
-test("a service without an administrator names the command that creates one, and creates none in a browser", async () => {
+test("a service without an administrator names the command that creates an administrator, and has no form for it", async () => {
   const fresh = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
   const page = await visit(fresh, new Map(), "/console/sign-in");
   expect(page.text).toContain("rowhouse admin create-user you@example.org --role super_admin");
@@ -130,7 +130,7 @@ test("a service without an administrator names the command that creates one, and
   await fresh.close();
 });
 
-test("a form for a key that is sent twice creates one key, and the page states it", async () => {
+test("a form for a key that is sent twice creates one key, and the page reports it", async () => {
   const path = `${appPath()}/new-key`;
   const page = await visit(service, jar, path);
   const fields = { ...readHidden(page.text), ...NEW_KEY };
@@ -155,7 +155,7 @@ test("a key is rolled and revoked in the administrator's name", async () => {
   ]);
 });
 
-test("a page of one app cannot change a key of another", async () => {
+test("a page of one app cannot change a key of another app", async () => {
   const other = await service.makeApp();
   const path = `${appPath()}/keys/${other.key.slice(3, 19)}/revoke`;
   const fields = readHidden((await visit(service, jar, `${appPath()}/state`)).text);
@@ -176,7 +176,7 @@ test("an app is disabled, enabled, and deleted after its name is typed", async (
   expect(await appsOf(app.slug)).toEqual([]);
 });
 
-test("origins and redirects are checked as by the command, and all issues are listed", async () => {
+test("origins and redirects are validated like in the command, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/settings`, {
     origins: "http://x.example.org\nhttps://elsewhere.org",
     redirects: "not a URL",
@@ -193,7 +193,7 @@ test("origins and redirects are checked as by the command, and all issues are li
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
 });
 
-test("limits are checked as by the command: applied, listed, and with all issues", async () => {
+test("limits are validated like in the command, applied and listed, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
   expect(bad.status).toBe(422);
   for (const issue of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(issue);
@@ -214,9 +214,13 @@ test("limits are checked as by the command: applied, listed, and with all issues
 
 test.each([
   { name: "a key without a name", path: "new-key", typed: { ...NEW_KEY, name: " " } },
-  { name: "a key with a hidden turn", path: "new-key", typed: { ...NEW_KEY, name: "a\u202eb" } },
-  { name: "a key that may do nothing", path: "new-key", typed: { name: "x", life: "30" } },
-  { name: "a key for no known time", path: "new-key", typed: { ...NEW_KEY, life: "31" } },
+  {
+    name: "a key name with a bidirectional override",
+    path: "new-key",
+    typed: { ...NEW_KEY, name: "a\u202eb" },
+  },
+  { name: "a key without scopes", path: "new-key", typed: { name: "x", life: "30" } },
+  { name: "a key with an unknown lifetime", path: "new-key", typed: { ...NEW_KEY, life: "31" } },
 ])("$name is rejected, and nothing is created", async ({ path, typed }) => {
   const before = await keysOf(app);
   expect((await submit(`${appPath()}/${path}`, typed)).status).toBe(422);
@@ -229,7 +233,7 @@ describe("a sensitive action ten minutes after the sign-in", () => {
       `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
     );
 
-  test("asks for the password again, and returns to the action", async () => {
+  test("requires the password again, and returns to the action", async () => {
     await age();
     const path = `${appPath()}/new-key`;
     const sent = await visit(service, jar, path);
@@ -244,7 +248,7 @@ describe("a sensitive action ten minutes after the sign-in", () => {
     expect((await visit(service, jar, path)).status).toBe(200);
   });
 
-  test("has no effect, even with an earlier form; other actions still work", async () => {
+  test("has no effect, even with an earlier form, and other actions still work", async () => {
     const path = `${appPath()}/new-key`;
     const fields = { ...readHidden((await visit(service, jar, path)).text), ...NEW_KEY };
     await age();
@@ -258,7 +262,7 @@ describe("a sensitive action ten minutes after the sign-in", () => {
 test.each([
   { name: "another host", to: "https://evil.example" },
   { name: "a host without a scheme", to: "//evil.example" },
-  { name: "a page of the service that is none of the Console", to: "/console/../login" },
+  { name: "a page outside the Console", to: "/console/../login" },
   { name: "a backslash", to: "/console/\\evil.example" },
 ])("a sign-in never redirects to $name", async ({ to }) => {
   const path = `/console/sign-in?${new URLSearchParams({ to })}`;
@@ -266,8 +270,8 @@ test.each([
   expect([response.status, response.headers.get("location")]).toEqual([303, "/console"]);
 });
 
-describe("denies access", () => {
-  test("with only the shared cookie, or only the other", async () => {
+describe("the Console denies access", () => {
+  test("with only the shared cookie, or only the pages' cookie", async () => {
     for (const name of [SESSION_COOKIE, IDENTITY_COOKIE]) {
       const half: Jar = new Map([[name, jar.get(name) ?? ""]]);
       for (const path of ["/console", appPath(), `${appPath()}/new-key`]) {
@@ -277,7 +281,7 @@ describe("denies access", () => {
     }
   });
 
-  test("by a form of another site, or without its token", async () => {
+  test("to a form of another site, or without its token", async () => {
     const path = `${appPath()}/state`;
     const fields = readHidden((await visit(service, jar, path)).text);
     for (const form of [
@@ -289,7 +293,7 @@ describe("denies access", () => {
     expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
   });
 
-  test("to a person who is no administrator, and reveals nothing", async () => {
+  test("to a person who is not an administrator, and reveals nothing", async () => {
     const member = await signInAs(service, await makePerson(service, { app }));
     const response = await visit(service, member, appPath());
     expect(response.status).toBe(403);
@@ -297,7 +301,7 @@ describe("denies access", () => {
     expect(response.text).not.toContain(app.slug);
   });
 
-  test("without a login for the Console: the pages do not exist", async () => {
+  test("with a 404 if the service has no login for the Console", async () => {
     const other = await openTestService({ service: { consoleDatabaseUrl: undefined } });
     const person = await signInAs(other, await makePerson(other, { consoleRole: "super_admin" }));
     for (const path of ["/console", "/console/sign-in", "/console/activity"])
@@ -353,7 +357,7 @@ test("activity is filtered by actor, action, app and person, and paged", async (
 
 /** A page weighs what a browser that has never been here before loads, as the least capable one does: with gzip. */
 test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/todos"])(
-  "%s weighs at most 50 KB over the wire",
+  "%s transfers max 50 KB",
   async (page) => {
     const isOfApp = page.startsWith("/tables");
     if (isOfApp) await fillTodos();

@@ -82,7 +82,7 @@ const me = async (jar: Jar) =>
     headers: { cookie: sharedCookie(jar) },
   });
 
-test("an invited person gets a role, sets the password by the link, and loses the role with the next request after it is revoked", async () => {
+test("an invited person gets a role, sets the password by the link, and loses the role after its revocation", async () => {
   const email = newEmail();
   const made = await submit(adminJar, `/console/new-person?app=${app.slug}`, {
     email: ` ${email.toUpperCase()} `,
@@ -112,7 +112,7 @@ test("an invited person gets a role, sets the password by the link, and loses th
 });
 
 describe("a new person's form", () => {
-  test("that is sent twice creates one person, and the page states it", async () => {
+  test("creates one person when it is sent twice, and the page reports it", async () => {
     const path = "/console/new-person";
     const page = await visit(service, adminJar, path);
     const fields = { ...readHidden(page.text), email: newEmail(), name: "" };
@@ -124,7 +124,7 @@ describe("a new person's form", () => {
 
   test.each([
     {
-      name: "every issue at once",
+      name: "every issue together",
       typed: { email: "no address", name: "a\u202eb", app: "x", role: "No role" },
       issues: ["must look like", "on one line", "Cannot grant the role", "No app has the slug"],
     },
@@ -134,37 +134,37 @@ describe("a new person's form", () => {
       issues: ["name both the app and the role", "on one line", "No app has the slug"],
     },
     {
-      name: "an app that is not there",
+      name: "an unknown app",
       typed: { email: "x@example.org", app: "no-such-app", role: "member" },
       issues: ["No app has the slug"],
     },
     {
-      name: "an app that no database could name, beside other issues",
+      name: "an app with U+0000, with other issues",
       typed: { email: "x", app: "a\u0000", role: "member" },
       issues: ["No app has the slug", "must look like"],
     },
     {
-      name: "an app that no database could name",
+      name: "an app with U+0000",
       typed: { email: "x@example.org", app: "a\u0000", role: "member" },
       issues: ["No app has the slug"],
     },
     {
-      name: "an address that is taken",
+      name: "an address in use",
       typed: () => ({ email: person.email }),
       issues: ["the address is already in use"],
     },
     {
-      name: "an address that is taken, beside other issues",
+      name: "an address in use, with other issues",
       typed: () => ({ email: person.email.toUpperCase(), name: "a\nb" }),
       issues: ["the address is already in use", "on one line"],
     },
     {
-      name: "an address whose owner would only get the role, for the other issues alone",
+      name: "other issues, without an error for an existing address that would get the role",
       typed: () => ({ email: person.email, name: "a\nb", app: app.slug, role: "No role" }),
       issues: ["on one line", "Cannot grant the role"],
       unsaid: ["the address is already in use"],
     },
-  ])("is rejected for $name, and creates no one", async ({ typed, issues, unsaid = [] }) => {
+  ])("is rejected for $name, and creates no person", async ({ typed, issues, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
     const response = await submit(adminJar, "/console/new-person", fields);
     expect(response.status).toBe(422);
@@ -175,7 +175,7 @@ describe("a new person's form", () => {
   });
 });
 
-test("an invitation with a Console role lists a taken address and an unknown app together", async () => {
+test("an invitation with a Console role lists an address in use and an unknown app together", async () => {
   const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
   const response = await submit(chiefJar, "/console/new-person", typed);
   expect(response.status).toBe(422);
@@ -199,8 +199,8 @@ const send = async (jar: Jar, of: Person, act: string, typed: Record<string, str
   return await visit(service, jar, `${pathOf(of)}/${act}`, { fields });
 };
 
-describe("an admin who is no super_admin", () => {
-  describe.each(["super_admin", "admin"] as const)("cannot, for a person who is %s:", (role) => {
+describe("an admin who is not a super_admin", () => {
+  describe.each(["super_admin", "admin"] as const)("cannot change a person who is %s:", (role) => {
     test.each(ACCOUNT_ACTS)("$act", async ({ act, typed }) => {
       const other = await makePerson(service, { consoleRole: role });
       await signInAs(service, other);
@@ -221,7 +221,7 @@ describe("an admin who is no super_admin", () => {
     });
   });
 
-  test.each(ACCOUNT_ACTS)("cannot, for their own account: $act", async ({ act, typed }) => {
+  test.each(ACCOUNT_ACTS)("cannot change the admin's own account: $act", async ({ act, typed }) => {
     // Once a minute a visit is noted as the session's last use.
     await visit(service, adminJar, pathOf(admin));
     const before = await shownBy(admin);
@@ -231,7 +231,7 @@ describe("an admin who is no super_admin", () => {
     expect([sent.status, readLink(sent), await shownBy(admin)]).toMatchObject([403, "", before]);
   });
 
-  test("cannot grant a Console role to a new person, another person, or themselves", async () => {
+  test("cannot grant a Console role to a new person, another person or the admin", async () => {
     const email = newEmail();
     const typed = { email, console_role: "super_admin" };
     expect((await submit(adminJar, "/console/new-person", typed)).status).toBe(403);
@@ -321,7 +321,7 @@ describe("an account", () => {
     expect(await statuses()).toEqual([401, 401, 401]);
   });
 
-  test("is signed out with all people of an app, by a super_admin if one of them has a Console role", async () => {
+  test("is signed out with all people of an app, and only by a super_admin if the app has people with a Console role", async () => {
     const own = await service.makeApp();
     const member = await makePerson(service, { app: own });
     const jar = await signInAs(service, member);
@@ -338,7 +338,7 @@ describe("an account", () => {
     expect(entry).toMatchObject({ actor: admin.id, action: "end_sessions", app: own.slug });
   });
 
-  test("gets another address, to sign in with from then on; its sessions stay, an unused link ends", async () => {
+  test("gets another address for its sign-ins, keeps its sessions, and loses an unused link", async () => {
     const jar = await signInAs(service, person);
     const path = `${pathOf(person)}/address`;
     const link = readLink(await submit(adminJar, `${pathOf(person)}/password-link`));
@@ -360,7 +360,7 @@ describe("an account", () => {
     expect(entry).toMatchObject({ actor: admin.id, userId: person.id, details: {} });
   });
 
-  test("loses no session by another person's page", async () => {
+  test("keeps its sessions when another person's page is used", async () => {
     const jar = await signInAs(service, person);
     const [session] = await listSessions(service.service, person.email);
     const other = await makePerson(service);
@@ -368,7 +368,7 @@ describe("an account", () => {
     expect((await me(jar)).status).toBe(403);
   });
 
-  test("is deleted after the address is typed; the audit log keeps only the id", async () => {
+  test("is deleted after the address is typed, and the audit log retains only the id", async () => {
     const typed = { typed_address: "other@example.org" };
     expect((await submit(adminJar, `${pathOf(person)}/delete`, typed)).status).toBe(422);
     const gone = await submit(adminJar, `${pathOf(person)}/delete`, {
@@ -386,7 +386,7 @@ describe("an account", () => {
     expect(JSON.stringify(entries)).not.toContain(person.email);
   });
 
-  test("gets a new link, which replaces the old one", async () => {
+  test("gets a new link that replaces the old link", async () => {
     const links = [
       readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
       readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
@@ -493,7 +493,7 @@ test("people are found by address and by name, and paged", async () => {
   }
 });
 
-test("ten minutes after the sign-in, actions on people ask for the password; lists do not", async () => {
+test("actions on people require the password ten minutes after the sign-in, and lists do not", async () => {
   const jar = await signInAs(service, chief);
   const [id = ""] = (jar.get("__Secure-rowhouse_session") ?? "").split(".");
   const { text } = await visit(service, jar, "/console/new-person");
@@ -542,7 +542,7 @@ test("input of people is escaped, keeps its direction, and does not stretch the 
 });
 
 test.each(["x", "00000000-0000-4000-8000-000000000000", "%00", "..%2f"])(
-  "/console/people/%s is not found",
+  "/console/people/%s returns 404",
   async (id) => {
     expect((await visit(service, adminJar, `/console/people/${id}`)).status).toBe(404);
   },

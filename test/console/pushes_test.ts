@@ -52,7 +52,7 @@ test("a push is listed with its key", async () => {
   expect(textOf(await show(`${path}/1`))).toContain(`By test ${app.key.slice(3, 19)}`);
 });
 
-test("a push has its statements, and its differences from the one before, by table", async () => {
+test("a push has its statements and its differences from the previous push, by table", async () => {
   const [one, two] = [freshName(), freshName()];
   const app = await service.makeApp(
     defineSchema({
@@ -89,7 +89,7 @@ test("a push has its statements, and its differences from the one before, by tab
     expect((await show(`${path}/${seq}`)).status).toBe(404);
 });
 
-test("a deferred build is on its push's page, until it ends", async () => {
+test("a deferred build is listed on its push's page until it ends", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, issue, attempts, created_at)

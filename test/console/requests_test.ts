@@ -106,12 +106,12 @@ test("the list is filtered by result, code, table, key, field and time", async (
   }
 });
 
-test("a page is not found for an unknown id, or for text that is no id", async () => {
+test("a page returns 404 for an unknown id, or for an invalid id", async () => {
   for (const id of [crypto.randomUUID(), "none", "%00", `${crypto.randomUUID()}x`])
     expect([id, (await visit(service, jar, `/console/requests/${id}`)).status]).toEqual([id, 404]);
 });
 
-test("a method that a shell would run is not in the command", async () => {
+test("a request's command omits a method that a shell would run", async () => {
   const id = crypto.randomUUID();
   await write(`insert into rowhouse.stored_requests (id, at, method, route, status, code, ms)
     values ('${id}', now(), '\`id\`$(id)', '/v1/data/db/:table/:id', 405, 'method_not_allowed', 1)`);
@@ -120,7 +120,7 @@ test("a method that a shell would run is not in the command", async () => {
   expect(page).toContain("/v1/data/db/{table}/{id}");
 });
 
-test("more than a page of requests can be read: Older continues where the page ends", async () => {
+test("Older continues after the first page of requests", async () => {
   await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, requests)
     select gen_random_uuid(), '${app.id}', now() - n * interval '1 minute', 'GET', '/paged', 404, 'not_found', 1, n
     from generate_series(1, 150) as n`);

@@ -108,7 +108,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(await until(events, ({ kind }) => kind === "reset")).toMatchObject({ data: [] });
   });
 
-  test("a page has the cursor from before its rows were read, and no change since is missed", async () => {
+  test("the page is unchanged without live updates of the app, and the path is unknown", async () => {
     const { text } = await visit(service, jar, toPagePath(app));
     const [, address = "", cursor = ""] =
       /data-changes="([^"]+)" data-cursor="([^"]+)"/.exec(text) ?? [];
@@ -125,7 +125,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     },
   );
 
-  test("no change of another app is in the stream", async () => {
+  test("the stream contains no change of another app", async () => {
     const other = await makeLiveApp();
     const events = await listenOn();
     const theirs = await create(other, { title: "same" });
@@ -147,7 +147,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect((await listen()).response.headers.get("content-type")).not.toBe("text/event-stream");
   });
 
-  test("a visitor who closes the page frees the stream; a session's streams are limited", async () => {
+  test("a visitor who closes the page frees the stream, and a session has a limited number of streams", async () => {
     const [first, second] = [await listenOn(), await listenOn()];
     expect((await listen()).response.status).toBe(429);
     await first.close();
@@ -155,7 +155,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(second.response.status).toBe(200);
   });
 
-  test("without live updates of the app the path is unknown, and the page is as before", async () => {
+  test("an app without live updates has an unchanged page and an unknown path", async () => {
     const { text } = await visit(service, jar, toPagePath(app));
     await setAppLive(service.service, app.slug, false);
     const missing = await visit(service, jar, `${toPagePath(app)}/nothing-here`);
@@ -168,7 +168,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(withoutIds(after.text)).toBe(withoutIds(text.replace(isAdded, "")));
   });
 
-  test("a request that does not ask for a stream, or only for its headers, opens none", async () => {
+  test("a request for another type, or for only the headers, opens no stream", async () => {
     expect((await visit(service, jar, `${toPagePath(app)}/changes`)).status).toBe(404);
     const headers = { cookie: toCookieHeader(jar), accept: "text/event-stream" };
     // More than a session can open.
@@ -179,7 +179,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     await listenOn();
   });
 
-  test("the visitor's key of rows ends with the session's idle limit", async () => {
+  test("the visitor's key for rows expires with the session's idle limit", async () => {
     await listenOn();
     const { admin: connection } = service.service;
     const [key] = await connection.query<{ seconds: number }>(
@@ -194,7 +194,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 /** A page without the reference of its request. */
 const withoutIds = (page: string) => page.replaceAll(/(id="reference">)[0-9a-f]+/g, "$1");
 
-test("without the preview the path is unknown, also to visitors who are not signed in", async () => {
+test("the path is unknown without the preview, even to visitors who are not signed in", async () => {
   const service = await openTestService({ service: { previews: [] } });
   try {
     const app = await service.makeApp(SCHEMA);

@@ -35,7 +35,7 @@ async function listTitles(): Promise<string[]> {
 test.each([
   { name: "CSV", rows: 'Title;size\r\n"a;b";1\r\nc;\r\n' },
   { name: "JSON", rows: '[{"title":"a;b","size":1},\r\n{"title":"c"}]' },
-])("pasted $name is stored, once if it is sent twice", async ({ rows }) => {
+])("pasted $name is stored once, even if it is sent twice", async ({ rows }) => {
   for (const _ of ["first", "again"]) {
     const { status, headers } = await send({ rows });
     expect([status, headers.get("location")]).toEqual([303, `${path}?imported=2`]);
@@ -48,7 +48,7 @@ test.each([
   expect((await visit(service, jar, `${path}?imported=2`)).text).toContain("2 rows were imported");
 });
 
-test("all errors are listed by line, the text stays, and nothing is stored", async () => {
+test("all errors are listed by line, the text remains, and nothing is stored", async () => {
   const { status, text } = await send({ rows: 'title,size\na,x\n<b>,1\n,2\n"c' });
   expect(status).toBe(422);
   expect(text).toContain("Nothing was stored. The text has 3 errors.");
@@ -60,7 +60,7 @@ test("all errors are listed by line, the text stays, and nothing is stored", asy
   expect(await listTitles()).toEqual([]);
 });
 
-test("errors of the database are listed by line, too", async () => {
+test("errors of the database are listed by line", async () => {
   await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title: "a" } });
   const { status, text } = await send({ rows: "title\nc\nb\na\n" });
   expect(status).toBe(422);
@@ -83,7 +83,7 @@ test("a batch of the script is stored once, and its errors name rows by position
   expect(await listTitles()).toEqual(["a", "b"]);
 });
 
-test("a form of another site stores nothing, nor does a form for a disabled app", async () => {
+test("a form of another site, or for a disabled app, stores nothing", async () => {
   const forged = await visit(service, jar, `${path}/import`, {
     fields: { rows: "title\na", form_token: "wrong" },
   });

@@ -64,7 +64,7 @@ const openings = async () =>
   );
 
 describe("the key for rows", () => {
-  test("is not used for another app that has the slug since", async () => {
+  test("is not used for another app that has the slug now", async () => {
     const { slug } = app;
     await addRow({ title: "Milk" });
     const fields = readHidden((await visit(service, jar, `${path}/new`)).text);
@@ -79,7 +79,7 @@ describe("the key for rows", () => {
     expect(text).toContain("Tea");
   });
 
-  test("is created once for several pages, audited, and in no list of keys", async () => {
+  test("is created once for several pages, audited, and not listed as a key", async () => {
     await addRow({ title: "Milk" });
     for (let page = 0; page < 3; page++)
       expect((await visit(service, jar, path)).text).toContain("Milk");
@@ -95,7 +95,7 @@ describe("the key for rows", () => {
   test.each([
     { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
     { name: "the person's role", end: () => setRole("null") },
-  ])("ends with $name, and its proof with it", async ({ end }) => {
+  ])("and its proof end with $name", async ({ end }) => {
     await visit(service, jar, path);
     const proofs = `from rowhouse.proofs where app_id = '${app.id}'`;
     expect(await count(proofs)).toBe(2);
@@ -105,7 +105,7 @@ describe("the key for rows", () => {
     await setRole("'admin'");
   });
 
-  test("is not created for a disabled app, and created again after it is enabled", async () => {
+  test("is not created for a disabled app, and is created again after the app is enabled", async () => {
     await visit(service, jar, path);
     await write(`select rowhouse.set_app_disabled('${app.slug}', true, 'test')`);
     expect((await visit(service, jar, path)).text).toContain("This app is disabled");
@@ -128,7 +128,7 @@ async function count(from: string): Promise<number> {
 }
 
 describe("a page of rows", () => {
-  test("distinguishes null, empty and blank, and shows values by their kind", async () => {
+  test("distinguishes null, empty and blank, and displays values by their kind", async () => {
     await addRow({ title: "", note: null, hours: "1.50", due_at: "2026-11-21T18:00:00+01:00" });
     await addRow({ title: " \n", meta: { a: [1, "<b>"] } });
     const { text } = await visit(service, jar, path);
@@ -143,7 +143,7 @@ describe("a page of rows", () => {
       expect(text).toContain(part);
   });
 
-  test("has the tag of each row as the row has it by itself", async () => {
+  test("has the row's own tag for each row", async () => {
     const { id } = await addRow({ title: 'a "brace" {', meta: { "}": ["{", { a: "\\" }] } });
     const { headers } = await service.call(app, `/v1/data/db/todos/${id}`);
     const { text } = await visit(service, jar, path);
@@ -151,7 +151,7 @@ describe("a page of rows", () => {
     expect(text).toContain(`data-row-id="${id}" data-etag="${tag}"`);
   });
 
-  test("pages through 10,000 rows to the last one", async () => {
+  test("pages through 10,000 rows to the last row", async () => {
     for (let part = 0; part < 10; part++) {
       const json = Array.from({ length: 1000 }, (_, place) => ({
         title: `row ${part * 1000 + place + 1}.`,
@@ -172,7 +172,7 @@ describe("a page of rows", () => {
     );
   });
 
-  test("shows the checked columns, and remembers them", async () => {
+  test("displays the selected columns, and remembers them", async () => {
     const { id } = await addRow({ title: "Milk", note: "semi-skimmed" });
     const { text } = await visit(service, jar, `${path}?show.title=on&limit=25`);
     expect(text).not.toContain("semi-skimmed");
@@ -182,7 +182,7 @@ describe("a page of rows", () => {
     expect(text).toContain('<input type="checkbox" name="show.note">');
   });
 
-  test("shows the total before the last page as well", async () => {
+  test("displays the total before the last page", async () => {
     const json = Array.from({ length: 60 }, (_, place) => ({ title: `row ${place}` }));
     await service.call(app, "/v1/data/db/todos", { method: "POST", json });
     for (const limit of [25, 50])
@@ -191,7 +191,7 @@ describe("a page of rows", () => {
       );
   });
 
-  test("shows rows by their ids, and by the label of the rows that they refer to", async () => {
+  test("displays rows by their ids, and by the label of the rows that they reference", async () => {
     const made = await service.call(app, "/v1/data/db/projects", {
       method: "POST",
       json: { name: "<b>House</b>" },
@@ -210,7 +210,7 @@ describe("a page of rows", () => {
     expect(text).toContain(`<bdi title="${project}">&lt;b&gt;House&lt;/b&gt;</bdi>`);
   });
 
-  test("as JSON is the list endpoint's, errors included", async () => {
+  test("as JSON equals the list endpoint's response, including errors", async () => {
     await addRow({ title: "Milk" });
     const { text } = await service.call(app, "/v1/data/db/todos?limit=5");
     const list = await visit(service, jar, `${path}/list?limit=5`);
@@ -220,7 +220,7 @@ describe("a page of rows", () => {
     expect([rejected.status, rejected.json]).toMatchObject([400, { error: "invalid_query" }]);
   });
 
-  test("uses nothing of the app's rate limit", async () => {
+  test("does not count toward the app's rate limit", async () => {
     await setLimit(testDeps(service.service), {
       slug: app.slug,
       perMinute: 5,
@@ -237,7 +237,7 @@ describe("a page of rows", () => {
     expect((await visit(service, jar, path)).status).toBe(200);
   });
 
-  test("of a table that the app has not pushed is not there", async () => {
+  test("returns 404 for a table that the app has not pushed", async () => {
     const other = await service.makeApp(defineSchema({ wishes: { title: t.string() } }));
     expect((await visit(service, jar, path.replace("todos", "wishes"))).status).toBe(404);
     expect((await visit(service, jar, path.replace(app.slug, "nobody"))).status).toBe(404);
@@ -302,7 +302,7 @@ describe("the form of a new row", () => {
     });
   });
 
-  test("creates one row when it is sent twice, and reports it when the values differ", async () => {
+  test("creates one row when it is sent twice, and reports different values", async () => {
     const fields = { ...readForm(await visit(service, jar, `${path}/new`)), "value.title": "Milk" };
     for (let time = 0; time < 2; time++)
       expect((await visit(service, jar, `${path}/new`, { fields })).status).toBe(303);
@@ -316,7 +316,7 @@ describe("the form of a new row", () => {
     expect((await listRows()).map(({ title }) => title)).toEqual(["Milk", "Tea"]);
   });
 
-  test("shows every issue at its field, keeps the input, and stores nothing", async () => {
+  test("displays every issue at its field, keeps the input, and stores nothing", async () => {
     const response = await submit(`${path}/new`, {
       "value.title": "<b>kept</b>",
       "value.hours": "2,5",
@@ -336,7 +336,7 @@ describe("the form of a new row", () => {
 });
 
 describe("the form of a row", () => {
-  test("sends nothing that was not changed, whatever is in it", async () => {
+  test("sends only changed values, regardless of their content", async () => {
     const { id } = await addRow({
       title: "\n a\r\nb ",
       note: "",
@@ -354,21 +354,21 @@ describe("the form of a row", () => {
   });
 
   test.each([
-    { name: "a box that is ticked is null", typed: { "null.note": "on" }, want: null },
-    { name: "an empty text is a text", typed: { "value.note": "" }, want: "" },
+    { name: "a checked null box means null", typed: { "null.note": "on" }, want: null },
+    { name: "an empty text is stored as a text", typed: { "value.note": "" }, want: "" },
   ])("$name", async ({ typed, want }) => {
     const { id } = await addRow({ title: "Milk", note: "x" });
     await submit(`${path}/rows/${id}`, typed);
     expect((await listRows())[0]?.["note"]).toBe(want);
   });
 
-  test("a typed value overrides a ticked box", async () => {
+  test("stores a typed value instead of a checked null", async () => {
     const { id } = await addRow({ title: "Milk", note: null });
     await submit(`${path}/rows/${id}`, { "value.note": "x", "value.status": "=done" });
     expect((await listRows())[0]).toMatchObject({ note: "x", status: "done" });
   });
 
-  test("reports the conflict to the second of two administrators, and shows both values", async () => {
+  test("reports the conflict to the second of two administrators, and displays both values", async () => {
     const { id } = await addRow({ title: "Milk" });
     const at = `${path}/rows/${id}`;
     const fields = { ...readForm(await visit(service, jar, at)), "value.title": "Soy milk" };
@@ -383,7 +383,7 @@ describe("the form of a row", () => {
     expect((await listRows())[0]).toMatchObject({ title: "Soy milk", hours: "2" });
   });
 
-  test("links a reference, and rejects a missing one at its field", async () => {
+  test("links a reference, and rejects a missing reference at its field", async () => {
     const json = { name: "Household" };
     const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
     const project = (made.json as StoredRow).id;
@@ -395,7 +395,7 @@ describe("the form of a row", () => {
     expect([rejected.status, issuesOf(rejected, "project") === undefined]).toEqual([422, false]);
   });
 
-  test("of a deleted row is not found", async () => {
+  test("returns 404 for a deleted row", async () => {
     const { id } = await addRow({ title: "Milk" });
     const fields = readForm(await visit(service, jar, `${path}/rows/${id}`));
     await service.call(app, `/v1/data/db/todos/${id}`, { method: "DELETE" });
@@ -405,7 +405,7 @@ describe("the form of a row", () => {
 });
 
 describe("deleting a row", () => {
-  test("requires confirmation, and deletes the row as it was then", async () => {
+  test("requires confirmation, and deletes the row only in the confirmed state", async () => {
     const { id } = await addRow({ title: "Milk" });
     const at = `${path}/rows/${id}/delete`;
     const fields = readForm(await visit(service, jar, at));
@@ -419,7 +419,7 @@ describe("deleting a row", () => {
     expect(await listRows()).toEqual([]);
   });
 
-  test("is rejected if the form was forged", async () => {
+  test("rejects a forged form", async () => {
     const { id } = await addRow({ title: "Milk" });
     for (const [at, name] of [
       [`${path}/rows/${id}/delete`, "etag"],
@@ -430,7 +430,7 @@ describe("deleting a row", () => {
     expect(await listRows()).toHaveLength(1);
   });
 
-  test("is rejected if other rows refer to it", async () => {
+  test("is rejected if other rows reference the row", async () => {
     const json = { name: "Household" };
     const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
     const project = (made.json as StoredRow).id;
@@ -472,7 +472,7 @@ describe("an export", () => {
     );
   });
 
-  test("has rows of megabytes, and those after them", async () => {
+  test("contains rows of several megabytes, and the rows after them", async () => {
     await write(`set local role rowhouse_tenant;
       select set_config('rowhouse.app_id', '${app.id}', true);
       insert into data.todos (app_id, id, title, status) values
@@ -486,7 +486,7 @@ describe("an export", () => {
     ]);
   });
 
-  test("aborts where a row cannot be read, and does not look complete", async () => {
+  test("aborts at an unreadable row, so it does not look complete", async () => {
     for (const title of ["one", "two", "three"]) await addRow({ title });
     await write(`set local role rowhouse_tenant;
       select set_config('rowhouse.app_id', '${app.id}', true);

@@ -39,7 +39,7 @@ async function untilShown(path: string, text: string): Promise<string> {
   return page;
 }
 
-test("requests of an app are on Home and on its page a minute later, for the hour, day and week", async () => {
+test("requests of an app appear on Home and on its page a minute later, for the hour, day and week", async () => {
   for (let count = 0; count < 3; count++) await service.call(app, LIST);
   ahead += 60_000;
   for (const path of ["/console", "/console?span=day", "/console?span=week"]) {
@@ -50,7 +50,7 @@ test("requests of an app are on Home and on its page a minute later, for the hou
   expect(await show(`/console/apps/${app.slug}`)).toContain("too few requests");
 });
 
-test("lists apps with errors first, then the busiest; the page stays small", async () => {
+test("Home lists apps with errors first, then the busiest apps, and remains small", async () => {
   // Within what the page shows, though a minute or an hour may end before it is asked for.
   await write(`insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'many-' || n from generate_series(1, 1000) as n;
     insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 0, 9, array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
@@ -68,7 +68,7 @@ test("lists apps with errors first, then the busiest; the page stays small", asy
   await write("delete from rowhouse.apps where slug like 'many-%'");
 });
 
-test("Home lists what an older rowhouse dev left in a service, and nothing in a database of dev", async () => {
+test("Home lists remains of an older rowhouse dev in a service, and nothing in a database of dev", async () => {
   const found = /admin@rowhouse\.localhost|dddddddddddddddd/;
   expect(await show("/console")).not.toMatch(found);
   await write(`insert into rowhouse.users (id, email) values (gen_random_uuid(), 'admin@rowhouse.localhost');
@@ -82,7 +82,7 @@ test("Home lists what an older rowhouse dev left in a service, and nothing in a 
   await write("drop schema rowhouse_dev");
 });
 
-test("a silent process is listed until another replaces it; a stopped one is not", async () => {
+test("a silent process is listed until another process replaces it, and a stopped process is not listed", async () => {
   const add = (role: string, ended: string) =>
     write(`insert into rowhouse.processes (id, role, started_at, minute, seen_at, ended_at)
       values (gen_random_uuid(), '${role}', now() - interval '1 hour', now(), now() - interval '5 minutes', ${ended})`);
@@ -96,7 +96,7 @@ test("a silent process is listed until another replaces it; a stopped one is not
   expect(await show("/console")).not.toContain("has not reported since");
 });
 
-test("a guard's result is on top of Home, as text", async () => {
+test("a guard's result is displayed on top of Home as text", async () => {
   expect(await untilShown("/console", "every policy is active")).not.toContain(
     "does not isolate apps",
   );
@@ -109,7 +109,7 @@ test("a guard's result is on top of Home, as text", async () => {
   await write("delete from rowhouse.processes where cardinality(isolation_issues) > 0");
 });
 
-test("a failed request is found by its id and by its end, and listed by app; others are reported as not stored", async () => {
+test("a failed request is found by its id and by the end of its id, and unstored requests are reported", async () => {
   const made = await service.call(app, LIST, { method: "POST", json: { title: "x" } });
   const row = made.headers.get("location") ?? "";
   const failed = await whileRowLocked(
@@ -148,7 +148,7 @@ test("a failed request is found by its id and by its end, and listed by app; oth
   expect(await show("/console/requests?app=none")).toContain("No matching requests");
 });
 
-test("counts of a distant future go to the next hour, and hide nothing from the pages for longer", async () => {
+test("counts with a timestamp in the distant future are assigned to the next hour", async () => {
   const id = crypto.randomUUID();
   const kept = JSON.stringify([{ id, at_ms: 9e15, method: "GET", route: "/", status: 500, ms: 1 }]);
   await service.service.db.query(

@@ -65,7 +65,7 @@ async function share(): Promise<{ owner: TestApp; user: TestApp }> {
   return { owner, user };
 }
 
-test("the list has each table with its owner, apps and columns, and is searched by both and paged", async () => {
+test("the list has each table with its owner, apps and columns, is searchable by them, and is paged", async () => {
   const { owner, user } = await share();
   const listed = async (query: Record<string, string>) =>
     rowsOf(await show(`/console/tables?${new URLSearchParams(query)}`)).filter((row) =>
@@ -121,7 +121,7 @@ test("apps are listed with their declared columns, and each column with its numb
   expect(own.text).toContain(`href="/console/apps/${user.slug}/tables/${name}"`);
 });
 
-test("sizes come from statistics: no page waits for a table that is locked", async () => {
+test("sizes come from statistics, and no page waits for a locked table", async () => {
   const app = await service.makeApp(rich(name));
   await write(`insert into data.${name} (app_id, id, title, count) select '${app.id}', gen_random_uuid(), 't', n
     from generate_series(1, 2000) as n; analyze data.${name}`);
@@ -141,7 +141,7 @@ test("sizes come from statistics: no page waits for a table that is locked", asy
 
 test.each([
   {
-    what: "a column that nobody pushed",
+    what: "an unpushed column",
     sql: "add column extra int",
     says: "column extra pushed: nothing",
   },
@@ -151,7 +151,7 @@ test.each([
     says: "column count / type pushed: numeric , found: text",
   },
   {
-    what: "a column that may be null",
+    what: "a nullable column",
     sql: "alter column title drop not null",
     says: "column title / required pushed: required , found: optional",
   },
@@ -161,12 +161,12 @@ test.each([
     says: "constraint NAME__list__fkey pushed: there , found: nothing",
   },
   {
-    what: "row security that is off",
+    what: "disabled row security",
     sql: "disable row level security",
     says: "row security pushed: on, forced , found: off, forced",
   },
   {
-    what: "a table that is gone",
+    what: "a missing table",
     sql: "rename to NAME_gone",
     says: "table NAME pushed: there , found: nothing",
   },
@@ -178,7 +178,7 @@ test.each([
   await write(`drop table if exists data.${name}, data.${name}_gone cascade`);
 });
 
-test("a deferred build is listed with its progress, and is no difference", async () => {
+test("a deferred build is listed with its progress, and is not a difference", async () => {
   const app = await service.makeApp(rich(name));
   await write(`drop index data.${name}__count__idx; insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, progress)
     values ('${app.id}', '${name}', 'index', '${name}__count__idx', '["count"]', 'running',
@@ -193,7 +193,7 @@ test("a deferred build is listed with its progress, and is no difference", async
   expect(rowsOf(await show(`/console/tables?q=${name}`))[1]).toContain("1 build running");
 });
 
-describe("a table is handed over", () => {
+describe("a table is transferred", () => {
   const path = () => `/console/tables/${name}/transfer`;
   const ownerOf = async () => rowsOf(await show(`/console/tables?q=${name}`))[1]?.split(" ")[1];
 
@@ -212,7 +212,7 @@ describe("a table is handed over", () => {
     ]);
   });
 
-  test("never to another app, and is rejected as by the command", async () => {
+  test("never to an app that does not use it, with the error of the command", async () => {
     const { owner } = await share();
     const stranger = await service.makeApp();
     for (const [slug, says] of [
@@ -227,7 +227,7 @@ describe("a table is handed over", () => {
   });
 });
 
-test("an app's use ends with its rows; then the table is dropped", async () => {
+test("ending an app's use deletes its rows, and the table is then dropped", async () => {
   const { owner, user } = await share();
   const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
   const early = await show(end(owner));
@@ -255,7 +255,7 @@ test("an app's use ends with its rows; then the table is dropped", async () => {
   );
 });
 
-test("sensitive actions ask for the password ten minutes after the sign-in, and have no effect", async () => {
+test("sensitive actions require the password ten minutes after the sign-in, and have no effect without it", async () => {
   const { owner, user } = await share();
   const paths = [
     `/console/tables/${name}/transfer`,

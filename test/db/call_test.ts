@@ -59,7 +59,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
     { type: "uuid[]", value: ["0198f0a0-0000-7000-8000-000000000000"] },
     { type: "int4[]", value: [1, -2] },
     { type: "float8[]", value: [0.25, 1e20] },
-  ])("$type $value is passed and returned", async ({ type, value }) => {
+  ])("$type $value is sent and returned unchanged", async ({ type, value }) => {
     const name = `echo_${type.replace("[]", "s")}`;
     const define = (returns: string, given: string) =>
       `create or replace function rowhouse.${name}_${returns === type ? "one" : "row"}("from" ${type}) returns ${returns}
@@ -70,13 +70,13 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
     expect(await callNew(db, define(type, '"from"'), { from: value })).toEqual(value);
   });
 
-  test("bytea is passed as bytes, too", async () => {
+  test("bytea is sent as bytes", async () => {
     const definition = `create or replace function rowhouse.echo_bytes(one bytea) returns bytea
       language sql stable as $$ select one $$`;
     expect(await callNew(db, definition, { one: new Uint8Array([0, 255]) })).toBe("00ff");
   });
 
-  test("bytea[] is passed", async () => {
+  test("bytea[] is sent and returned", async () => {
     const definition = `create or replace function rowhouse.count_bytes(many bytea[]) returns int4
       language sql stable as $$ select sum(length(one))::int4 from unnest(many) as one $$`;
     expect(await callNew(db, definition, { many: ["00ff", "5c2722"] })).toBe(5);
@@ -90,7 +90,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
       comment: "null n",
       result: [{ n: null }],
     },
-  ])("$name is null only where the comment allows it", async ({ definition, comment, result }) => {
+  ])("$name is null only if the comment allows it", async ({ definition, comment, result }) => {
     const define = (words: string) => `create or replace function rowhouse.give_null(given int4)
       ${definition} language sql stable as $$ select given $$;
       comment on function rowhouse.give_null is '${words}'`;
@@ -100,7 +100,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
   });
 });
 
-test("a result that is decoded twice is the same", () => {
+test("a result that is decoded twice is unchanged", () => {
   const shape = { retry: "safe", parameters: {}, returns: { one: "bytea" }, isSet: false } as const;
   const { decode } = makeStatement("give_bytes", shape);
   const rows = [{ one: Buffer.from([0, 255]) }];

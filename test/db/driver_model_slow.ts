@@ -4,7 +4,7 @@ import { checkSequences } from "./driver_model.ts";
 
 const SEQUENCES = 5000;
 
-test(`${SEQUENCES} random sequences of statements get their results`, async () => {
+test(`${SEQUENCES} random sequences of statements get their own results`, async () => {
   const counts = await checkSequences(SEQUENCES);
   console.log(
     `${SEQUENCES} sequences: ${counts.rows} results, ${counts.error} errors, ${counts.lost} lost`,

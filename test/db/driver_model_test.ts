@@ -4,7 +4,7 @@ import { checkSequences } from "./driver_model.ts";
 
 const SEQUENCES = 100;
 
-test(`${SEQUENCES} random sequences of statements get their results`, async () => {
+test(`${SEQUENCES} random sequences of statements get their own results`, async () => {
   const counts = await checkSequences(SEQUENCES);
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(SEQUENCES / 2);
 }, 60_000);

@@ -14,11 +14,11 @@ afterAll(() => database.drop());
 
 const MESSAGE = { parameters: undefined, prepare: false, isRaw: false };
 
-test("the installed driver carries our patch", () => {
+test("the installed driver contains the patch", () => {
   expect(isDriverPatched()).toBe(true);
 });
 
-describe("a statement that fails after its first row leaves the next result as it is:", () => {
+describe("a statement that fails after its first row does not change the next result:", () => {
   const FAILING = "select 100 / (3 - x) as quotient from generate_series(1, 3) as x";
   test.each([
     { name: "prepared", prepare: true, isPipelined: false },
@@ -60,7 +60,7 @@ test("a prepared statement that the server has forgotten is sent again with the 
   connection.end();
 });
 
-test("without the patch nothing is prepared, and a connection ends at its first failed statement", async () => {
+test("an unpatched driver prepares nothing, and a connection ends at its first failed statement", async () => {
   const patch: unknown = Reflect.get(postgres, "rowhousePatch");
   Reflect.deleteProperty(postgres, "rowhousePatch");
   const connection = await openConnection({

@@ -78,7 +78,7 @@ async function echoDuring(
   return ends;
 }
 
-test("a prepared statement that the server has forgotten fails, and is prepared again", async () => {
+test("a prepared statement that the server has forgotten fails, and is then prepared again", async () => {
   await withConnection({}, async (connection) => {
     const ends = await echoDuring(connection, async () => {
       for (let round = 0; round < 10; round++) {
@@ -96,7 +96,7 @@ test("a prepared statement that the server has forgotten fails, and is prepared 
   });
 });
 
-test("a prepared statement whose result type changed fails, and is prepared again", async () => {
+test("a prepared statement with a changed result type fails, and is then prepared again", async () => {
   await withConnection({}, async (connection) => {
     const ends = await echoDuring(connection, async () => {
       for (const type of ["int8", "int4", "int8", "int4"]) {
@@ -108,7 +108,7 @@ test("a prepared statement whose result type changed fails, and is prepared agai
   });
 });
 
-test("a statement with values that cannot be sent fails alone", async () => {
+test("only the statement with invalid values fails", async () => {
   await withConnection({}, async (connection) => {
     const send = (value: Date) =>
       connection
@@ -123,7 +123,7 @@ test("a statement with values that cannot be sent fails alone", async () => {
   });
 });
 
-test("after a lost connection, no caller gets the error of the statement in front", async () => {
+test("no caller gets the error of the previous statement after a lost connection", async () => {
   const proxy = await openPostgresProxy();
   await withConnection({ url: proxy.toUrl(database.adminUrl) }, async (connection) => {
     expect(await echo(connection)).toBe("right");
@@ -140,7 +140,7 @@ test("after a lost connection, no caller gets the error of the statement in fron
   await proxy.close();
 });
 
-test("statements end with their session, and none gets another's response", async () => {
+test("statements end with their session, and none gets another statement's response", async () => {
   const ends = new Set<string>();
   for (let round = 0; round < 20; round++) {
     const some = await withConnection({}, (connection) =>

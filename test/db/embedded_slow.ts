@@ -11,7 +11,7 @@ function readPid(file: string): number | undefined {
   return /^[1-9]\d*$/.test(pid) ? Number(pid) : undefined;
 }
 
-test("startCluster() starts a server again that was killed while it started", async () => {
+test("startCluster() restarts a server that was killed during its start", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-killed-"));
   // So that the account that PostgreSQL runs as may enter it, where this one is root.
   chmodSync(folder, 0o755);

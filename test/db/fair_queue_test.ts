@@ -5,7 +5,7 @@ import { makeFairQueue } from "../../src/db/pool/fair_queue.ts";
 const LIMITS = { connections: 4, perQueue: 3, total: 5 };
 
 describe("makeFairQueue()", () => {
-  test("never gives a queue the last connection", () => {
+  test("never gives one queue the last connection", () => {
     const fairQueue = makeFairQueue<string>(LIMITS);
     const started = ["a", "a", "a", "a"].filter((queue) => {
       const may = fairQueue.mayStart(queue);
@@ -15,7 +15,7 @@ describe("makeFairQueue()", () => {
     expect([started.length, fairQueue.mayStart("b")]).toEqual([3, true]);
   });
 
-  test("leaves connections to the queues of other nodes, and to queues without a node", () => {
+  test("reserves connections for the queues of other nodes, and for queues without a node", () => {
     const nodeOf = (queue: string) => ({ a: "one", b: "one", c: "two" })[queue];
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 8, nodeOf });
     const started = ["a", "b", "a", "b", "a", "b", "c", "service"].filter((queue) => {
@@ -30,7 +30,7 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.next()).toBe("b waits");
   });
 
-  test("leaves a connection to the other queues of a node, one of which has its share, and to other nodes", () => {
+  test("reserves a connection for other queues of a node with a busy queue, and for other nodes", () => {
     const nodeOf = (queue: string) => ({ a: "one", b: "one", c: "two" })[queue];
     const fairQueue = makeFairQueue<string>({ ...LIMITS, share: 2, nodeOf });
     const started = ["a", "a", "a", "b", "b", "c"].filter((queue) => {
@@ -41,13 +41,13 @@ describe("makeFairQueue()", () => {
     expect(started).toEqual(["a", "a", "b", "c"]);
   });
 
-  test("gives a queue all of a small pool", () => {
+  test("gives a queue all connections of a small pool", () => {
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2 });
     fairQueue.start("a");
     expect(fairQueue.mayStart("a")).toBe(true);
   });
 
-  test("gives a queue its share and no more, also in a small pool", () => {
+  test("gives a queue only its share, also in a small pool", () => {
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2, share: 1 });
     fairQueue.start("a");
     fairQueue.join("a", "a2");
@@ -85,7 +85,7 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.mayStart("a")).toBe(false);
   });
 
-  test("rejects when a queue is full and when all are, and names which", () => {
+  test("rejects when one queue or all queues are full, and names which", () => {
     const fairQueue = makeFairQueue<number>(LIMITS);
     const joined = ["a", "a", "a", "a", "b", "b", "b"].map((queue, index) =>
       fairQueue.join(queue, index),
@@ -101,7 +101,7 @@ describe("makeFairQueue()", () => {
     ]);
   });
 
-  test("forgets empty queues, and counts correctly whatever happens", () => {
+  test("removes empty queues, and counts correctly after any sequence of calls", () => {
     const queue = fc.constantFrom("a", "b", "c");
     const action = fc.tuple(fc.constantFrom("start", "finish", "join", "leave", "next"), queue);
     fc.assert(

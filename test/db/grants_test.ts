@@ -63,17 +63,17 @@ function withTable(page: string, shown: Grants): string {
   );
 }
 
-test("the database grants what grants.json lists, and nothing else", () => {
+test("the database grants exactly the rights in grants.json", () => {
   expect(grants).toEqual(JSON.parse(readFileSync(LIST, "utf8")));
 });
 
-test("docs/security.md shows it", () => {
+test("docs/security.md contains the table of grants", () => {
   const page = readFileSync(PAGE, "utf8");
   expect(page).toMatch(BLOCK);
   expect(page).toBe(withTable(page, JSON.parse(readFileSync(LIST, "utf8"))));
 });
 
-test("it has every table and function of the service, and an example of each kind of app object", () => {
+test("grants.json has every table and function of the service, and an example of each kind of app object", () => {
   const kinds = Object.keys(grants).map((thing) => thing.split(" ")[0]);
   for (const kind of ["database", "schema", "table", "function", "sequence", "each"])
     expect(kinds).toContain(kind);
@@ -100,7 +100,7 @@ test.each([
     thing: "table rowhouse.sessions",
   },
   { hurt: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
-])("it detects: $hurt", async ({ hurt, thing }) => {
+])("the check detects: $hurt", async ({ hurt, thing }) => {
   const { admin } = service.service;
   const before = await readGrants(admin, LOGINS);
   await admin.message(`${hurt}; select 1`);

@@ -89,7 +89,7 @@ const ids = (count: number) =>
 test.each([
   { name: "32 calls", count: 100, bytes: 1, max: 32 },
   { name: "256 KB", count: 20, bytes: 100_000, max: 2 },
-])("a group has at most $name, and each call gets its own line", async ({ count, bytes, max }) => {
+])("a group has max $name, and each call gets its own line", async ({ count, bytes, max }) => {
   await withPool(async (pool) => {
     const { sizes, results } = await send(pool, { count, bytes });
     expect(results).toEqual(ids(count));
@@ -97,7 +97,7 @@ test.each([
   });
 });
 
-test("a call that is larger than a group is sent by itself", async () => {
+test("a call that is larger than a group is sent separately", async () => {
   await withPool(async (pool) => {
     expect(await send(pool, { count: 10, bytes: 300_000 })).toEqual({
       sizes: [],
@@ -121,19 +121,22 @@ const fail = () => {
 
 test.each([
   { name: "does not match the calls", readLines: () => undefined },
-  { name: "cannot be read", readLines: fail },
-])("a response that $name leaves their outcome unknown, and is reported", async ({ readLines }) => {
-  let reports = 0;
-  const onMismatch = () => void reports++;
-  await withPool(
-    async (pool) => {
-      const { results } = await send(pool, { count: 3, readLines });
-      expect(results).toEqual(["unknown_outcome", "unknown_outcome", "unknown_outcome"]);
-      expect([reports, pool.stats().busy]).toEqual([1, 0]);
-    },
-    { onMismatch },
-  );
-});
+  { name: "is unreadable", readLines: fail },
+])(
+  "a response that $name leaves the outcome of the group's calls unknown, and is reported",
+  async ({ readLines }) => {
+    let reports = 0;
+    const onMismatch = () => void reports++;
+    await withPool(
+      async (pool) => {
+        const { results } = await send(pool, { count: 3, readLines });
+        expect(results).toEqual(["unknown_outcome", "unknown_outcome", "unknown_outcome"]);
+        expect([reports, pool.stats().busy]).toEqual([1, 0]);
+      },
+      { onMismatch },
+    );
+  },
+);
 
 test("calls of a group that reached the time limit are not sent again", async () => {
   const text = `select (select 'late' from pg_catalog.pg_sleep(30)) || ($1::pg_catalog.text[])[1]`;
@@ -147,7 +150,7 @@ test("calls of a group that reached the time limit are not sent again", async ()
   );
 });
 
-test("a waiting call whose caller has gone is not sent", async () => {
+test("a waiting call with a canceled caller is not sent", async () => {
   await withPool(async (pool) => {
     const caller = new AbortController();
     caller.abort();
@@ -156,7 +159,7 @@ test("a waiting call whose caller has gone is not sent", async () => {
   });
 });
 
-test("calls of a group that had no effect are sent alone, and so are later ones for a while", async () => {
+test("calls of a group without an effect are sent separately, and later calls too for a while", async () => {
   await withPool(async (pool) => {
     const failing = `select (1 / (cardinality($1::pg_catalog.text[]) - 3))::text`;
     expect(await send(pool, { count: 3, text: failing })).toEqual({ sizes: [3], results: ids(3) });
@@ -164,7 +167,7 @@ test("calls of a group that had no effect are sent alone, and so are later ones 
   });
 });
 
-test("a caller that leaves does not cancel the sent calls of the others", async () => {
+test("a caller that cancels does not cancel the sent calls of other callers", async () => {
   await withPool(async (pool) => {
     const caller = new AbortController();
     const slow = `select array_to_string($1::text[], ',') from pg_sleep(0.3)`;

@@ -158,7 +158,7 @@ describe("hostile session state:", () => {
     "set session_replication_role = replica",
     "set lc_messages = 'C'",
     "set enable_indexscan = off; set enable_bitmapscan = off; set enable_indexonlyscan = off",
-  ])("%s does not widen or change what a function returns", async (text) => {
+  ])("%s does not change what a function returns", async (text) => {
     await login.unsafe(text.replace("THEIRS", other.id)).catch(() => undefined);
     const [mineNow, theirs] = [await listOf(mine), await listOf(other)];
     const made = await login
@@ -172,7 +172,7 @@ describe("hostile session state:", () => {
     await service.service.admin.message("delete from data.todos where title = 'made' returning id");
   });
 
-  test("with row security off, the functions fail instead of returning rows", async () => {
+  test("the functions fail with row security off, and return no rows", async () => {
     await login.unsafe("set row_security = off");
     const codes = [
       await sqlstateOf(
@@ -188,13 +188,13 @@ describe("hostile session state:", () => {
     expect(codes).toEqual(["42501", "42501"]);
   });
 
-  test("a tenant that is set for one call ends with it", async () => {
+  test("a tenant that is set for one call ends with the call", async () => {
     await listOf(other);
     const [row] = await login.unsafe("select current_setting('rowhouse.app_id', true) as app");
     expect(row?.["app"] ?? "").toBe("");
   });
 
-  test("without a tenant no row is read, and a malformed tenant is rejected", async () => {
+  test("no row is readable without a tenant, and a malformed tenant is rejected", async () => {
     expect(
       await sqlstateOf(
         login,
@@ -220,7 +220,7 @@ describe("the database", () => {
   const read = async <Row>(text: string): Promise<Row[]> =>
     await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
 
-  test("has no role that could bypass row security", async () => {
+  test("has no role that can bypass row security", async () => {
     expect(
       await read(
         "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_service') order by 1",
@@ -239,7 +239,7 @@ describe("the database", () => {
     );
   });
 
-  test("has functions owned by a role that owns no table and is a member of no role", async () => {
+  test("has functions whose owner owns no table and is not a member of any role", async () => {
     expect(
       await read("select relname from pg_class where relowner = 'rowhouse_tenant'::regrole"),
     ).toEqual([]);
@@ -253,7 +253,7 @@ describe("the database", () => {
     ).toEqual([{ owner: "rowhouse_tenant", prosecdef: true }]);
   });
 
-  test("has every app's table under row security, enabled and forced, with the one policy", async () => {
+  test("has every app's table under enabled and forced row security with only the tenant policy", async () => {
     const tables = await read<{ relname: string; policies: string[] }>(
       `select relname, relrowsecurity, relforcerowsecurity,
         (select json_agg(polname::text || ' ' || polcmd::text || ' ' || polpermissive::text) from pg_policy where polrelid = c.oid)::text as policies
@@ -269,7 +269,7 @@ describe("the database", () => {
     );
   });
 
-  test("has the app lead every key, index and reference of every table", async () => {
+  test("has the app as the first column of every key, index and reference", async () => {
     expect(
       await read(
         `select indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
@@ -285,7 +285,7 @@ describe("the database", () => {
     ).toEqual([]);
   });
 
-  test("lets PUBLIC run no function and use nothing of the service", async () => {
+  test("lets PUBLIC run no function and use no object of the service", async () => {
     expect(
       await read(
         `select proname from pg_proc where pronamespace in ('api'::regnamespace, 'rowhouse'::regnamespace, 'data'::regnamespace)
@@ -311,7 +311,7 @@ describe("the database", () => {
     ).toEqual([]);
   });
 
-  test("keeps the failing statements of every login out of the log", async () => {
+  test("does not log the failing statements of any login", async () => {
     const logins = await read<{ login: string; settings: string }>(
       `select rolname as login, pg_catalog.array_to_string(setconfig, ' ') as settings
       from pg_roles left join pg_db_role_setting on setrole = pg_roles.oid
@@ -322,7 +322,7 @@ describe("the database", () => {
     for (const { settings } of logins) expect(settings).toContain("log_min_error_statement=panic");
   });
 
-  test("resists an attack by a temporary type even from a login that can create one", async () => {
+  test("resists an attack by a temporary type, even from a login that can create temporary types", async () => {
     await service.service.admin.message(
       `do $$ begin execute format('grant temporary on database %I to rowhouse_test_login', current_database()); end $$; select 1`,
     );

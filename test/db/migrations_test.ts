@@ -48,7 +48,7 @@ describe("SQLSTATEs", () => {
     ),
   );
 
-  test("in .sql files are those of db/signals.ts", () => {
+  test("in .sql files match db/signals.ts", () => {
     expect(raised.size).toBeGreaterThan(10);
     expect([...raised].filter((code) => known.every((signal) => signal.code !== code))).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe("SQLSTATEs", () => {
     expect(silent).toEqual([]);
   });
 
-  test("are used by name in code", () => {
+  test("are used by name in the code", () => {
     const literal = new RegExp(`["'\`]${SIGNAL_START}\\d{3}["'\`]`);
     const users = code.filter(({ name, text }) => name !== "db/signals.ts" && literal.test(text));
     expect(users.map(({ name }) => name)).toEqual([]);
@@ -107,13 +107,13 @@ test.each([
   },
   { fact: "policies of proofs", file: "keys", sql: `with check (${TENANT_POLICY.written})` },
   {
-    fact: "policies of kept responses",
+    fact: "policies of stored responses",
     file: "idempotency",
     sql: `using (${TENANT_POLICY.written})`,
   },
   { fact: "settings of the app", file: "keys", sql: `set_config('${APP_SETTING}', app::text` },
   {
-    fact: "lengths of kept responses",
+    fact: "lengths of stored responses",
     file: "idempotency",
     sql: `octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES}`,
   },
@@ -144,19 +144,19 @@ test.each([
 });
 
 describe("files", () => {
-  test("begin with their purpose", () => {
+  test("start with their purpose", () => {
     expect(files.length).toBeGreaterThan(30);
     expect(files.filter(({ text }) => !/^-- [A-Z]/.test(text)).map(({ name }) => name)).toEqual([]);
   });
 
-  test("have lines of at most 100 characters", () => {
+  test("have lines of max 100 characters", () => {
     const long = statements.flatMap(({ name, text }) =>
       text.split("\n").flatMap((line, at) => (line.length > 100 ? [`${name}:${at + 1}`] : [])),
     );
     expect(long).toEqual([]);
   });
 
-  test("are all part of a migration", () => {
+  test("all belong to a migration", () => {
     const written = MIGRATIONS.map(({ sql }) => sql).join("\n");
     const left = files.filter(({ text }) => !written.includes(defineVisitorFunctions(text).trim()));
     expect(left.map(({ name }) => name)).toEqual([]);
@@ -173,7 +173,7 @@ begin
 end
 $$;`;
 
-  test("proves before its first variable and its body", () => {
+  test("checks the proof before its first variable and its body", () => {
     const [, declared = ""] = defineVisitorFunctions(sql).split("declare\n");
     expect(declared.trim()).toStartWith("who uuid := rowhouse.check_console(");
     expect(declared).toContain("'admin', true);\n  found_one text;\nbegin\n");
@@ -182,8 +182,8 @@ $$;`;
   test.each([
     { name: "an unknown proof", text: sql.replace("admin", "anyone") },
     { name: "a function with a language", text: sql.replace("as $$", "language plpgsql as $$") },
-    { name: "a function that does not begin", text: sql.replace("begin\n", "") },
-    { name: "no function", text: "-- proves: admin\nselect 1;" },
+    { name: "a function without a begin", text: sql.replace("begin\n", "") },
+    { name: "a missing function", text: "-- proves: admin\nselect 1;" },
   ])("is rejected with $name", ({ text }) => {
     expect(() => defineVisitorFunctions(text)).toThrow();
   });
@@ -197,7 +197,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.end_one is 'null result';`;
 
-  test("of an action proves before it calls the operators' function in the visitor's name", () => {
+  test("of an action checks the proof before it calls the operators' function in the visitor's name", () => {
     const written = defineVisitorFunctions(action).slice(action.length);
     expect(written).toContain("rowhouse.console_end_one(session_cookie text, identity_cookie text");
     expect(written).toContain("client_address text, person uuid, reason text) returns integer");
@@ -215,13 +215,13 @@ comment on function rowhouse.end_one is 'null result';`;
     { name: "an unknown proof", text: action.replace("admin", "anyone") },
     { name: "an unknown argument", text: action.replace("   wanted", "   wantd") },
     { name: "an argument without an expression", text: action.replace(" = ", " ") },
-    { name: "no language", text: action.replace("language sql", "") },
-    { name: "no function", text: "-- action: admin\nselect 1;" },
+    { name: "a missing language", text: action.replace("language sql", "") },
+    { name: "a missing function", text: "-- action: admin\nselect 1;" },
   ])("of an action is rejected with $name", ({ text }) => {
     expect(() => defineVisitorFunctions(text)).toThrow();
   });
 
-  test("is the only kind that the Console's login may call", () => {
+  test("is the only kind that the Console's login can call", () => {
     const granting = files.flatMap(({ name, text }) =>
       [...text.matchAll(/grant (?:(?!;)[\s\S])*?\bto\b(?:(?!;)[\s\S])*rowhouse_console/g)].map(
         ([grant]) => `${name}: ${flatten(grant)}`,

@@ -46,7 +46,7 @@ async function findProcess(call: { queue: string; isOfApp?: boolean }): Promise<
   return row?.pid ?? 0;
 }
 
-test("only calls of an app's functions go straight to its node", async () => {
+test("only calls of an app's functions are sent directly to the app's node", async () => {
   open();
   const coordinator = await findProcess({ queue: SERVICE_QUEUE });
 
@@ -60,7 +60,7 @@ test("only calls of an app's functions go straight to its node", async () => {
 
 test.each([
   { name: "does not listen", entry: { port: CLOSED_PORT } },
-  { name: "is another server", entry: { system: "1" } },
+  { name: "is a different server", entry: { system: "1" } },
 ])("calls go through the coordinator if the node $name", async ({ entry }) => {
   open(entry);
   const coordinator = await findProcess({ queue: SERVICE_QUEUE });
@@ -74,7 +74,7 @@ test.each([
   expect(unavailable).toEqual([`${host}:${entry.port ?? port}`]);
 });
 
-test("no call waits for a node that was unreachable, and calls return to it", async () => {
+test("no call waits for an unreachable node, and calls return to a recovered node", async () => {
   const proxy = await openPostgresProxy();
   const node = new URL(proxy.toUrl(url));
   proxy.freeze();

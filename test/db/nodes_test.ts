@@ -10,7 +10,7 @@ const HALVES = [
   { name: "high", ranges: [[0, 2 ** 31 - 1] as const] },
 ];
 
-test("an app is on the node that PostgreSQL's hash of its id leads to", async () => {
+test("an app's node is found by PostgreSQL's hash of its id", async () => {
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const rows = await withDatabase(clusterUrls()?.admin ?? "", (admin) =>
     admin.query<{ id: string; hash: number }>(
@@ -30,7 +30,7 @@ test("an app is on the node that PostgreSQL's hash of its id leads to", async ()
   expect(map.find(SERVICE_QUEUE)).toBeUndefined();
 });
 
-test("a silent node has not responded since the request", () => {
+test("a node is silent until it responds to a later request", () => {
   const map = makeNodeMap();
   map.update(HALVES);
   const app = crypto.randomUUID();
@@ -67,7 +67,7 @@ test.each([
   expect(toDatabaseError(error, call)).toMatchObject({ code: expected });
 });
 
-test("a command that failed on another node counts as a wait for a lock that was too long", () => {
+test("a command that failed on another node is reported as a lock timeout", () => {
   const message = "failure on connection marked as essential: 10.0.0.2:5432";
   const error = Object.assign(new Error(message), { code: "XX000" });
   const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
@@ -81,16 +81,24 @@ test("a command that failed on another node counts as a wait for a lock that was
 describe("a canceled statement is", () => {
   const write = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
   test.each([
-    { name: "late at our limit", call: { ...write, isTimedOut: true }, code: "timeout" },
-    { name: "late at the server's limit", call: { ...write, isEarly: false }, code: "timeout" },
+    {
+      name: "a timeout at the service's limit",
+      call: { ...write, isTimedOut: true },
+      code: "timeout",
+    },
+    {
+      name: "a timeout at the server's limit",
+      call: { ...write, isEarly: false },
+      code: "timeout",
+    },
     { name: "unavailable before the limit", call: write, code: "unavailable" },
     {
-      name: "of unknown outcome if a node may go on with a write",
+      name: "of unknown outcome if a node could continue a write",
       call: { ...write, isHandedOver: true },
       code: "unknown_outcome",
     },
     {
-      name: "late if a node may go on with a read",
+      name: "a timeout if a node could continue a read",
       call: { ...write, retry: "safe", isTimedOut: true, isHandedOver: true },
       code: "timeout",
     },

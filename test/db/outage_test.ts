@@ -113,7 +113,7 @@ async function cancelWaiting(after: string): Promise<string> {
 }
 
 describe("during an outage of the database,", () => {
-  test("every endpoint responds 503 unavailable with Retry-After, and works again afterwards", async () => {
+  test("every endpoint returns 503 unavailable with Retry-After, and works again afterwards", async () => {
     proxy.refuse();
     const reads = [
       await service.call(app, LIST),
@@ -153,7 +153,7 @@ describe("during an outage of the database,", () => {
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
 
-  test("a read without a response ends in 504 at the time limit", async () => {
+  test("a read without a response gets 504 at the time limit", async () => {
     await reopenWithLimit();
     proxy.freeze();
     const read = await service.call(app, row);
@@ -176,7 +176,7 @@ test("a statement that is canceled after it has sent its row changes no other re
   expect(statuses).toEqual([200, 200, 200, 201].map((status) => [200, status]));
 });
 
-test("requests work with prepared statements that the database has discarded", async () => {
+test("requests succeed after the database has discarded their prepared statements", async () => {
   await service.close();
   await open({ connections: 1 });
   const discard = () => service.service.db.message("deallocate all");
@@ -188,7 +188,7 @@ test("requests work with prepared statements that the database has discarded", a
   expect([dangling.status, codeOf(dangling.text)]).toEqual([422, "validation_failed"]);
 });
 
-describe("in the log, an outage", () => {
+describe("an outage in the log", () => {
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>
     service.log.slice(start).map((line) => JSON.parse(line) as Line);
@@ -297,7 +297,7 @@ describe("a request for a row that another session has locked", () => {
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
-  test("is tried again after losing a deadlock, and the caller never notices", async () => {
+  test("is retried after a lost deadlock without an error for the caller", async () => {
     await service.call(app, row, { method: "DELETE" });
     const parent = idOf((await create({ title: "parent" })).headers.get("location") ?? "");
     const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
@@ -326,7 +326,7 @@ describe("while the database is read-only,", () => {
     );
   };
 
-  test("writes get 503 unavailable with Retry-After and reads are served; then writes work again", async () => {
+  test("writes get 503 unavailable with Retry-After, reads are served, and writes then work again", async () => {
     await setReadOnly("on");
     await untilServed();
     for (const rejected of [

@@ -129,12 +129,12 @@ describe("a pending response is never delivered to another caller:", () => {
     "the content of another row": (row, before) => ({
       send: [makeRow([...splitRow(before).slice(0, 1), ...splitRow(row).slice(1)])],
     }),
-    "a row twice": (row) => ({ send: [makeMessage("D", row), makeMessage("D", row)] }),
-    "a row and its end twice": (row) => ({
+    "a duplicated row": (row) => ({ send: [makeMessage("D", row), makeMessage("D", row)] }),
+    "a duplicated row with its end": (row) => ({
       send: [makeMessage("D", row), makeMessage("Z", Buffer.from("I"))],
     }),
     "no row": () => ({ send: [] }),
-    "an error in place of a row": () => ({
+    "an error instead of a row": () => ({
       send: [makeMessage("E", Buffer.from("SERROR\0VERROR\0C22012\0Mno\0\0"))],
     }),
   };
@@ -170,7 +170,7 @@ describe("a pending response is never delivered to another caller:", () => {
   });
 });
 
-test("a row that was not found is read again on a separate connection", async () => {
+test("a missing row is read again on a separate connection", async () => {
   const text = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
   const nothing = `select null::text as body, ${echoColumn(2)} where $1 <> ''`;
   const watched = watchConnections();
@@ -183,7 +183,7 @@ test("a row that was not found is read again on a separate connection", async ()
   expect(mismatches).toBe(0);
 });
 
-test("an error belongs to the caller's own attempt", async () => {
+test("an error is attributed to the caller's own attempt", async () => {
   const text = `select (1 / $1::int4)::text as body, ${echoColumn(2)}`;
   const ends = await Promise.allSettled([
     ...bodies.map((body) => read(body)),
@@ -217,7 +217,7 @@ async function whileLocked(use: () => Promise<void>): Promise<void> {
 
 const LOCKED = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
 
-test("a caller behind a lock waits alone, and its queue is not pipelined for a while", async () => {
+test("only the caller behind a lock waits, and its queue is not pipelined for a while", async () => {
   const lockedOn = new Set<number>();
   const watched = watchConnections(({ connection, type, body }) => {
     if (type === "P" && body.includes("public.notes")) lockedOn.add(connection);
@@ -244,7 +244,7 @@ test("a caller behind a lock waits alone, and its queue is not pipelined for a w
   expect(lockedOn.size).toBe(1);
 });
 
-test("callers who leave or time out cancel nothing on a shared connection", async () => {
+test("callers that cancel or time out cancel nothing on a shared connection", async () => {
   const processes = new Map<number, number>();
   const cancelled: number[] = [];
   const pipelines = new Set<number>();
@@ -283,7 +283,7 @@ test("reads continue while their connection is frozen, and on a new connection a
   expect(watched.pipelines.size).toBe(2);
 });
 
-test("a queue that floods leaves slots on the shared connection to others", async () => {
+test("a queue that floods the pool leaves slots on the shared connection to other queues", async () => {
   await untilPipelined(watchConnections());
   const { used, pipelines } = watchConnections();
   proxy.onMessage(({ from, type, statement, connection }) => {
@@ -301,7 +301,7 @@ test("a queue that floods leaves slots on the shared connection to others", asyn
   expect(pipelines.size).toBe(0);
 });
 
-test("through killed connections every read ends, and none with another's response", async () => {
+test("every read ends when connections are killed, and no read gets another read's response", async () => {
   const ends = new Set<string>();
   let isOver = false;
   const workers = Array.from({ length: 40 }, async (_, index) => {
@@ -329,7 +329,7 @@ test("through killed connections every read ends, and none with another's respon
   expect(pool.stats()).toMatchObject({ busy: 0, waiting: 0 });
 }, 60_000);
 
-test("a short read never waits behind a longer one, and a long one is never pipelined", async () => {
+test("a short read never waits behind a longer read, and a long read is never pipelined", async () => {
   const through = openPool(true, 10);
   const watched = watchConnections();
   const { pipelines, used } = watched;

@@ -43,7 +43,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-test("a caller who gets no connection in time gets an error, and holds nothing", async () => {
+test("a caller that gets no connection in time gets an error and holds no connection", async () => {
   await withPool({ connections: 1 }, async (pool) => {
     const slow = pool.query("select pg_sleep(4)", [], READ);
     const late = pool.query("select 1", [], READ);
@@ -57,7 +57,7 @@ test("a caller who gets no connection in time gets an error, and holds nothing",
   });
 });
 
-test("while the database rejects connections, calls fail immediately; they work again afterwards", async () => {
+test("calls fail immediately while the database rejects connections, and work again afterwards", async () => {
   const proxy = await openPostgresProxy();
   const url = proxy.toUrl(database.adminUrl);
   await withPool({ url }, async (pool) => {
@@ -74,7 +74,7 @@ test("while the database rejects connections, calls fail immediately; they work 
   await proxy.close();
 });
 
-test("if the database accepts connections and is silent, calls fail by the deadline", async () => {
+test("calls fail by the deadline if the database accepts connections and does not respond", async () => {
   const proxy = await openPostgresProxy();
   await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
     proxy.freeze();

@@ -75,15 +75,20 @@ describe("a statement that failed in the database is", () => {
   test.each([
     { name: "sent again after a serialization failure", state: "40001", times: 2, want: "done" },
     { name: "sent again after a deadlock", state: "40P01", times: 2, want: "done" },
-    { name: "sent three times at most", state: "40001", times: 3, want: "unavailable" },
-    { name: "sent again after one stray cancellation", state: "57014", times: 1, want: "done" },
+    { name: "sent max three times", state: "40001", times: 3, want: "unavailable" },
     {
-      name: "not sent a third time after two of them",
+      name: "sent again after one unexpected cancellation",
+      state: "57014",
+      times: 1,
+      want: "done",
+    },
+    {
+      name: "not sent again after two unexpected cancellations",
       state: "57014",
       times: 2,
       want: "unavailable",
     },
-    { name: "not sent again for lack of space", state: "53100", times: 1, want: "unavailable" },
+    { name: "not sent again if the disk is full", state: "53100", times: 1, want: "unavailable" },
     {
       name: "of unknown outcome if the server crashed",
       state: "57P02",
@@ -102,7 +107,7 @@ test("a write that is rejected at its commit fails", async () => {
   await expect(call).rejects.toMatchObject({ violation: { kind: "value" } });
 });
 
-test("a statement past its time limit is cancelled in the database, and its connection is replaced", async () => {
+test("a statement over its time limit is canceled in the database, and its connection is replaced", async () => {
   await withPool({ limitMs: 200 }, async (pool) => {
     const mark = crypto.randomUUID();
     expect(await codeOf(pool.query(`select pg_sleep(20) /* ${mark} */`, [], READ))).toBe("timeout");
@@ -111,7 +116,7 @@ test("a statement past its time limit is cancelled in the database, and its conn
   });
 });
 
-test("a statement of a caller who left is canceled in the database", async () => {
+test("a disconnected caller's statement is canceled in the database", async () => {
   await withPool({}, async (pool) => {
     const mark = crypto.randomUUID();
     const caller = new AbortController();
@@ -126,7 +131,7 @@ test("a statement of a caller who left is canceled in the database", async () =>
   });
 });
 
-test("callers who leave never cancel another caller's statement", async () => {
+test("callers that disconnect never cancel another caller's statement", async () => {
   await withPool({}, async (pool) => {
     const ends: string[] = [];
     const ask = async (leaves: boolean) => {
@@ -144,7 +149,7 @@ test("callers who leave never cancel another caller's statement", async () => {
   });
 });
 
-test("an unprepared statement is one round trip, whatever its values", async () => {
+test("an unprepared statement needs one round trip, regardless of its values", async () => {
   const proxy = await openPostgresProxy();
   const pool = openDatabase({
     url: proxy.toUrl(database.adminUrl),

@@ -87,7 +87,7 @@ describe("the pushing login cannot", () => {
   });
 });
 
-test("the pushing login is a member of the owner of apps' tables, and of nothing else", async () => {
+test("the pushing login is only a member of the owner of apps' tables", async () => {
   const rows = await login.unsafe(
     "select rolname from pg_roles where pg_has_role(current_user, oid, 'member') and rolname <> current_user order by 1",
   );
@@ -125,24 +125,24 @@ describe("rowhouse.record_push rejects", () => {
 
   test.each<{ name: string; change: (push: Push) => Partial<Push>; code: string }>([
     {
-      name: "an app that there is none of",
+      name: "an unknown app",
       change: () => ({ app: crypto.randomUUID() }),
       code: "23503",
     },
     {
-      name: "a number that is not the next",
+      name: "a number out of sequence",
       change: ({ migration }) => ({ migration: { ...migration, seq: 2 } }),
       code: "RH002",
     },
     {
-      name: "a parent that is not the last",
+      name: "a parent that is not the last migration",
       change: ({ migration }) => ({ migration: { ...migration, parent: checksumOf("", "") } }),
       code: "RH002",
     },
     { name: "another app's next migration", change: () => ({ app: owner.id }), code: "RH002" },
-    { name: "no migration", change: () => ({ migration: {} }), code: "RH002" },
+    { name: "a missing migration", change: () => ({ migration: {} }), code: "RH002" },
     {
-      name: "a text that the checksum is not of",
+      name: "a text that does not match its checksum",
       change: ({ migration }) => ({ migration: { ...migration, text: "-- something\n" } }),
       code: "RH007",
     },
@@ -154,7 +154,7 @@ describe("rowhouse.record_push rejects", () => {
       code: "RH007",
     },
     {
-      name: "a name that no file could have",
+      name: "an impossible file name",
       change: ({ migration }) => ({ migration: { ...migration, name: "../x" } }),
       code: "RH007",
     },
@@ -164,28 +164,28 @@ describe("rowhouse.record_push rejects", () => {
       code: "RH007",
     },
     {
-      name: "a definition of a table that is not there",
+      name: "a definition of an unknown table",
       change: () => ({ definitions: [{ ...table, name: "elsewhere" }] }),
       code: "RH007",
     },
     { name: "a definition without a name", change: () => ({ definitions: [{}] }), code: "RH007" },
     {
-      name: "a use of a table that is not recorded",
+      name: "a use of an unrecorded table",
       change: () => ({ uses: [{ ...use, definition: { ...table, name: "elsewhere" } }] }),
       code: "23503",
     },
     {
-      name: "a set of columns whose hash is none",
+      name: "a column set with an invalid hash",
       change: () => ({ uses: [{ ...use, hash: "x" }] }),
       code: "23514",
     },
     {
-      name: "a build on a table that is not recorded",
+      name: "a build on an unrecorded table",
       change: () => ({ builds: [{ ...build, table: "elsewhere" }] }),
       code: "23503",
     },
     {
-      name: "a build of another kind",
+      name: "a build of an unknown kind",
       change: () => ({ builds: [{ ...build, kind: "trigger" }] }),
       code: "23514",
     },
@@ -197,7 +197,7 @@ describe("rowhouse.record_push rejects", () => {
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   });
 
-  test("an existing table with a name that could end a quotation", async () => {
+  test("an existing table with a name that could end a quoted name", async () => {
     const push = await makePush();
     const name = "x$rowhouse$";
     await login.unsafe(`set role rowhouse_tables; create table data."${name}" (); reset role`);
@@ -206,14 +206,14 @@ describe("rowhouse.record_push rejects", () => {
     expect(found).toBe("23514");
   });
 
-  test("anything that a push has recorded", async () => {
+  test("no record of a real push", async () => {
     const push = await makePush();
     const rows = await record({ ...push, uses: [use], builds: [build] });
     expect(rows.map((row) => Object.keys(row))).toEqual([["version"]]);
   });
 });
 
-describe("an administrator who renews functions runs nothing that the pushing login recorded, such as", () => {
+describe("a migrate by an administrator runs no recorded text of the pushing login, such as", () => {
   const grant = "reset role; alter role rowhouse_test_push createdb; select ";
   const column = { name: "title", kind: "string", required: false, unique: false, index: false };
   const places: { place: string; toSet: (text: string) => object }[] = [

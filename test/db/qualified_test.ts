@@ -50,7 +50,7 @@ test.each<{ sql: string; names: string[] }>([
   { sql: "with found as (select 1) select coalesce(null, 1) from found", names: [] },
 ])("finds $names in $sql", ({ sql, names }) => expect(findUnqualified(sql)).toEqual(names));
 
-test("every name in SQL of the code has its schema", async () => {
+test("every name in the code's SQL has its schema", async () => {
   const found: string[] = [];
   for (const path of new Glob("**/*.ts").scanSync("src")) {
     if (PINNED.has(path)) continue;

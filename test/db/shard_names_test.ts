@@ -24,7 +24,7 @@ test.each([
     names: { column: "title_1", table: "todos" },
   },
   { kind: "unique" as const, message: "a row of a batch breaks a rule", names: {} },
-])("readShardNames() of $message", ({ kind, message, names }) => {
+])("readShardNames() reads $message", ({ kind, message, names }) => {
   expect(readShardNames(kind, message)).toEqual({
     constraint: undefined,
     table: undefined,
@@ -40,7 +40,7 @@ test.each([
   ["abcdefghijkl", "a1763ad4"],
   ["x".repeat(63), "5e35eaac"],
   ["a_very_long_name_for_a_constraint_that_is_cut__0123456789__key", "3338dd86"],
-])("isNamed() knows a name by its beginning and its hash: %s", (name, hash) => {
+])("isNamed() recognizes a name by its beginning and its hash: %s", (name, hash) => {
   const start = name.slice(0, Math.max(1, name.length - 15));
   expect(isNamed(name, `${start}_${hash}`)).toBe(true);
   expect(isNamed(`${name}b`, `${start}_${hash}`)).toBe(false);

@@ -33,7 +33,7 @@ const BAD_KEYS: readonly BadKey[] = [
     lines: ({ good }) => [bearer(good.slice(0, -1) + (good.endsWith("0") ? "1" : "0"))],
   },
   {
-    name: "an id in upper case",
+    name: "an uppercase id",
     lines: ({ good }) => [bearer(good.replace(/_[a-z0-9]+/, (id) => id.toUpperCase()))],
   },
   {
@@ -45,7 +45,7 @@ const BAD_KEYS: readonly BadKey[] = [
   },
   { name: "an expired key", lines: ({ expired }) => [bearer(expired)] },
   { name: "a revoked key", lines: ({ revoked }) => [bearer(revoked)] },
-  { name: "a key and more", lines: ({ good }) => [bearer(`${good} x`)] },
+  { name: "a key with trailing text", lines: ({ good }) => [bearer(`${good} x`)] },
   { name: "a byte beyond ASCII", lines: ({ good }) => [bearer(`${good}\u00e9`)] },
   { name: "two keys in one header", lines: ({ good }) => [`${bearer(good)}, Bearer ${good}`] },
   { name: "the key in two headers", lines: ({ good }) => [bearer(good), bearer(good)] },
@@ -61,7 +61,7 @@ const BAD_KEYS: readonly BadKey[] = [
   { name: "the key in the query", path: `${LIST}?api_key=`, lines: () => [] },
 ];
 
-describe.each(SHAPES)('to a service of the shape "%s",', (shape) => {
+describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
   let service: TestService;
   let app: TestApp;
   let keys: Keys;
@@ -82,7 +82,7 @@ describe.each(SHAPES)('to a service of the shape "%s",', (shape) => {
   });
   afterAll(() => service.close());
 
-  test.each(BAD_KEYS)("$name is 401", async ({ path, lines }) => {
+  test.each(BAD_KEYS)("$name gets 401", async ({ path, lines }) => {
     const target = path === undefined ? LIST : path + keys.good;
     const request = writeRequest(`GET ${target}`, lines(keys));
     const response = await sendRaw(service.url, request, { untilResponse: true });
@@ -94,7 +94,7 @@ describe.each(SHAPES)('to a service of the shape "%s",', (shape) => {
     for (const key of Object.values(keys)) expect(response.text).not.toContain(key);
   });
 
-  test("the good key is 200", async () => {
+  test("the valid key gets 200", async () => {
     expect((await service.call(app, LIST, { key: keys.good })).status).toBe(200);
   });
 });

@@ -6,38 +6,63 @@ const TRUSTED = ["10.0.0.0/8", "::1", "2001:db8:1::/48"];
 
 test.each([
   {
-    name: "a stranger's claim is not read",
+    name: "ignores the header of an untrusted client",
     from: "203.0.113.9",
     forwarded: "1.2.3.4",
     want: "203.0.113.9",
   },
-  { name: "a proxy's word counts", from: PROXY, forwarded: "1.2.3.4", want: "1.2.3.4" },
   {
-    name: "an IPv4 address on an IPv6 socket is the same proxy",
+    name: "returns the client of a trusted proxy",
+    from: PROXY,
+    forwarded: "1.2.3.4",
+    want: "1.2.3.4",
+  },
+  {
+    name: "recognizes a proxy's IPv4 address on an IPv6 socket",
     from: `::ffff:${PROXY}`,
     forwarded: "1.2.3.4",
     want: "1.2.3.4",
   },
   {
-    name: "only what the nearest proxy saw counts",
+    name: "returns only the client that the nearest proxy saw",
     from: PROXY,
     forwarded: "9.9.9.9, 1.2.3.4",
     want: "1.2.3.4",
   },
   {
-    name: "two proxies of ours are passed over",
+    name: "skips two trusted proxies",
     from: PROXY,
     forwarded: "9.9.9.9, 1.2.3.4, 10.9.9.9",
     want: "1.2.3.4",
   },
-  { name: "an IPv6 client", from: "::1", forwarded: "2001:db8:2::7", want: "2001:db8:2::7" },
-  { name: "a trusted IPv6 network", from: "2001:db8:1::5", forwarded: "1.2.3.4", want: "1.2.3.4" },
-  { name: "no header", from: PROXY, forwarded: undefined, want: PROXY },
-  { name: "an empty header", from: PROXY, forwarded: "", want: PROXY },
-  { name: "what is no address", from: PROXY, forwarded: "unknown", want: PROXY },
-  { name: "an address with a port", from: PROXY, forwarded: "1.2.3.4:80", want: PROXY },
-  { name: "a socket without an address", from: "", forwarded: "1.2.3.4", want: "" },
-])("readAddress(): $name", ({ from, forwarded, want }) => {
+  {
+    name: "returns an IPv6 client",
+    from: "::1",
+    forwarded: "2001:db8:2::7",
+    want: "2001:db8:2::7",
+  },
+  { name: "trusts an IPv6 network", from: "2001:db8:1::5", forwarded: "1.2.3.4", want: "1.2.3.4" },
+  { name: "returns the proxy without a header", from: PROXY, forwarded: undefined, want: PROXY },
+  { name: "returns the proxy for an empty header", from: PROXY, forwarded: "", want: PROXY },
+  {
+    name: "returns the proxy for an invalid address",
+    from: PROXY,
+    forwarded: "unknown",
+    want: PROXY,
+  },
+  {
+    name: "returns the proxy for an address with a port",
+    from: PROXY,
+    forwarded: "1.2.3.4:80",
+    want: PROXY,
+  },
+  {
+    name: "returns an empty address for a socket without an address",
+    from: "",
+    forwarded: "1.2.3.4",
+    want: "",
+  },
+])("readAddress() $name", ({ from, forwarded, want }) => {
   const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
   expect(makeReadAddress(TRUSTED)(from, headers)).toBe(want);
 });

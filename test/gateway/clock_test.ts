@@ -35,12 +35,12 @@ const statusOf = async (of: TestApp) => (await service.call(of, LIST)).status;
 const statusOfPerson = async () =>
   (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } })).status;
 
-describe("a clock that advances", () => {
+describe("a clock change", () => {
   test.each([
     { name: "an hour ahead", shifts: [HOUR_MS] },
     { name: "an hour back", shifts: [-HOUR_MS] },
-    { name: "ahead, back and right again", shifts: [HOUR_MS, -HOUR_MS, 0] },
-  ])("$name keeps live keys and sessions valid, and dead ones invalid", async ({ shifts }) => {
+    { name: "ahead, back and to the correct time", shifts: [HOUR_MS, -HOUR_MS, 0] },
+  ])("$name keeps live keys and sessions valid, and expired ones invalid", async ({ shifts }) => {
     for (const shift of [0, ...shifts]) {
       shiftMs = shift;
       expect([await statusOf(app), await statusOf(expired), await statusOfPerson()]).toEqual([
@@ -49,7 +49,7 @@ describe("a clock that advances", () => {
     }
   });
 
-  test("back an hour does not keep a revoked key alive in the cache", async () => {
+  test("of an hour back does not keep a revoked key valid in the cache", async () => {
     shiftMs = 0;
     const one = await service.makeApp(schema);
     expect(await statusOf(one)).toBe(200);
@@ -59,7 +59,7 @@ describe("a clock that advances", () => {
     await eventually(async () => (await statusOf(one)) === 401);
   });
 
-  test("an hour ahead and back locks no one out by a limit", async () => {
+  test("of an hour ahead and back does not lock out a client by a limit", async () => {
     for (const shift of [HOUR_MS, 0, -HOUR_MS]) {
       shiftMs = shift;
       const responses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));

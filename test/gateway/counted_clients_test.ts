@@ -13,7 +13,7 @@ const CLIENTS = [
     another: ["192.0.2.2", "::ffff:192.0.2.2", "::ffff:c000:202"],
   },
   {
-    name: "an IPv4 address that comes mapped",
+    name: "a mapped IPv4 address",
     guesser: ["0:0:0:0:0:ffff:c633:6401", "0000::ffff:198.51.100.1", "198.51.100.1"],
     another: ["0:0:0:0:0:ffff:c633:6402", "0000::ffff:198.51.100.2", "::c633:6401"],
   },

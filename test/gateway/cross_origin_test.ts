@@ -8,7 +8,7 @@ import { SHAPES } from "../support/shape.ts";
 const LIST = "/v1/data/db/todos";
 const REGISTERED = "https://todo.example.org";
 
-describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
+describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
   let service: TestService;
   let app: TestApp;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
   const namesOf = ({ headers }: RawResponse) =>
     [...headers.keys()].filter((name) => name.startsWith("access-control"));
 
-  test("a registered origin is told what it may send, and never to send cookies", async () => {
+  test("a registered origin gets the allowed methods and headers, without credentials", async () => {
     const { status, headers } = await preflight(REGISTERED);
     expect([
       status,

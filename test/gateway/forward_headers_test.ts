@@ -11,7 +11,7 @@ function passed(headers: [string, string][], audience: "data" | "identity" = "da
 describe("toServiceHeaders()", () => {
   test.each([
     {
-      name: "headers of the request itself are forwarded",
+      name: "forwards headers of the request",
       headers: [
         ["accept", "a"],
         ["content-type", "b"],
@@ -21,7 +21,7 @@ describe("toServiceHeaders()", () => {
       want: ["accept", "content-type", "origin", "user-agent"],
     },
     {
-      name: "the signed headers are removed",
+      name: "removes the signed headers",
       headers: [
         ["Rowhouse-Context", "x"],
         ["ROWHOUSE-SIGNATURE", "x"],
@@ -30,7 +30,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "the signed headers are removed in their spelling with underscores",
+      name: "removes the signed headers with underscores in their names",
       headers: [
         ["Rowhouse_Context", "x"],
         ["rowhouse_signature", "x"],
@@ -39,7 +39,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "headers of the connection are removed",
+      name: "removes headers of the connection",
       headers: [
         ["te", "x"],
         ["upgrade", "x"],
@@ -50,7 +50,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "headers that Connection lists are removed",
+      name: "removes headers that Connection lists",
       headers: [
         ["connection", "close, X-Secret,accept"],
         ["x-secret", "x"],
@@ -60,7 +60,7 @@ describe("toServiceHeaders()", () => {
       want: ["x-other"],
     },
     {
-      name: "so does what callers claim of their way",
+      name: "removes the caller's forwarding headers",
       headers: [
         ["x-forwarded-for", "x"],
         ["X_Forwarded_For", "x"],
@@ -71,7 +71,7 @@ describe("toServiceHeaders()", () => {
       want: [],
     },
     {
-      name: "so do the key and cookies",
+      name: "removes the key and cookies",
       headers: [
         ["authorization", "x"],
         ["cookie", "x"],
@@ -85,7 +85,7 @@ describe("toServiceHeaders()", () => {
     },
   );
 
-  test("cookies reach the identity service, keys do not", () => {
+  test("forwards cookies to the identity service, but no keys", () => {
     expect(
       passed(
         [

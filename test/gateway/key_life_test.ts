@@ -66,7 +66,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     }
   });
 
-  test("a key that was unknown when first sent works in both as soon as it exists", async () => {
+  test("a key that was rejected as unknown works in both as soon as it exists", async () => {
     const { text, keyId } = await issue();
     const admin = service.service.admin;
     const [row] = await admin.query<{ row: string }>(
@@ -83,14 +83,14 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     expect(await ask(text)).toEqual([200, 200]);
   });
 
-  test("a revoked key is rejected by both immediately, even though both have just served it", async () => {
+  test("a revoked key is rejected by both immediately, even after both have served it", async () => {
     const { text, keyId } = await issue();
     expect(await ask(text)).toEqual([200, 200]);
     await revokeKey({ admin: service.service.admin }, keyId);
     expect(await ask(text)).toEqual([401, 401]);
   });
 
-  test("simultaneous unknown keys share their look-ups; a single key costs one", async () => {
+  test("simultaneous unknown keys share their lookups, and a single key costs one lookup", async () => {
     const guess = (index: number) =>
       service.service.fetch(
         new Request(`http://storm.example${LIST}`, {

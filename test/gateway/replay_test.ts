@@ -74,7 +74,7 @@ test("a write that reaches two processes happens once", async () => {
   }
 });
 
-test("a rejected write does not happen at another process either", async () => {
+test("a rejected write does not happen at another process", async () => {
   const first = signWrite("labels", "urgent");
   const { headers } = await first(urlOf(0));
   const second = signWrite("labels", "urgent");

@@ -48,7 +48,7 @@ async function start(role: SplitRole, settings: Settings = {}): Promise<string> 
   return `http://127.0.0.1:${port}`;
 }
 
-test("gateway, data and identity serve together, change their secret without a gap, and end", async () => {
+test("gateway, data and identity serve together, change their secret without an outage, and stop", async () => {
   const env = { ADMIN_DATABASE_URL: database.adminUrl };
   const run = async (...words: string[]) => {
     const { code, out, err } = await runHere(words, { ...project, env });
@@ -114,7 +114,7 @@ describe("a role does not start", () => {
     { name: "no secret for data", env: { ROLE: "data" }, issues: ["INTERNAL_HMAC_SECRET"] },
     { name: "no secret for identity", env: { ROLE: "identity" }, issues: ["INTERNAL_HMAC_SECRET"] },
     {
-      name: "nothing for a gateway",
+      name: "no settings for a gateway",
       env: { ROLE: "gateway" },
       issues: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
     },
@@ -134,7 +134,7 @@ describe("a role does not start", () => {
       issues: ["INTERNAL_HMAC_SECRET"],
     },
     {
-      name: "a gateway's secret for one service alone",
+      name: "a gateway's secret for only one service",
       env: { ...complete, INTERNAL_HMAC_SECRET: "", INTERNAL_HMAC_SECRET_DATA: SECRET },
       issues: ["INTERNAL_HMAC_SECRET"],
     },
@@ -144,7 +144,7 @@ describe("a role does not start", () => {
       issues: ["INTERNAL_HMAC_SECRET_IDENTITY"],
     },
     {
-      name: "what would sign for data at the identity service",
+      name: "the data service's secret at the identity service",
       env: {
         ROLE: "identity",
         INTERNAL_HMAC_SECRET: IDENTITY_SECRET,
@@ -153,12 +153,12 @@ describe("a role does not start", () => {
       issues: ["INTERNAL_HMAC_SECRET_DATA"],
     },
     {
-      name: "what people's sessions depend on at a gateway",
+      name: "the identity secret at a gateway",
       env: { ...complete, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
       issues: ["IDENTITY_SECRET"],
     },
     {
-      name: "what people's sessions depend on at a data service",
+      name: "the identity secret at a data service",
       env: {
         ROLE: "data",
         INTERNAL_HMAC_SECRET: SECRET,
@@ -167,7 +167,7 @@ describe("a role does not start", () => {
       issues: ["IDENTITY_SECRET"],
     },
     {
-      name: "a short secret of people",
+      name: "a short identity secret",
       env: { IDENTITY_SECRET: SHORT },
       issues: ["IDENTITY_SECRET"],
     },
@@ -178,7 +178,7 @@ describe("a role does not start", () => {
     },
     { name: "an unknown role", env: { ROLE: "console" }, issues: ["ROLE"] },
     {
-      name: "a proxy that is none",
+      name: "an invalid proxy",
       env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
       issues: ["TRUSTED_PROXIES"],
     },
@@ -190,7 +190,7 @@ describe("a role does not start", () => {
       expect(found.join()).not.toContain(value);
   });
 
-  test("and reports it before it listens, with the variable but never its value", async () => {
+  test("and reports the variable without its value before it listens", async () => {
     const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };
     const { code, out, err } = await runCommand(["serve"], { ...project, env });
     expect([code, out]).toEqual([1, ""]);
@@ -198,7 +198,7 @@ describe("a role does not start", () => {
     expect(err).not.toContain(SHORT);
   });
 
-  test("the role all needs none of it, and an empty value counts as unset", () => {
+  test("the role all needs none of these settings, and an empty value counts as unset", () => {
     const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
     expect("config" in read ? read.config.ROLE : read.issues).toBe("all");
   });

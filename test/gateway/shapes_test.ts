@@ -46,7 +46,7 @@ for (const shape of SHAPES) {
 
     const list = (key: string) => service.call(app, LIST, { key });
 
-    test("a row is created, read, changed and deleted", async () => {
+    test("a row is created, read, updated and deleted", async () => {
       const created = await service.call(app, LIST, { method: "POST", json: { title: "Milk é" } });
       expect([created.status, created.json]).toMatchObject([
         201,
@@ -66,7 +66,7 @@ for (const shape of SHAPES) {
       expect((await service.call(app, at)).status).toBe(404);
     });
 
-    test("a list of several megabytes arrives whole", async () => {
+    test("a list of several megabytes is returned completely", async () => {
       const title = "x".repeat(90_000);
       const created = await Promise.all(
         Array.from({ length: 40 }, () =>
@@ -85,7 +85,7 @@ for (const shape of SHAPES) {
       );
     });
 
-    test("problems carry the request id of their header", async () => {
+    test("error responses contain the request id of their header", async () => {
       const { status, headers, json } = await service.call(app, `${LIST}/nothing`);
       expect([status, json]).toMatchObject([
         400,
@@ -93,7 +93,7 @@ for (const shape of SHAPES) {
       ]);
     });
 
-    test("a key without the scope is 403 before the table is checked", async () => {
+    test("a key without the scope gets 403 before the table is checked", async () => {
       const { text } = await issue(["data:read"]);
       expect((await list(text)).status).toBe(200);
       const response = await service.call(app, "/v1/data/db/nothing", {
@@ -104,7 +104,7 @@ for (const shape of SHAPES) {
       expect([response.status, response.json]).toMatchObject([403, { error: "forbidden" }]);
     });
 
-    test("a key that the service remembers still expires", async () => {
+    test("a cached key still expires", async () => {
       const { text, keyId } = await issue(["data:read"], new Date(Date.now() + 3_600_000));
       expect((await list(text)).status).toBe(200);
       // As if the hour were over: the service does not read the key again.
@@ -114,24 +114,27 @@ for (const shape of SHAPES) {
       expect((await list(text)).status).toBe(401);
     });
 
-    test.each(Object.keys(GRACES) as Grace[])("a key rolled with a grace of %s", async (grace) => {
-      const deps = testDeps(service.service);
-      const old = await issue(["data:read"]);
-      expect((await list(old.text)).status).toBe(200);
-      const rolled = await rollKey(deps, old.keyId, grace);
-      expect((await list(rolled.text)).status).toBe(200);
-      expect((await list(old.text)).status).toBe(grace === "0" ? 401 : 200);
-      const keys = await listKeys(deps, app.slug);
-      const [copy, source] = [rolled.keyId, old.keyId].map((id) =>
-        keys.find(({ keyId }) => keyId === id),
-      );
-      expect([copy, source]).toMatchObject([
-        { name: "a name", scopes: ["data:read"], status: "active", expiresAt: null },
-        { name: "a name", status: grace === "0" ? "expired" : "active" },
-      ]);
-      const left = (rolled.oldExpiresAt.getTime() - Date.now()) / 1000;
-      expect(Math.abs(left - GRACES[grace])).toBeLessThan(60);
-    });
+    test.each(Object.keys(GRACES) as Grace[])(
+      "a key is rolled with a grace of %s",
+      async (grace) => {
+        const deps = testDeps(service.service);
+        const old = await issue(["data:read"]);
+        expect((await list(old.text)).status).toBe(200);
+        const rolled = await rollKey(deps, old.keyId, grace);
+        expect((await list(rolled.text)).status).toBe(200);
+        expect((await list(old.text)).status).toBe(grace === "0" ? 401 : 200);
+        const keys = await listKeys(deps, app.slug);
+        const [copy, source] = [rolled.keyId, old.keyId].map((id) =>
+          keys.find(({ keyId }) => keyId === id),
+        );
+        expect([copy, source]).toMatchObject([
+          { name: "a name", scopes: ["data:read"], status: "active", expiresAt: null },
+          { name: "a name", status: grace === "0" ? "expired" : "active" },
+        ]);
+        const left = (rolled.oldExpiresAt.getTime() - Date.now()) / 1000;
+        expect(Math.abs(left - GRACES[grace])).toBeLessThan(60);
+      },
+    );
 
     test("a rolled key expires no later than before, and its copy has the same lifetime", async () => {
       const deps = testDeps(service.service);
@@ -158,7 +161,7 @@ for (const shape of SHAPES) {
       },
     );
 
-    test("only a request with the whole secret counts as the last use of a key", async () => {
+    test("only a request with the full secret counts as the last use of a key", async () => {
       const key = await issue(["data:read"]);
       const other = await issue(["data:read"]);
       const lastUse = async () =>
@@ -185,7 +188,7 @@ for (const shape of SHAPES) {
         );
       });
 
-      test("all keys of an app share its limit; a key's limit is separate", async () => {
+      test("all keys of an app share its limit, and a key's own limit is separate", async () => {
         const limited = await service.makeApp(SCHEMA);
         const admin = service.service.admin;
         const second = await issueKey(testDeps({ admin }), {
@@ -232,7 +235,7 @@ for (const shape of SHAPES) {
         writeRequest(`GET ${path}`, ["Connection: close", ...headers], host ? { host } : {}),
       );
 
-    test("internal headers from outside change nothing", async () => {
+    test("internal headers from outside have no effect", async () => {
       const plain = await service.call(app, LIST);
       const response = await send(LIST, [
         `Authorization: Bearer ${app.key}`,
@@ -253,11 +256,11 @@ for (const shape of SHAPES) {
       expect((await send("/live", [], "id.example.org")).status).toBe(200);
     });
 
-    test("is ready", async () => {
+    test("the service is ready", async () => {
       expect((await service.call(undefined, "/ready")).json).toEqual({ status: "ready" });
     });
 
-    test("the log holds no key and no secret", () => {
+    test("the log contains no key and no secret", () => {
       const text = service.log.join("\n");
       expect(text).not.toContain(app.key.split(".")[1] ?? "no key");
       expect(text).not.toContain("a secret of the tests");
@@ -266,7 +269,7 @@ for (const shape of SHAPES) {
 
   // Last and apart: it uses up what this address may get wrong.
   describe(`guessing keys of a service of the shape "${shape}"`, () => {
-    test("ends in 429 for every key that is not known to be good", async () => {
+    test("ends in 429 for every key that is not known to be valid", async () => {
       const service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       expect((await service.call(app, LIST)).status).toBe(200);
@@ -285,7 +288,7 @@ for (const shape of SHAPES) {
       await service.close();
     });
 
-    test("does not lock out a key that was good a moment ago, even if it must be looked up again", async () => {
+    test("does not lock out a recently valid key, even if the key must be looked up again", async () => {
       const service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       const other = await service.makeApp(SCHEMA);

@@ -81,7 +81,7 @@ async function readClock(): Promise<number> {
   return row?.at ?? 0;
 }
 
-test("together they accept what the limit allows, from the first burst on", async () => {
+test("the processes together accept requests up to the limit, from the first burst", async () => {
   const PER_MINUTE = 1200;
   const app = await makeLimited(PER_MINUTE);
   let accepted = 0;
@@ -140,7 +140,7 @@ test("a limit of a few requests is shared, in any distribution", async () => {
   expect([accepted > 0, accepted <= 6]).toEqual([true, true]);
 });
 
-test("requests far below a limit ask nothing, and those near it a small part", async () => {
+test("requests far below a limit use no queries, and requests near it use few", async () => {
   const far = await makeLimited(600_000);
   const near = await makeLimited(600);
   // By the apps that they ask for: of others, what was taken before may still be reported.
@@ -182,7 +182,7 @@ test("failures of one address count together", async () => {
   expect(failed / allowed).toBeLessThan(1.1);
 });
 
-test("without the database, each process allows no more than a single process would", async () => {
+test("each process allows no more than a single process while the database is unavailable", async () => {
   const app = await makeLimited(60);
   for (const at of PROCESSES) await list(app, at);
   proxy.onMessage(({ type, statement }) =>

@@ -11,7 +11,7 @@ const FOREIGN = "a secret of somebody else, 32 bytes: ff";
 const NOW = 1_767_225_600_000;
 const utf8 = new TextEncoder();
 
-test("sign() gives the vector of the documentation", () => {
+test("sign() returns the vector of the documentation", () => {
   const signed: Signed = {
     audience: "data",
     method: "POST",
@@ -79,18 +79,18 @@ function open(options: Partial<VerifyOptions> = {}) {
 
 describe("verify() accepts", () => {
   test.each([
-    { name: "what the first secret signed", claim: claimOf() },
-    { name: "what a further secret signed", claim: claimOf({}, { secret: OLD }) },
+    { name: "a signature with the first secret", claim: claimOf() },
+    { name: "a signature with a further secret", claim: claimOf({}, { secret: OLD }) },
     {
       name: "a read without a nonce",
       claim: claimOf({ method: "GET", nonce: "", body: utf8.encode("") }),
     },
     {
-      name: "a timestamp at the window's begin",
+      name: "a timestamp at the start of the window",
       claim: claimOf({ timestamp: String(NOW - WINDOW_MS) }),
     },
     {
-      name: "a timestamp at the window's end",
+      name: "a timestamp at the end of the window",
       claim: claimOf({ timestamp: String(NOW + WINDOW_MS) }),
     },
   ])("$name", ({ claim }) => {
@@ -98,7 +98,7 @@ describe("verify() accepts", () => {
     expect("context" in verdict ? verdict.context.principal?.appId : verdict.reason).toBe(APP);
   });
 
-  test("the same read twice, because a read changes nothing", () => {
+  test("a repeated read, because a read changes nothing", () => {
     const verify = open();
     const claim = claimOf({ method: "GET", nonce: "", body: utf8.encode("") });
     expect([verify(claim), verify(claim)].map((verdict) => "context" in verdict)).toEqual([
@@ -110,7 +110,7 @@ describe("verify() accepts", () => {
 
 describe("verify() rejects", () => {
   test.each([
-    { name: "no signature", claim: claimOf({}, { signature: null }), reason: "unsigned" },
+    { name: "a missing signature", claim: claimOf({}, { signature: null }), reason: "unsigned" },
     {
       name: "an empty signature",
       claim: claimOf({}, { signature: "" }),
@@ -132,7 +132,7 @@ describe("verify() rejects", () => {
       reason: "signature differs",
     },
     {
-      name: "an upper-case signature",
+      name: "an uppercase signature",
       claim: claimOf({}, { signature: sign(NEW, GOOD).toUpperCase() }),
       reason: "signature differs",
     },
@@ -152,7 +152,7 @@ describe("verify() rejects", () => {
       reason: "signature differs",
     },
     {
-      name: "a write shown as a read",
+      name: "a write presented as a read",
       claim: claimOf({}, { change: { method: "GET" } }),
       reason: "signature differs",
     },
@@ -172,7 +172,7 @@ describe("verify() rejects", () => {
       reason: "signature differs",
     },
     {
-      name: "a query cut off",
+      name: "a truncated query",
       claim: claimOf({}, { change: { target: "/v1/data/db/todos" } }),
       reason: "signature differs",
     },
@@ -182,12 +182,12 @@ describe("verify() rejects", () => {
       reason: "signature differs",
     },
     {
-      name: "a body in other spacing",
+      name: "a body with other spacing",
       claim: claimOf({}, { change: { body: utf8.encode('{"title": "Milk"}') } }),
       reason: "signature differs",
     },
     {
-      name: "no body",
+      name: "a missing body",
       claim: claimOf({}, { change: { body: utf8.encode("") } }),
       reason: "signature differs",
     },
@@ -197,7 +197,7 @@ describe("verify() rejects", () => {
       reason: "signature differs",
     },
     {
-      name: "a moved timestamp",
+      name: "a changed timestamp",
       claim: claimOf({}, { change: { timestamp: String(NOW + 1) } }),
       reason: "signature differs",
     },
@@ -212,12 +212,12 @@ describe("verify() rejects", () => {
       reason: "timestamp out of window",
     },
     {
-      name: "a timestamp of the future",
+      name: "a future timestamp",
       claim: claimOf({ timestamp: String(NOW + WINDOW_MS + 1) }),
       reason: "timestamp out of window",
     },
     {
-      name: "a timestamp in another form",
+      name: "a timestamp in another format",
       claim: claimOf({ timestamp: `+${NOW}` }),
       reason: "timestamp unreadable",
     },
@@ -228,7 +228,7 @@ describe("verify() rejects", () => {
     },
     { name: "a write without a nonce", claim: claimOf({ nonce: "" }), reason: "nonce missing" },
     {
-      name: "a context that is none",
+      name: "an invalid context",
       claim: claimOf({ context: "e30" }),
       reason: "context unreadable",
     },
@@ -236,7 +236,7 @@ describe("verify() rejects", () => {
     expect(open()(claim)).toEqual({ reason });
   });
 
-  test("a write that is replayed, for as long as its timestamp holds", () => {
+  test("a replayed write while its timestamp is valid", () => {
     let now = NOW;
     const verify = open({ now: () => now });
     const claim = claimOf({ timestamp: String(NOW + WINDOW_MS) });
@@ -250,7 +250,7 @@ describe("verify() rejects", () => {
     expect(verify(claim)).toEqual({ reason: "timestamp out of window" });
   });
 
-  test("without using memory for unsigned requests", () => {
+  test("a forged request without using up its nonce", () => {
     const verify = open();
     expect(verify(claimOf({}, { secret: FOREIGN }))).toEqual({ reason: "signature differs" });
     expect("context" in verify(claimOf())).toBe(true); // the forgery did not use up the nonce
@@ -258,7 +258,7 @@ describe("verify() rejects", () => {
 });
 
 describe("makeNonces()", () => {
-  test("rejects nonces when it is full, and has room again later", () => {
+  test("rejects nonces when it is full, and accepts nonces again later", () => {
     let now = NOW;
     const nonces = makeNonces({ now: () => now, windowMs: 60_000, maxNonces: 3 });
     const uses = ["a", "b", "c", "d", "a"].map((nonce) => nonces.use(nonce, now));

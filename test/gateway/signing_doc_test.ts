@@ -21,7 +21,7 @@ const read = (name: string) => parts.get(name) ?? "";
 const fences = [...vector.matchAll(/^```(\w+)\n([\s\S]*?)\n```$/gm)].map(([, , text = ""]) => text);
 const [contextJson = "", signedText = "", signature = "", shell = ""] = fences;
 
-test("the vector's text follows from its parts, by the page only", () => {
+test("the page's steps produce the vector's text", () => {
   const hash = createHash("sha256").update(read("body")).digest("hex");
   const context = Buffer.from(contextJson).toString("base64url");
   const names = ["audience", "method", "target", "timestamp", "nonce"];
@@ -31,7 +31,7 @@ test("the vector's text follows from its parts, by the page only", () => {
   );
 });
 
-test("the gateway gives the vector's signature, and the service accepts it", () => {
+test("the gateway computes the vector's signature, and the service accepts it", () => {
   const context = signedText.split("\n").at(-1) ?? "";
   const audience = AUDIENCES.find((one) => one === read("audience")) ?? "identity";
   const [method, target, timestamp, nonce] = ["method", "target", "timestamp", "nonce"].map(read);
@@ -55,7 +55,7 @@ test("the gateway gives the vector's signature, and the service accepts it", () 
   expect(told).toMatchObject(JSON.parse(contextJson).key);
 });
 
-test.skipIf(Bun.which("openssl") === null)("the shell's lines give the same", () => {
+test.skipIf(Bun.which("openssl") === null)("the shell's lines produce the same signature", () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-signing-"));
   writeFileSync(join(folder, "signed.txt"), signedText);
   const done = Bun.spawnSync(["bash", "-ec", shell], { cwd: folder });
@@ -64,7 +64,7 @@ test.skipIf(Bun.which("openssl") === null)("the shell's lines give the same", ()
   expect(digests).toEqual([signedText.split("\n")[6] ?? "", signature.replace("v1=", "")]);
 });
 
-test("headers, window and least length are those of the code", () => {
+test("headers, window and minimum length match the code", () => {
   const named = [...page.matchAll(/^\| `(Rowhouse-\w+)` \|/gm)].map(([, name = ""]) => name);
   expect(named.map((name) => name.toLowerCase())).toEqual(Object.values(SIGNED_HEADERS));
   expect(page).toContain(`more than ${WINDOW_MS / 1000} s from`);

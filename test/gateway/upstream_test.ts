@@ -58,12 +58,12 @@ const CASES: {
     want: [502, "bad_gateway"],
   },
   {
-    name: "cuts its status line",
+    name: "truncates its status line",
     respond: (socket) => socket.end("HTTP/1.1 20"),
     want: [502, "bad_gateway"],
   },
   {
-    name: "cuts its head",
+    name: "truncates its headers",
     respond: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
     want: [502, "bad_gateway"],
   },
@@ -73,7 +73,7 @@ const CASES: {
     want: [502, "bad_gateway"],
   },
   {
-    name: "cuts a body that it announced",
+    name: "truncates an announced body",
     respond: (socket, request) => socket.end(`${head(request, "Content-Length: 100")}{"rows":`),
     want: [502, "bad_gateway"],
   },
@@ -99,9 +99,9 @@ const CASES: {
       ),
     want: [502, "bad_gateway"],
   },
-  { name: "is silent", respond: () => undefined, want: [504, "timeout"] },
+  { name: "does not respond", respond: () => undefined, want: [504, "timeout"] },
   {
-    name: "stops after half of its head",
+    name: "stops in its headers",
     respond: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
     want: [504, "timeout"],
   },
@@ -161,7 +161,7 @@ describe("a gateway whose data service", () => {
     expect(stub.requests.join()).not.toContain(caller.key);
   });
 
-  test("is down responds 503 and Retry-After, and serves again after it is up", async () => {
+  test("is down returns 503 with Retry-After, and serves again after the data service is up", async () => {
     const service = await openTestService({
       shape: "split",
       upstreams: { data: "http://127.0.0.1:1" },
@@ -182,7 +182,7 @@ describe("a gateway whose data service", () => {
     await service.close();
   });
 
-  test("aborts a streamed response: the caller sees that it is incomplete", async () => {
+  test("aborts a streamed response aborts the caller's response", async () => {
     const stub = await openStub((socket, request) => {
       socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
@@ -194,7 +194,7 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test("notices when the caller leaves", async () => {
+  test("is running cancels its call when the caller disconnects", async () => {
     const gone = Promise.withResolvers<void>();
     const stub = await openStub((socket) => void socket.on("close", () => gone.resolve()));
     const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
@@ -210,7 +210,7 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test("has one connection for many calls, one after the other", async () => {
+  test("is running reuses one connection for sequential calls", async () => {
     const ports = new Set<number | undefined>();
     const stub = await openStub((socket, request) => {
       ports.add(socket.remotePort);
@@ -251,7 +251,7 @@ describe("a gateway whose identity service", () => {
     expect(countWrites(stub, query)).toBe(1);
   });
 
-  test("is down responds 503 in the form of each interface, and still serves rows", async () => {
+  test("is down returns 503 in the format of each interface, and still serves rows", async () => {
     const service = await openTestService({
       shape: "split",
       upstreams: { identity: "http://127.0.0.1:1" },
@@ -388,12 +388,12 @@ describe("a service behind a gateway", () => {
     { name: "another method", change: { sent: { method: "DELETE" } } },
     { name: "another audience", change: { signed: { audience: "identity" as const } } },
     {
-      name: "a signature by what the identity service knows",
+      name: "a signature with the identity service's secret",
       change: { secret: TEST_SECRETS.identity },
     },
     { name: "a stale timestamp", change: { signed: { timestamp: String(Date.now() - 70_000) } } },
     {
-      name: "a timestamp of the future",
+      name: "a future timestamp",
       change: { signed: { timestamp: String(Date.now() + 3_600_000) } },
     },
     { name: "another context", change: { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } } },
@@ -450,7 +450,7 @@ describe("a service behind a gateway", () => {
       sent: { body: JSON.stringify(PUSH), headers: { "content-type": "application/json" } },
     });
 
-  test("pushes, and returns the push, for a proven key with the scope", async () => {
+  test("accepts a push, and returns it, for a valid key with the scope", async () => {
     const context = contextOf(app, { scopes: ["schema:push"] });
     expect((await push(context)).status).toBe(200);
     for (const target of [SCHEMA, `${SCHEMA}/migrations/1`])
@@ -458,7 +458,7 @@ describe("a service behind a gateway", () => {
   });
 
   test.each([
-    { name: "no key", of: async () => ({ id: app.id, key: "rh_made.up" }) },
+    { name: "a missing key", of: async () => ({ id: app.id, key: "rh_made.up" }) },
     {
       name: "another app's key",
       of: async () => ({ id: app.id, key: (await service.makeApp()).key }),
@@ -467,18 +467,15 @@ describe("a service behind a gateway", () => {
       name: "a key without the scope",
       of: async () => service.makeApp(undefined, { scopes: ["data:read", "data:write"] }),
     },
-    { name: "an app that there is none of", of: async () => ({ id: OTHER_APP, key: app.key }) },
-  ])(
-    "pushes and reveals nothing for a caller who proves $name, whatever was signed",
-    async ({ of }) => {
-      const context = contextOf(await of(), { scopes: ["schema:push"] });
-      const responses = [await push(context)];
-      for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
-        responses.push(await call({ signed: { target, context } }));
-      for (const { status, text } of responses)
-        expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
-    },
-  );
+    { name: "an unknown app", of: async () => ({ id: OTHER_APP, key: app.key }) },
+  ])("rejects a signed push and reveals nothing for $name", async ({ of }) => {
+    const context = contextOf(await of(), { scopes: ["schema:push"] });
+    const responses = [await push(context)];
+    for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
+      responses.push(await call({ signed: { target, context } }));
+    for (const { status, text } of responses)
+      expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
+  });
 
   test("rejects a replayed write, and writes once", async () => {
     const headers = { "content-type": "application/json" };
@@ -489,7 +486,7 @@ describe("a service behind a gateway", () => {
     expect(JSON.parse((await call()).text).rows).toHaveLength(1);
   });
 
-  test("rejects an endless body in bounded time and space", async () => {
+  test("rejects an endless body with limited time and memory", async () => {
     const lines = [`POST ${LIST} HTTP/1.1`, "Host: h", "Transfer-Encoding: chunked", "", ""];
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
     let open = true;
