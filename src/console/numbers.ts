@@ -50,7 +50,7 @@ ${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(reject
 /** The change in percent. */
 function toChange(now: number, before: number): string {
   const percent = Math.round((100 * (now - before)) / before);
-  return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))} %`;
+  return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))}%`;
 }
 
 const SPAN_LABELS: Readonly<Record<Span, string>> = {
@@ -131,10 +131,10 @@ function toRate(requests: number, span: Span): string {
 
 function toShare(count: number, all: number): string {
   if (all === 0) return "–";
-  if (count === 0) return "0 %";
+  if (count === 0) return "0%";
   const percent = (100 * count) / all;
-  if (percent < 0.01) return "< 0.01 %";
-  return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+  if (percent < 0.01) return "< 0.01%";
+  return `${percent.toFixed(percent < 1 ? 2 : 1)}%`;
 }
 
 /** A percentile of the durations. */

@@ -115,7 +115,7 @@ test("numbers are compared with the previous span, and fewer than 30 requests ar
   await addRequests(own.id, 20, 900);
   await addRequests(own.id, 70, 400);
   const page = await show(path);
-  expect(toText(page)).toMatch(/929 total, \+1\d\d % from the previous hour/);
+  expect(toText(page)).toMatch(/929 total, \+1\d\d% from the previous hour/);
   expect(toText(page)).toContain("the previous hour");
   expect(page).toMatch(/<title>\d\d:\d\d: 900 requests, \d+ before/);
   expect(page).toMatch(/<title>\d\d:\d\d: \d+ requests, 400 before/);
